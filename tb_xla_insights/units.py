@@ -57,9 +57,10 @@ def brief_time(ps: int) -> str:
     return brief_times(ps)[0]
 
 
-def brief_times(*times_ps: int) -> list[str]:
-    """Times of one sentence in the unit of the longest, so that they compare at a glance: `0.034 ms`, `0.561 ms`."""
-    longest = max(map(abs, times_ps), default=0)
+def brief_times(*times_ps: int, like_ps: int | None = None) -> list[str]:
+    """Times of one sentence in the unit of the longest, so that they compare at a glance: `0.034 ms`, `0.561 ms`; or in
+    that of another time, which the sentence begins with."""
+    longest = max(map(abs, times_ps), default=0) if like_ps is None else like_ps
     unit = "s" if longest >= PS_PER["s"] else time_unit(longest)
     return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{THIN}{unit}" for ps in times_ps]
 
@@ -112,6 +113,12 @@ def less_text(best: float, worst: float) -> str:
         return share(best)
     shown, least = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
     return f"{shown}{THIN}%" if shown == least else f"{shown} to {least}{THIN}%"
+
+
+def less_time_text(best_ps: int, worst_ps: int) -> str:
+    """The same as times: `−318.4 ms`, `−318.4 ms to −120.0 ms`."""
+    texts = dict.fromkeys(f"{MINUS}{time_text(ps, 1)}" for ps in (best_ps, worst_ps))
+    return " to ".join(texts)
 
 
 def count(value: int | None) -> str:

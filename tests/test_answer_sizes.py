@@ -46,6 +46,7 @@ def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
                 "id": who["id"],
                 "steps": 12,
                 "small_ps": 0,
+                "edges_ps": 0,
                 "by_class_ps": {it: ps[at] for it, ps in idle.items()},
             }
         )

@@ -44,9 +44,10 @@ def test_of_many_devices_times_have_four_digits(count: int, span_ps: int, busy_p
 
 
 def test_devices_without_whole_steps_are_none_of_these() -> None:
-    whole = {"id": "w-1/TPU:0", "steps": 4, "small_ps": 7, "by_class_ps": {"wait": 9}}
+    whole = {"id": "w-1/TPU:0", "steps": 4, "small_ps": 7, "edges_ps": 2, "by_class_ps": {"wait": 9}}
     columns = device_columns(devices(2), [whole])
-    assert (columns["steps"], columns["small"], columns["idle"]) == ([None, 4], [0, 7], {"wait": [0, 9]})
+    assert (columns["steps"], columns["small"], columns["edges"]) == ([None, 4], [0, 7], [0, 2])
+    assert columns["idle"] == {"wait": [0, 9]}
 
 
 def test_without_devices_there_is_nothing_to_tell() -> None:

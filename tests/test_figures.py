@@ -24,7 +24,8 @@ def told(**more: Any) -> dict[str, Any]:
         "stall_ps": 0,
         "idle_ps": 40 * MS,
     }
-    return {"steps": 10, "cores": 1, "left_out": [], **means, **more}
+    every = {"idle_ps": 400 * MS, "edges_ps": 0}
+    return {"steps": 10, "cores": 1, "left_out": [], "all_cores": every, **means, **more}
 
 
 def shown(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:
@@ -39,6 +40,12 @@ def test_four_figures() -> None:
         "work": "60.0 ms: device work per step and core",
         "idle": "40.0 ms: idle per step and core",
     }
+
+
+def test_idle_time_that_duty_cycle_and_gaps_leave_out_is_told() -> None:
+    for edges, text in ((11, ""), (100, ", 25.0 % of it before or after all runs")):
+        every = {"idle_ps": 400 * MS, "edges_ps": edges * MS}
+        assert shown(told(all_cores=every))["idle"] == f"40.0 ms: idle per step and core{text}"
 
 
 def test_the_median_is_told_where_it_is_another_one() -> None:

@@ -12,7 +12,10 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.finding_text import gain_of, groups
 
 MS = 1000 * US
-STEPS = [{"start_ps": 1000 * MS, "duration_ps": 80 * MS}, {"start_ps": 1080 * MS, "duration_ps": 120 * MS}]
+STEPS: list[dict[str, Any]] = [
+    {"host": "w-0", "start_ps": 1000 * MS, "duration_ps": 80 * MS},
+    {"host": "w-0", "start_ps": 1080 * MS, "duration_ps": 120 * MS},
+]
 
 
 def finding(id_: str = "early_sync", **other: Any) -> dict[str, Any]:
@@ -43,8 +46,15 @@ def test_what_recurs_gains_a_part_of_the_usual_step_and_both_times_are_of_it() -
     assert said(finding(), usual=90 * MS) == "−20.0 % of a usual step, 90.0 → 72.0 ms"
 
 
-def test_what_happened_once_gains_a_part_of_the_mean_step() -> None:
-    assert said(finding(recurs="once"), usual=90 * MS) == "−20.0 % of a step, 100.0 → 80.0 ms"
+def test_what_happened_once_gains_all_that_it_cost() -> None:
+    """20 ms of the mean of two steps: a share would depend on how many steps the capture has."""
+    assert said(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
+    its = finding(recurs="once", gain_at_worst=0.05)
+    assert said(its) == "−40.0 ms to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
+    several = report(its)
+    several["steps"] += [step | {"host": "w-1"} for step in STEPS]
+    assert gain_of(its, several).of == gain_of(finding(recurs="once"), report()).of == "once"
+    assert gain_of(its, several).share.startswith("−40.0")
 
 
 def test_where_best_and_worst_are_apart_both_are_told_on_the_same_step() -> None:
@@ -129,6 +139,10 @@ def test_percent_and_times_of_real_findings_agree() -> None:
     shown = [its for its in told if its.share]
     assert len(shown) == 3
     assert [" to " in gain.share for gain in shown] == [False, True, True]
+    once, *shown = shown
+    before, left = once.change.removeprefix("mean step ").removesuffix("\u202fms").split(" → ")
+    lost = float(once.share.replace("\u2212", "").replace("\u202f", "").removesuffix("ms"))
+    assert lost == pytest.approx(6 * (float(before) - float(left)), abs=6 * 0.1)
     for gain in shown:
         before, left = gain.change.removesuffix("\u202fms").split(" → ")
         parts = gain.share.replace("\u2212", "").removesuffix("\u202f%").split(" to ")

@@ -12,6 +12,7 @@ from simulated import Simulation
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle import STARVED, find_gaps
+from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.step_table import steps_report
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
@@ -95,6 +96,23 @@ def test_time_a_step_is_that_of_one_core() -> None:
     assert both.detail == alone.detail.replace(*tell)
 
 
+def test_idle_time_of_other_findings_and_before_the_first_run_is_told_beside() -> None:
+    """The host builds in each of four gaps and for 600 us before the first run. Together that is the idle time by
+    cause."""
+    made = loop(5)
+    for number in range(1, 5):
+        made.on_main("forward", number * STEP + 300, 200)
+    made.on_main("forward", 0, 600)
+    trace = made.trace()
+    found, idle = findings(trace)["tracing_bound"], step_idle_report(session(trace))["by_class_ps"]
+    assert idle is not None
+    assert found.idle_ps == idle["tracing"]
+    told = re.search(r"idles ([\d.]+).*, besides ([\d.]+)\u202fms before or after all runs[.;]", found.detail)
+    assert told
+    assert float(told[2]) >= 600 / 5 / 1000
+    assert float(told[1]) + float(told[2]) == pytest.approx(idle["tracing"] / US / 1000, abs=0.001)
+
+
 def test_what_torch_compile_made_is_not_advised_to_be_compiled() -> None:
     made = loop()
     for i in range(4):
@@ -128,7 +146,7 @@ def test_python_and_building_are_told_apart_with_the_phases_of_both(
     found = findings(made.trace())["tracing_bound"]
     assert found.title == f"The device waits while the host {title}"
     assert found.cost_ps == found.evidence["python_ps"] + found.evidence["tracing_ps"]
-    does = re.search(r"while the host (.*) \((.*)\u202fms\) and (.*) \((.*)\u202fms\)\. ", found.detail)
+    does = re.search(r"while the host (.*) \((.*)\u202fms\) and (.*) \((.*)\u202fms\)[.,;] ", found.detail)
     assert does
     assert (does[1], {does[1], does[3]}) == (title, {"runs Python code", "builds the graph"})
     assert re.search(r"[Pp]ython takes \S+\sms a step in forward\b", found.detail)

@@ -207,16 +207,16 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
     first = " ".join(text.partition("\n\n")[0].split())
     # The compile and the cut are the generator's, as is a host that builds graphs for longer than the cores work.
     assert first == (
-        "The 8 devices are 60.5 % busy. 3 mistakes cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step; "
-        "beyond them the host builds the graph slower than it runs (221.4 → 169.3 ms at best)."
+        "The 8 devices are 60.5 % busy. 3 mistakes (2 of them once) cost up to 69.5 of 290.8 ms a step, first "
+        "324.5 MB sent each step; beyond them the host builds the graph slower than it runs (221.4 → 169.3 ms at best)."
     )
     order = [
-        "Mistakes: what your code can leave out; together at best 290.8 → 221.4 ms",
+        "Mistakes: what your code can leave out; what recurs first; together at best 290.8 → 221.4 ms",
         "1. Info: ",
         "−8.8 % of a usual step, 242.7 → 221.4 ms (transfer_bound, costs 1.54 s on all cores)",
         "   Do: Send the next batch",
         "2. Warning (once): ",
-        "−10.9 % of a step, 290.8 → 259.0 ms (recompilation, ",
+        "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
         "no time to gain (annotations_not_propagated, costs no idle time)",
         "Limits: what remains then",
         "none now: the host is slower (exposed_collectives, ",

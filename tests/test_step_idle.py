@@ -15,6 +15,7 @@ from launching import US, demo
 
 from tb_xla_insights.analysis.busy import busy
 from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.gaps import gaps_report
 from tb_xla_insights.analysis.step_idle import step_idle_report
 from tb_xla_insights.analysis.steps import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
@@ -38,7 +39,7 @@ def test_work_and_idle_time_are_those_during_the_steps() -> None:
     told: Any = step_idle_report(session(made))
     assert (told["steps"], told["cores"], told["step_ps"], told["median_ps"]) == (2, 1, 100 * US, 100 * US)
     assert told["all_cores"] == {
-        "time_ps": 200 * US, "work_ps": 80 * US, "stall_ps": 0, "idle_ps": 120 * US, "small_ps": 0,
+        "time_ps": 200 * US, "work_ps": 80 * US, "stall_ps": 0, "idle_ps": 120 * US, "small_ps": 0, "edges_ps": 60 * US,
         "by_class_ps": {"tracing": 70 * US, "sync_prepare": 50 * US},
     }  # fmt: skip
     assert (told["work_ps"], told["idle_ps"]) == (40 * US, 60 * US)
@@ -53,6 +54,15 @@ def test_waiting_is_work_that_is_told_apart_and_short_gaps_have_no_class() -> No
     told: Any = step_idle_report(session(made))
     assert (told["work_ps"], told["stall_ps"], told["idle_ps"]) == (95 * US, 55 * US, 5 * US)
     assert (told["by_class_ps"], told["small_ps"]) == ({}, 5 * US)
+
+
+def test_the_rest_of_the_idle_time_is_that_of_the_gaps_in_steps(shared_traces: Path) -> None:
+    """What no gap has lies before a device's first or after its last work."""
+    made = session(real_trace(shared_traces / "torch_xla/tiny_baseline"))
+    told: Any = step_idle_report(made)["all_cores"]
+    listed = sum(row["in_steps_ps"] for row in gaps_report(made)["patterns"])
+    assert told["edges_ps"] > 0
+    assert 0 <= told["idle_ps"] - told["edges_ps"] - listed <= told["small_ps"]
 
 
 def test_each_host_is_divided_by_its_own_cores_and_every_step_counts_the_same() -> None:

@@ -63,7 +63,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const kindsOf = (/** @type {(OpRow|RestRow)[]} */ some) => total(some, (row) => ('kinds' in row ? row.kinds : 1));
   /** @type {Record<string, Node|string>} */
   const sums = {
-    op: filtered ? `${count(kindsOf(all))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'Device work', self: sum(all), share: all.length ? part(all) : MISSING,
+    op: filtered ? `${count(kindsOf(all))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'All ops', self: sum(all), share: all.length ? part(all) : MISSING,
     count: filtered ? times(total(all, 'executions')) : times(document.total.executions / Math.max(1, document.core_steps)),
     ...(filtered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
   };

@@ -92,7 +92,7 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
   const sum = digits(total(rows.filter(({ parent }) => !parent), (/** @type {TreeRow} */ row) => texts.get(row)?.text) / 1000, 3);
   const element = h('table', { class: 'tight', role: 'treegrid', 'aria-label': 'What the device works on', 'data-testid': 'device-tree' },
     h('thead', null, h('tr', null, heads.map((text) => h('th', { scope: 'col', class: /Time|of peak/.test(text) ? 'num' : null }, text)))), h('tbody', null, cells),
-    h('tfoot', null, h('tr', { 'data-testid': 'device-sum' }, h('td', null, 'Device work'), number(sum, all), h('td', null, h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(all ? 1 : null)))),
+    h('tfoot', null, h('tr', { 'data-testid': 'device-sum' }, h('td', null, 'All ops'), number(sum, all), h('td', null, h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(all ? 1 : null)))),
       shares && [number(share(sums.flops_share)), number(share(sums.bytes_share)), h('td', null)])));
   const focus = (/** @type {number} */ at) => cells[at]?.focus();
   onKeys(element, 'tr', {

@@ -27,8 +27,8 @@ const TELLING = 0.1;
 const KNOWN = 0.5;
 const LONGEST_NAME = 60;
 
-/** `the step’s device work`, `a step’s time in loop fusion` @param {DeviceDocument} document @param {string} [what] */
-const whole = ({ chosen: { st, category } }, what = 'device work') => `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ${category === null ? what : `time in ${category}`}`;
+/** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceDocument} document */
+const whole = ({ chosen: { st, category } }) => `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ${category === null ? 'op time' : `time in ${category}`}`;
 
 /** How near an op comes to its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
 function near({ flops_share, bytes_share }) {
@@ -66,7 +66,7 @@ export function verdictParts(document, tree, rows, rest) {
   for (const [bound, text] of /** @type {[Bound, string][]} */ ([['wait', 'only waits for copies or other asynchronous ops'], ['link', 'is collectives and transfers']])) {
     const most = rows.find(({ bound_by }) => bound_by === bound);
     if (told(bound) > 0.5 && most) {
-      return [strong(share(told(bound))), ` of ${whole(document, 'device time')} ${text}; ${most.op} alone is ${timeText(most.ps)}.`, ...(verdict && known >= KNOWN ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.'] : [])];
+      return [strong(share(told(bound))), ` of ${whole(document)} ${text}; ${most.op} alone is ${timeText(most.ps)}.`, ...(verdict && known >= KNOWN ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.'] : [])];
     }
   }
   const largest = mainRow(tree, all);
@@ -112,7 +112,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
   return h('section', { class: 'verdict across', 'aria-label': 'Verdict' },
     h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
     h('dl', { class: 'figures' },
-      figure('work', headline(ps), `${document.chosen.category ?? 'device work'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
+      figure('work', headline(ps), `${document.chosen.category ?? 'op time'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
       figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
       figure('counted', sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));

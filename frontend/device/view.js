@@ -178,7 +178,8 @@ export function deviceView(app) {
     refill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { kinds, executions } = answer.total;
-    heading.textContent = `${count(kinds)} kinds, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${answer.cores > 1 ? ' a core' : ''}, by self time`;
+    const mean = answer.chosen.st === 'mean';
+    heading.textContent = `${count(kinds)} kinds${mean ? ' in all steps' : ''}, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' a step' : ''}${answer.cores > 1 ? ' a core' : ''}, by self time`;
     if (say) app.live.say(`${count(found.length)} ops.`);
   }
 

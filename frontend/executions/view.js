@@ -23,10 +23,10 @@ import { createRunStrip } from './strip.js';
 const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
 
 /** @type {Record<CostName, string>} */
-const HEADS = { host_ps: 'Host', device_ps: 'Device', queue_ps: 'Queue', overhead_ps: 'Overhead' };
+const HEADS = { host_ps: 'Host', device_ps: 'Device run', queue_ps: 'Queue', overhead_ps: 'Overhead' };
 
 /** @type {[CostName, string, string][]} */
-const SIGNS = [['device_ps', 'd', 'device'], ['queue_ps', 'q', 'queue: the device was busy with earlier work'], ['overhead_ps', 'o', 'overhead']];
+const SIGNS = [['device_ps', 'd', 'device run'], ['queue_ps', 'q', 'queue: the device was busy with earlier work'], ['overhead_ps', 'o', 'overhead']];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function executionsView(app) {
@@ -233,7 +233,7 @@ export function executionsView(app) {
   function betweenCard({ between }) {
     if (!between.length) return null;
     const unit = columnUnit(between, 'mean_ps');
-    return tableCard('Between device runs', { note: 'idle on one core' }, {
+    return tableCard('Between device runs', { note: 'on one core, from run to run; gaps last from op to op' }, {
       testid: 'between-table', items: between,
       columns: [
         textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
@@ -257,7 +257,7 @@ export function executionsView(app) {
     const [overhead, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
-      fit && fit.n > 2 ? `The fit over ${count(fit.n)} runs: ${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.` : '',
+      fit && fit.n > 2 ? `The fit over ${count(fit.n)} of ${count(sumCosts(executions).count)} runs (${fit.n < sumCosts(joined).count ? 'those that did not queue' : 'all whose call is known'}): ${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.` : '',
       small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overhead} of overhead ${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that make them.` : '',
       sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
     ].filter(Boolean).join(' ');

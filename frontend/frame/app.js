@@ -17,6 +17,7 @@ import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
+import { createTips } from './tips.js';
 import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './states.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -343,7 +344,7 @@ export function createApp() {
   });
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
 
-  fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements);
+  fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements, createTips(document.body));
   show();
   return {
     start: look,

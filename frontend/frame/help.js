@@ -1,12 +1,13 @@
-/** The sheet of keys, with the environment for narrow windows. A dialog: focus stays inside and goes back after. */
+/** The sheet of keys and words, with the environment for narrow windows. A dialog: focus stays inside and goes back after. */
 
 import { h, fill, button } from '../lib/dom.js';
+import { TERMS } from '../lib/terms.js';
 
 /** @param {import('../lib/keys.js').Keys} keys @param {() => string} environment */
 export function createHelp(keys, environment) {
   const body = h('div', null);
-  const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys' },
-    h('header', null, h('h2', null, 'Keys'), h('span', { class: 'grow' }),
+  const dialog = h('dialog', { 'data-testid': 'help-sheet', 'aria-label': 'Keys and words' },
+    h('header', null, h('h2', null, 'Keys and words'), h('span', { class: 'grow' }),
       button('Close', () => dialog.close(), { 'aria-label': 'Close' })), body);
   const pointer = [
     ['Drag in the lanes', 'select a window'],
@@ -19,7 +20,8 @@ export function createHelp(keys, environment) {
     fill(body, h('div', { class: 'keys' }, items.flatMap(([label, does], index) => [
       h('span', null, index < items.length - pointer.length
         ? label.split(' ').flatMap((key, at) => [at ? ' ' : null, h('kbd', null, key)]) : label),
-      h('span', { class: 'sec' }, does)])), h('p', { class: 'muted small' }, environment()));
+      h('span', { class: 'sec' }, does)])), h('p', { class: 'muted small' }, environment()), h('h3', null, 'Words'),
+      h('dl', { class: 'facts', 'data-testid': 'help-words' }, Object.entries(TERMS).flatMap(([word, meaning]) => [h('dt', null, word), h('dd', null, meaning)])));
     if (!dialog.isConnected) document.body.append(dialog);
     dialog.showModal();
   };

@@ -85,11 +85,18 @@ export function gapsView(app) {
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(element, filterBar(answer),
       card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
-        h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core; without it steps are shorter by at most that. ` : '',
+        h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; without it steps are shorter by at most that. ` : '', inSteps(follows),
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
     drawList(say);
     return 'ready';
+  }
+
+  /** How the idle time of whole steps, which Overview tells, differs from that of the gaps. @param {boolean} follows */
+  function inSteps(follows) {
+    const told = follows ? null : answer.step_idle;
+    return told ? `Overview counts whole steps: ${headline(told.idle_ps - told.edges_ps)} of these ${headline(answer.total_ps)}${
+      told.edges_ps ? `, and ${headline(told.edges_ps)} before a core’s first or after its last run` : ''}. ` : '';
   }
 
   /** @param {Gaps} all */
@@ -122,8 +129,8 @@ export function gapsView(app) {
     const devices = app.among(session.devices);
     const idle = total(devices, 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
-    fill(heading, h('b', { class: 'sum' }, plural(left.length, 'gap')), ', ', sumText(headline(sum)), ' of ', sumText(headline(idle)), ` idle, ${cores(session.devices.length, devices.length)}`,
-      small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
+    fill(heading, h('b', { class: 'sum' }, plural(left.length, 'gap')), ', ', sumText(headline(sum)), ' of ', sumText(headline(idle)), ` idle, ${cores(session.devices.length, devices.length)}, first to last run`,
+      small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', causeText(), cut);
     if (say) app.live.say(`${left.length} gaps.`);
     drawActive();
     patterns?.refresh();
@@ -145,6 +152,13 @@ export function gapsView(app) {
   function clear() {
     app.link.set({ f: '', sel: '' }, 'push');
     draw(true);
+  }
+
+  /** Gaps that a class causes hold others as well, and others hold it. */
+  function causeText() {
+    const cause = /** @type {import('../lib/types').ClassName|undefined} */ (filtersValue(app.link.state.f).get('cause'));
+    const own = cause && !chosenPattern() && answer.by_class_ps[cause];
+    return own ? `; ${LABELS[cause]} takes ${headline(total(left, ({ by_class_ps }) => by_class_ps[cause] ?? 0))} of these, ${headline(own)} of all gaps` : '';
   }
 
   /** @param {GapRow[]} groups */

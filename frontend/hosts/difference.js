@@ -97,7 +97,7 @@ export function sentence({ verdict, kind, steps, state, late_us }, own, other, r
   }
   if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) {
     const [mine, usual] = briefTimes(work * US, otherWork * US);
-    text.push(`Its busiest core works for ${mine}, that of ${other.short} for ${usual}.`);
+    text.push(`Its busiest core computes for ${mine}, that of ${other.short} for ${usual}.`);
   }
   return text.join(' ');
 }

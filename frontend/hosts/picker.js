@@ -50,7 +50,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
 
   function medianHost() {
     const at = ranks && ranks.median_host !== null ? names.indexOf(ranks.hosts.name[ranks.median_host]) : -1;
-    return at < 0 ? null : at;
+    return at < 0 || names.length < 2 ? null : at;
   }
   /** Hosts that are still to come have no numbers. @template T @param {(hosts: HostsDocument['hosts']) => T[]} of @param {number} at */
   const known = (of, at) => (ranks ? of(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);

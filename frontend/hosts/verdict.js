@@ -12,8 +12,8 @@ import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './data.
 
 export const US = 1e6;
 
-/** `IR tracing`, `device work` @param {string} name of a class */
-export const classLabel = (name) => (name === DEVICE ? 'device work' : LABELS[/** @type {import('../lib/types').ClassName} */ (name)] ?? name);
+/** `IR tracing`, `compute` @param {string} name of a class */
+export const classLabel = (name) => (name === DEVICE ? 'compute' : LABELS[/** @type {import('../lib/types').ClassName} */ (name)] ?? name);
 
 /** `step 1208`, `steps 1208 – 1215` @param {HostsDocument['steps']} steps @param {StepRange} range */
 export const rangeName = (steps, [from, to]) => (from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`);

@@ -187,7 +187,7 @@ export function hostsView(app) {
     return card('Cores', { note: 'of this host: who is last to arrive, after the median core', class: 'across' }, h('div', { class: 'fill' }, liveTable({
       label: 'Cores', testid: 'cores-table', items: answer.cores, sort: '-last', columns: [
         { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id }, countColumn('Last in', 'last', { key: 'last' }),
-        timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US), timeColumn('Device work a step', UNITS.ms, ({ device_us }) => device_us * US),
+        timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US), timeColumn('Compute a step', UNITS.ms, ({ device_us }) => device_us * US),
       ],
     }).element));
   }

@@ -122,7 +122,7 @@ export interface WindowAnswer {
     no_class_ps: number; top: { name: string; self_ps: number }[];
   }[];
   devices: {
-    id: string; name: string; host: string; busy_ps: number; idle_ps: number; stall_ps: number;
+    id: string; name: string; host: string; span_ps: number; busy_ps: number; idle_ps: number; stall_ps: number;
     modules: number; ops: number; top_ops: OpCount[]; more_ops: MoreOps;
   }[];
   /** Of all these devices; those without ops of their own too, and null for the ops of none. */

@@ -30,6 +30,8 @@ export interface Overview {
   figures: { name: "duty" | "step" | "work" | "idle"; value: number | null; text: string; meaning: string; note: string | null }[];
   devices: DeviceColumns;
   step_idle: { steps: number };
+  /** Classes that are the cause of a gap. */
+  gap_causes: ClassName[];
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
   /** The gaps that findings explain, by id: how many, and those that each explains most of. */
   explains: Record<string, { count: number; places: { device: string; start_ps: number; duration_ps: number }[] }>;
@@ -41,13 +43,13 @@ export interface Overview {
 export interface DeviceColumns {
   unit_ps: number; host: string[]; name: string[];
   duty: Record<"span" | "busy" | "stall", Record<string, number[]>>;
-  steps: (number | null)[]; small: number[]; idle: Record<string, number[]>;
+  steps: (number | null)[]; small: number[]; edges: number[]; idle: Record<string, number[]>;
 }
 export interface DutyDevice {
   id: string; name: string; host: string; duty: Record<DutyDefinition, { span_ps: number; busy_ps: number; stall_ps: number }>;
 }
 /** Idle time of one device in the whole steps of its host; in its span where there are none. */
-export interface DeviceTime { id: string; host: string; steps: number; small_ps: number; by_class_ps: ByClass }
+export interface DeviceTime { id: string; host: string; steps: number; small_ps: number; edges_ps: number; by_class_ps: ByClass }
 /** How batches come; hidden are the shares of times in which a device works. */
 export interface InputPipeline {
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
@@ -103,6 +105,8 @@ export interface Gaps {
   count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
   /** Per device a hex digit per bucket of the session: the class of most of its gap time, f for none. */
   strip: { id: string; cause: string }[];
+  /** Idle time of all cores in whole steps, `edges_ps` of it before a core's first or after its last work; null without steps. */
+  step_idle: { idle_ps: number; edges_ps: number } | null;
   /** Titles by id. */
   findings: Record<string, string>;
 }

@@ -24,11 +24,11 @@ function inputCard({ input }, devices) {
   const { kind, verdict, share: part, batches, loader_threads, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden, late_hosts } = input;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
-  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices)} idle for it`, ps: idle_ps },
+  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices)} starved meanwhile`, ps: idle_ps },
     { name: 'Loading', ps: load_ps, hidden: load_hidden }, { name: 'Sending', ps: send_ps, hidden: send_hidden }];
   const head = late_hosts.length ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the other hosts, whose devices look busy` : VERDICTS[verdict];
   return card('Input', { note: [KINDS[kind], plural(batches, 'batch', 'batches'), loader_threads && plural(loader_threads, 'loader thread')].filter(Boolean).join(' · ') },
-    h('p', { 'data-testid': 'input-verdict' }, devices ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is idle for it.` : 'Whether devices wait needs a device plane.'),
+    h('p', { 'data-testid': 'input-verdict' }, devices ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is starved by it. Idle time by cause is more: all of whole steps, starved or not.` : 'Whether devices wait needs a device plane.'),
     table({
       label: 'Input', testid: 'input-table', items, fixed: true,
       columns: [textColumn('What', 'name'), timeColumn('Time', columnUnit(items, 'ps'), 'ps'), shareColumn('While a device works', ({ hidden }) => hidden)],

@@ -14,8 +14,8 @@ export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((own, at) =>
 }));
 
 /** Of the devices that have any. @param {DeviceColumns} columns @returns {DeviceTime[]} */
-export const idleRows = ({ unit_ps, name, host, steps, small, idle }) => host.flatMap((own, at) => (steps[at] === null ? [] : [{
-  id: deviceId(own, name[at]), host: own, steps: steps[at], small_ps: small[at] * unit_ps, by_class_ps: each(idle, (column) => column[at] * unit_ps) }]));
+export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) => host.flatMap((own, at) => (steps[at] === null ? [] : [{
+  id: deviceId(own, name[at]), host: own, steps: steps[at], small_ps: small[at] * unit_ps, edges_ps: edges[at] * unit_ps, by_class_ps: each(idle, (column) => column[at] * unit_ps) }]));
 
 /** @template T, V @param {Record<string, T>} of @param {(value: T, name: string) => V} make @returns {Record<string, V>} */
 const each = (of, make) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name, make(value, name)]));

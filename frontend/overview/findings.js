@@ -61,7 +61,7 @@ function entry(finding, gain, answer, app) {
     h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
     // What it gains is not known before all hosts are.
     !partial && h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
-      gain.share ? [h('b', null, gain.share), ` ${gain.of} `, h('small', null, gain.change)] : h('small', null, gain.of)),
+      gain.share ? [h('b', null, gain.share), ` `, h('span', { 'data-term': gain.of.replace(/^of (a )?/, '') }, gain.of), ' ', h('small', null, gain.change)] : h('small', null, gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
     (windows.length || label) && h('div', { class: 'row' }, windows.length || explains[id] ? showOf(finding, answer, app) : null,
       label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' }), { class: 'small-button', 'data-testid': 'finding-more' })));

@@ -66,7 +66,7 @@ export function createSteps(app) {
     const step = chosen();
     bars().forEach((own, at) => { own.ariaSelected = String(steps[from + at] === step); });
     rows?.refresh();
-    fill(note, step ? [h('b', null, `Step ${nameOf(step)}${onHost()}`), ` ${timeText(step.duration_ps)} · device work ${timeText(step.device_busy_ps)}, busiest core · `,
+    fill(note, step ? [h('b', null, `Step ${nameOf(step)}${onHost()}`), ` ${timeText(step.duration_ps)} · the work it launched ${timeText(step.device_busy_ps)}, busiest core · `,
       COUNTS.filter(([key]) => step[key] || key === 'executions').map(([key,, one]) => plural(step[key], one)).join(' · '), ' ',
       link('Show', () => show(step), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
   }
@@ -101,7 +101,7 @@ export function createSteps(app) {
     const stack = h('div', { class: 'pile', 'aria-hidden': 'true' }, namesOf([step]).map((name) => h('i', {
       ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` })),
     value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
-    const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, device work ${timeText(step.device_busy_ps)}, busiest core`;
+    const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, the work it launched ${timeText(step.device_busy_ps)}, busiest core`;
     return h('div', {
       role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, title,
       onclick: () => choose(step), ondblclick: () => show(step),
@@ -163,7 +163,7 @@ export function createSteps(app) {
       label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
         countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }), ...(hosts.length ? [textColumn('Host', 'host')] : []),
-        linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Device, busiest core', unit, 'device_busy_ps'),
+        linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
         ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
         ...namesOf(steps).map((name) => timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0)),
       ],
@@ -227,7 +227,7 @@ export function createSteps(app) {
       const linked = every.find((step) => keyOf(step) === app.link.state.st)?.host;
       takeHost(linked ?? (hosts.includes(host) ? host : hosts.includes(rank(first?.slowest)) ? rank(first?.slowest) : hosts[0] ?? ''));
       const names = namesOf(every);
-      const busy = every.some(({ device_busy_ps }) => device_busy_ps) ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'device work, busiest core']] : [];
+      const busy = every.some(({ device_busy_ps }) => device_busy_ps) ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core']] : [];
       fill(element, steps.length
         ? card('Step time', { note: 'by class of the driving thread', class: 'steps-card', right: [hosts.length > 0 && whose, toggle] },
           legend([...names.map(classCell), ...busy]), body)

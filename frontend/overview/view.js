@@ -36,7 +36,7 @@ export function overviewView(app) {
   function draw() {
     const some = app.among(devices).length < devices.length;
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
-    fill(element, verdict(answer, session.session.description, note, app), findingsCard(answer, app), idleCard(devices, idle, answer.step_idle.steps, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
+    fill(element, verdict(answer, session.session.description, note, app), findingsCard(answer, app), idleCard(devices, idle, answer, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
       steps.element, dataCards(answer, devices.length, app));
     steps.open(answer, session);
     markLinked(element, app);

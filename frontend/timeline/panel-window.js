@@ -24,7 +24,7 @@ export function windowContent(answer, act, hosts, slowest) {
   return {
     title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find(({ host }) => host === slowest) ?? answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
-      devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', act.ordered(devices), answer.hosts, 'Share', busy)),
+      devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', act.ordered(devices), answer.hosts, 'Share', busy, ({ span_ps }) => duration_ps - span_ps)),
       ops.length > 0 && h('div', { 'data-testid': 'window-ops' }, table({
         label: 'Device ops in the window, by annotation', items: ops, sort: '-Self time',
         columns: [

@@ -96,7 +96,7 @@ export function createPanel(act, on) {
     /** @param {import('../lib/views').Finding[]|null} findings null: not known yet */
     findings(findings) {
       const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
-      fill(found, h('h3', null, findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings'),
+      fill(found, h('h3', null, findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings', first.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores')),
         findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
         first.map((own) => h('div', { class: 'row' }, severityTag(own.severity),
           own.windows.length ? link(own.title, () => act.finding(own), { title: own.title }) : own.title,
@@ -169,7 +169,8 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
         h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
         h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
         found),
-      h('section', null, devices.length > 0 && devicesTable('Devices', act.ordered(act.among(devices)), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle))),
+      h('section', null, devices.length > 0 && devicesTable('Devices', act.ordered(act.among(devices)), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle),
+        hosts.length > 1 && h('p', { class: 'small muted' }, 'Waiting for other hosts inside a collective is busy time and no stall: it is hatched in the lanes, and Hosts has its sums.'))),
     h('footer', { class: 'signs' },
       legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
       phases.length > 0 && legend([[h('b', null, 'Your annotations')], ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name])]))),

@@ -104,17 +104,19 @@ export function besideColumn({ name, duration_ps }, unit, items, of) {
  * What devices did in a stretch of time: their own, or a window.
  * @template {Pick<import('../lib/types').Device, 'name'|'host'|'busy_ps'|'stall_ps'|'idle_ps'|'modules'|'ops'>} T
  * @param {string} label @param {T[]} items @param {unknown[]} hosts @param {string} head @param {(device: T) => number|null} part busy part of that time
+ * @param {(device: T) => number} [outside] how much of the time lies before the device's first or after its last run
  */
-export function devicesTable(label, items, hosts, head, part) {
+export function devicesTable(label, items, hosts, head, part, outside = () => 0) {
   const unit = columnUnit(items, ({ busy_ps, idle_ps }) => busy_ps + idle_ps);
   const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) => timeColumn(text, unit, (/** @type {T} */ device) => device[key], { cell: (device) => deviceTimeCell(device[key], unit) });
+  const beside = items.some(outside) ? [timeColumn('Before or after all runs', unit, outside)] : [];
   return table({
     label, items,
     columns: [
       { head: 'Device', value: ({ name }) => name, cell: (device) => deviceName(device, hosts) },
       { head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
       shareColumn(head, part),
-      time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'),
+      time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'), ...beside,
       countColumn('Modules', 'modules'), countColumn('Ops', 'ops'),
     ],
   });

@@ -30,7 +30,9 @@ class DeviceTime:
     """One device's time in each whole step of its host; in its own span where the host has no steps.
 
     `time_ps = work_ps + idle_ps`, and `idle_ps` is `by_class_ps` (a column per class) and `small_ps` (gaps under
-    LISTED_PS) together. `stall_ps` is the part of the work in which an op only waits.
+    LISTED_PS) together. `edges_ps` is the part of `idle_ps` before the device's first and after its last work, where no
+    gap is, and `edges_by_class_ps` the part of `by_class_ps` there. `stall_ps` is the part of the work in which an op
+    only waits.
     (docs/definitions.md, "Work and idle time of a step")
     """
 
@@ -39,6 +41,8 @@ class DeviceTime:
     stall_ps: Int64
     by_class_ps: Int64
     small_ps: Int64
+    edges_ps: Int64
+    edges_by_class_ps: Int64
 
     @property
     def idle_ps(self) -> Int64:
@@ -53,22 +57,28 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     start, end = step_times(trace) if steps_of(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, waits = busy(trace, device), stalls(trace, device)
     worked = covered(work.start_ps, work.end_ps, start, end)
-    shares = shares_inside(partition(trace), _told_apart(trace, number, start, end), start, end)
+    edges = _edges(trace, number, start, end)
+    shares, at_edges = (
+        shares_inside(partition(trace), its, start, end)
+        for its in (union_of([*edges, listed_idle(trace, number)]), union_of(edges))
+    )
+    first, last = np.array([device.span_ps], np.int64).T.copy()
+    spanned = covered(first, last, start, end)
     return DeviceTime(
         end - start,
         worked,
         covered(waits.start_ps, waits.end_ps, start, end),
         shares,
         end - start - worked - shares.sum(axis=1),
+        end - start - spanned,
+        at_edges,
     )
 
 
-def _told_apart(trace: Trace, number: int, start: Int64, end: Int64) -> Intervals:
-    """Idle stretches that are long enough to say what the host did in them, those before the device's first and after
-    its last work among them."""
+def _edges(trace: Trace, number: int, start: Int64, end: Int64) -> list[Intervals]:
+    """What lies before the device's first and after its last work, from the first step to the last one."""
     first, last = trace.devices[number].span_ps
-    before, after = (span_intervals(*ends) for ends in ((int(start.min()), first), (last, int(end.max()))))
-    return union_of([before, listed_idle(trace, number), after])
+    return [span_intervals(*ends) for ends in ((int(start.min()), first), (last, int(end.max())))]
 
 
 def at_work(trace: Trace) -> list[int]:
@@ -94,7 +104,8 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     `stall_ps` (the part of it in which an op only waits), `idle_ps`, and its parts `by_class_ps` and `small_ps` (gaps
     under 10 us) are means per step and core: every step counts the same, and is divided by the cores of its own host.
     `work_ps + idle_ps = step_ps`, and the parts add up to `idle_ps`, exactly. `all_cores` and `devices` have sums over
-    all those steps: of all cores, and of each.
+    all those steps: of all cores, and of each. There `edges_ps` is the part of `idle_ps` before a core's first and
+    after its last work: the rest is the part of the report's gaps that lies in whole steps.
 
     Without steps the same is told of the devices' spans (`steps` is 0, `step_ps` None, all others per core). Without
     devices that recorded work all but the steps is None. `left_out` names hosts that are in none of this and why:
@@ -141,6 +152,7 @@ def _row(trace: Trace, number: int) -> DeviceStepTimes:
         "stall_ps": int(found.stall_ps.sum()),
         "idle_ps": int(found.idle_ps.sum()),
         "small_ps": int(found.small_ps.sum()),
+        "edges_ps": int(found.edges_ps.sum()),
         "by_class_ps": by_class(found.by_class_ps.sum(axis=0)),
     }
 
@@ -153,6 +165,7 @@ def _together(rows: Sequence[DeviceStepTimes]) -> StepTimes:
         "stall_ps": sum(row["stall_ps"] for row in rows),
         "idle_ps": sum(row["idle_ps"] for row in rows),
         "small_ps": sum(row["small_ps"] for row in rows),
+        "edges_ps": sum(row["edges_ps"] for row in rows),
         "by_class_ps": {name: time for name, time in by_name.items() if time},
     }
 

@@ -34,7 +34,8 @@ def device_heads(devices: Sequence[Row]) -> dict[str, Any]:
 
 def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[str, Any]:
     """Columns of the report's `devices`: `host`, `name` and `duty`: `span`, `busy` and `stall` by definition.
-    And of `whole_steps`, the devices of `step_idle`: `steps` (null without an entry), `small`, and by class `idle`.
+    And of `whole_steps`, the devices of `step_idle`: `steps` (null without an entry), `small`, `edges`, and by
+    class `idle`.
     Times are multiples of `unit_ps`; the id of a device is `<host>/<name>`."""
     unit = unit_ps((row["span_ps"] for row in devices), len(devices) > EXACT)
     found = {row["id"]: row for row in whole_steps}
@@ -53,7 +54,10 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[s
             for name in ("span", "busy", "stall")
         },
         "steps": [row and row["steps"] for row in idle],
-        "small": in_units((row["small_ps"] if row else 0 for row in idle), unit),
+        **{
+            name: in_units((row[f"{name}_ps"] if row else 0 for row in idle), unit)
+            for name in ("small", "edges")
+        },
         "idle": {
             name: in_units((row["by_class_ps"].get(name, 0) if row else 0 for row in idle), unit)
             for name in classes

@@ -27,7 +27,7 @@ def figures(report: Document) -> list[dict[str, Any]]:
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
         ("step", told["step_ps"], next(shown), _mean_step(told, report["hosts"]), note),
         ("work", told["work_ps"], next(shown), _work(told, each, _waits_for_hosts(report)), note),
-        ("idle", told["idle_ps"], next(shown), f"idle {each}", note),
+        ("idle", told["idle_ps"], next(shown), f"idle {each}{_outside_runs(told)}", note),
     ]
     return [dict(zip(("name", "value", "text", "meaning", "note"), row, strict=True)) for row in rows]
 
@@ -75,6 +75,14 @@ def _work(told: Document, each: str, for_hosts_ps: int) -> str:
         return f"device work {each}"
     unit = units.time_unit(told["step_ps"] or work + told["idle_ps"])
     return f"{'busy' if for_hosts_ps else 'device work'} {each}, {units.time_in(min(waits, work), unit, 1)} of it waits"
+
+
+def _outside_runs(told: Document) -> str:
+    """How much of the idle time the duty cycle and the gaps leave out, where that is worth telling."""
+    sums = told["all_cores"]
+    if not sums or not sums["idle_ps"] or sums["edges_ps"] < INFO_SHARE * sums["idle_ps"]:
+        return ""
+    return f", {units.share(sums['edges_ps'] / sums['idle_ps'])} of it before or after all runs"
 
 
 def _waits_for_hosts(report: Document) -> int:

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, HIDDEN_SHARE, INFO_SHARE
-from tb_xla_insights.units import change_text, less_text, share, time_text
+from tb_xla_insights.units import change_text, less_text, less_time_text, share, time_text
 
 Row = Mapping[str, Any]
 
 _GROUPS = (
     (None, "", ""),
-    ("mistake", "Mistakes", "what your code can leave out"),
-    ("limit", "Limits", "what remains then"),
+    (
+        "mistake",
+        "Mistakes",
+        "what your code can leave out; what recurs first",
+    ),
+    ("limit", "Limits", "what remains then, in shares of that step"),
 )
 
 _OF_DEVICE = frozenset(("device_stalls", "exposed_collectives"))
@@ -61,6 +65,12 @@ def groups(report: Row) -> list[Group]:
     return found
 
 
+def steps_of_a_host(report: Row) -> int:
+    """How many steps a host has, in the mean: so often does what is told per step happen."""
+    steps = report["steps"]
+    return round(len(steps) / (len({step["host"] for step in steps}) or 1))
+
+
 def _together(report: Row) -> str:
     """What all mistakes gain, from one replay without them: `together at best 290.8 → 219.3 ms`. Where the devices work
     longer for a step than the mean step lasts, as where the last one's work goes on behind it, the first of both times
@@ -79,9 +89,10 @@ def _together(report: Row) -> str:
 def gain_of(finding: Row, report: Row) -> Gain:
     """What the fix of a report's finding gains. (docs/definitions.md, "Findings")
 
-    Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: the same
-    of the mean step. Of a limit: the same of the step that remains without all mistakes. All at best, and at worst as
-    well where that is another gain. Where nothing can be replayed: the share of the devices' spans that it explains.
+    Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: all that
+    it cost, as its share depends on how many steps a capture has, and the mean step. Of a limit: the share of the step
+    that remains without all mistakes. All at best, and at worst as well where that is another gain. Where nothing can
+    be replayed: the share of the devices' spans that it explains.
     What is no fault has no gain of its own, and stands before those that have one.
     """
     gain = finding["gain"] or 0.0
@@ -94,17 +105,23 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if gain <= 0:
         return Gain("", "no time to gain")
     step, of = finding["step_ps"], "of a step"
+    worst = finding["gain_at_worst"]
+    if gain - worst < ALIKE_SHARE * gain:
+        worst = gain
     if finding["kind"] == "limit":
         left = report["mistakes"]["step_if_fixed_ps"] or step
         step, of = left, of if left == step else "of what remains"
     elif finding["recurs"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
         step, of = usual, of if usual == step else "of a usual step"
-    worst = finding["gain_at_worst"]
-    if gain - worst < ALIKE_SHARE * gain:
-        worst = gain
     fixed, most = (round(step * (1 - part)) for part in (gain, worst))
-    return Gain(less_text(gain, worst), of, change_text(step, fixed, most))
+    change = change_text(step, fixed, most)
+    if finding["kind"] == "mistake" and finding["recurs"] == "once":
+        steps = steps_of_a_host(report)
+        return Gain(
+            less_time_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
+        )
+    return Gain(less_text(gain, worst), of, change)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

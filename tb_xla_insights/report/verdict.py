@@ -9,8 +9,9 @@ from typing import Any
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.device_work.leads import FINDING, lead_texts
+from tb_xla_insights.report.finding_text import steps_of_a_host
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
-from tb_xla_insights.units import brief_time, change_text, count, part_text, share
+from tb_xla_insights.units import brief_time, change_text, count, part_text, share, time_text
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
@@ -143,7 +144,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
         causes = _causes_beside_late(first, further, limit)
     else:
         head, waiting = "", waiting_by_name(late) if late else ""
-        causes = _causes(first, mistakes, limit, together)
+        causes = _causes(first, mistakes, limit, together, steps_of_a_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
     texts = [
         f"{head}{whose} {busy_text}{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])
@@ -162,14 +163,14 @@ def _without_devices(report: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _causes(
-    warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, together: Mapping[str, Any]
+    warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, together: Mapping[str, Any], steps: int
 ) -> list[str]:
     """What is in the way, in fewer and fewer words: the first mistake by name, the limit last."""
     first = f": {warm_up}" if warm_up else ""
     if not first and not mistakes:
         return [f": {limit}"]
-    text = f"{first}. {_together(mistakes, together)}" if mistakes else first
-    several = "istakes cost " in text
+    text = f"{first}. {_together(mistakes, together, steps)}" if mistakes else first
+    several = " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
@@ -217,9 +218,11 @@ def _remains(together: Mapping[str, Any]) -> bool:
     return not step or without is None or step - without >= INFO_SHARE * step
 
 
-def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]) -> str:
-    """`3 mistakes cost up to 69.5 of 290.8 ms a step, first a compile in step 1209`."""
+def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], steps: int) -> str:
+    """`3 mistakes (2 of them once) cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step`; where all
+    happened once `A mistake costs up to 318.4 ms once: a compile in step 5`. `steps`: those of a host."""
     number, name = len(mistakes), mistakes[0]["brief"]
+    once = sum(finding.get("recurs") == "once" for finding in mistakes)
     step, fixed = together["step_ps"], together["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
@@ -229,9 +232,13 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         alone = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
         if alone is not None and part_text(step - alone, step) != part_text(step - fixed, step):
             return f"Mistakes cost {cost}, first {name}"
-    return (
-        f"A mistake costs {cost}: {name}" if number == 1 else f"{number} mistakes cost {cost}, first {name}"
-    )
+        # A share of a step depends on how many steps the capture has, what it cost does not.
+        if once == number:
+            cost = f"up to {time_text(steps * (step - fixed), 1)} once"
+    if number == 1:
+        return f"A mistake costs {cost}: {name}"
+    some = f" ({once} of them once)" if 0 < once < number else ""
+    return f"{number} mistakes{some} cost {cost}, first {name}"
 
 
 def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:

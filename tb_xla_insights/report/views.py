@@ -79,9 +79,9 @@ def keep_report(session: SessionTrace, report: dict[str, Any]) -> None:
 
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
-    their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), steps as columns and the
-    device work of each (`work`, see `step_work`), findings, the gaps that each `explains` (see `explained.places`), and
-    their `groups` in words (see `_groups`); the report's
+    their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), the classes that are causes
+    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work`), findings, the gaps
+    that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
     (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
     look at first."""
@@ -99,6 +99,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "figures": figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
         "step_idle": {name: value for name, value in idle.items() if name != "devices"},
+        "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
@@ -173,7 +174,8 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
     the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`,
     `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle; None where it
     has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
-    its gap time, f without any. `findings`: their titles by id."""
+    its gap time, f without any. `findings`: their titles by id. `step_idle` is that of all cores, None without whole
+    steps: what the overview counts."""
     return kept_view(session, "gaps", _gaps)
 
 
@@ -207,8 +209,11 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         group | {"index": index, "cores": len(group["devices"])}
         for index, group in enumerate(groups[:MOST_GAPS])
     ]
+    idle = whole["step_idle"]
+    in_steps = idle["all_cores"] if idle["steps"] else None
     titles = {it["id"]: it["title"] for it in whole["findings"]}
-    return {**report, "items": items, "groups": len(groups), "strip": _strip(session), "findings": titles}
+    told = {"groups": len(groups), "step_idle": in_steps, "strip": _strip(session), "findings": titles}
+    return {**report, "items": items, **told}
 
 
 def _strip(session: SessionTrace) -> list[dict[str, str]]:

@@ -57,6 +57,8 @@ class StepTimes(TypedDict):
     """`time_ps` - `work_ps`."""
     small_ps: int
     """Part of `idle_ps` in gaps below 10 µs."""
+    edges_ps: int
+    """Part of `idle_ps` before a core's first and after its last work, where no gap is."""
     by_class_ps: ByClass
     """The rest of `idle_ps` by what the host did."""
 

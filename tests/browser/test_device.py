@@ -74,7 +74,7 @@ def point(xi: Xi, op: str) -> tuple[float, float]:
 
 def test_the_verdict_and_the_figures(shown: Xi) -> None:
     assert shown.text("device-verdict") == (
-        "attention takes 38.0 % of the step’s device work at 16.8 % of peak FLOP/s and 48.1 % of HBM bandwidth: "
+        "attention takes 38.0 % of the step’s op time at 16.8 % of peak FLOP/s and 48.1 % of HBM bandwidth: "
         "bound by memory. fusion.1042 alone is 11.620 ms, at 56.0 % of HBM bandwidth."
     )
     assert ps(shown.page.get_by_test_id("kpi-work").locator("dd")) == [84_300_000_000]
@@ -218,7 +218,7 @@ def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
     told = document(shown, demo, dd="all", st="mean")
     assert told["core_steps"] == 12
     assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(told["total"]["self_ps"] / 12)]
-    assert shown.text("kpi-work") == "84.3 msdevice work, mean of 6 steps, per core"
+    assert shown.text("kpi-work") == "84.3 msop time, mean of 6 steps, per core"
     page.get_by_test_id("device-category").select_option("loop fusion")
     shown.idle()
     assert {op.split(".")[0] for op in ops_listed(shown)} == {"fusion"}

@@ -177,9 +177,27 @@ def test_help_lists_the_keys_and_gives_the_focus_back(xi: Xi, page: Page, baseli
     sheet = page.get_by_test_id("help-sheet")
     expect(sheet).to_be_visible()
     expect(sheet).to_contain_text("back to the whole session")
+    expect(sheet.get_by_test_id("help-words")).to_contain_text("starvedNothing was queued when the gap began")
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(page.get_by_test_id("help-button")).to_be_focused()
+
+
+def test_a_word_says_what_it_means_under_the_pointer_and_where_it_has_the_focus(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study, v="gaps")
+    tip = page.get_by_test_id("term-tip")
+    page.get_by_test_id("gap-list").get_by_text("starved").first.hover()
+    expect(tip).to_contain_text("Nothing was queued when the gap began")
+    page.mouse.move(0, 0)
+    expect(tip).to_be_hidden()
+    head = page.get_by_test_id("gap-list").get_by_role("button", name="Mostly")
+    head.focus()
+    expect(tip).to_contain_text("what the host did most until the next run was launched")
+    expect(head).to_have_attribute("aria-describedby", "term-tip")
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
 
 
 def test_theme_follows_the_system_when_nothing_is_around(xi: Xi, page: Page, baseline: str) -> None:

@@ -83,7 +83,8 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
     report = load(str(ROOT / "demo_logs" / session.split("/")[0])).report()
     xi.open(session, v="overview")
     expect(page.get_by_test_id("input-verdict")).to_have_text(
-        "The device waits for data: 73.7\u202f% of the device’s span is idle for it."
+        "The device waits for data: 73.7\u202f% of the device’s span is starved by it. "
+        "Idle time by cause is more: all of whole steps, starved or not."
     )
     its, table = report["input_pipeline"], page.get_by_test_id("input-table")
     assert ps(column(table, "Time")) == [its[key] for key in ("wait_ps", "idle_ps", "load_ps", "send_ps")]
@@ -195,11 +196,11 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     assert listed == [f"finding-{it['id']}" for it in report["findings"]]
     mistakes, limits = (page.get_by_test_id(f"finding-group-{name}") for name in ("mistakes", "limits"))
     expect(mistakes).to_have_text(
-        "Mistakeswhat your code can leave outtogether at best 290.8 → 221.4\u202fms"
+        "Mistakeswhat your code can leave out; what recurs firsttogether at best 290.8 → 221.4\u202fms"
     )
-    expect(limits).to_have_text("Limitswhat remains then")
+    expect(limits).to_have_text("Limitswhat remains then, in shares of that step")
     gains = {
-        "recompilation": "−10.9\u202f% of a step 290.8 → 259.0\u202fms",
+        "recompilation": "−318.4\u202fms once mean step 290.8 → 259.0\u202fms",
         "annotations_not_propagated": "no time to gain",
         "tracing_bound": "−23.5\u202f% of what remains 221.4 → 169.3\u202fms",
         "exposed_collectives": "none now: the host is slower",

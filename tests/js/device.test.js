@@ -168,8 +168,8 @@ test('peaks are read from links and told with where they come from', () => {
 const said = (own) => verdictParts(own, treeRows(own), opRows(own), restRows(own)).flat().join('').replace(/\u202f/g, ' ');
 
 test('the verdict is on what is farthest below the roof', () => {
-  assert.equal(said(made()), 'attention takes 35.4 % of the step’s device work at 0.3 % of peak FLOP/s: below half of both roofs. fusion.2 alone is 25.000 ms, at 40.0 % of HBM bandwidth.');
-  assert.equal(said(made({ verdict: { path: 3, reached: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })), 'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 65.7 % of the step’s device work.');
+  assert.equal(said(made()), 'attention takes 35.4 % of the step’s op time at 0.3 % of peak FLOP/s: below half of both roofs. fusion.2 alone is 25.000 ms, at 40.0 % of HBM bandwidth.');
+  assert.equal(said(made({ verdict: { path: 3, reached: 0.83, known_ps: 79 * MS, below_ps: 1, op: 1 } })), 'The ops run at 83.0 % of what their kind allows; layers, with no single bound, is 65.7 % of the step’s op time.');
   const { peaks } = made();
   assert.match(said(made({ verdict: null, peaks: { ...peaks, flops_per_s: null, bytes_per_s: null } })), /^layers takes 65\.7 %.* dot\.1 alone is 30\.000 ms, at 80\.0 % of peak FLOP\/s\. .* the peaks of this device are not known\.$/);
   assert.match(said(made({ verdict: null })), /no op has both FLOPs and bytes\.$/);
@@ -183,25 +183,25 @@ test('the verdict is on what is farthest below the roof', () => {
   assert.equal(said({ ...moves, total: { ...moves.total, kinds: 0 } }), 'No op of copy of this step ran on this device.');
   const waits = made();
   waits.ops.bound_by = OPS.map(() => 'wait');
-  assert.equal(said(waits), '98.0 % of the step’s device time only waits for copies or other asynchronous ops; dot.1 alone is 30.000 ms. Its other ops run at 60.0 % of what their kind allows.');
+  assert.equal(said(waits), '98.0 % of the step’s op time only waits for copies or other asynchronous ops; dot.1 alone is 30.000 ms. Its other ops run at 60.0 % of what their kind allows.');
 });
 
 test('in place of what has all of the work stands its largest part', () => {
   const one = made({ verdict: null });
   one.tree.self_ps[0] = 99 * MS;
   one.tree.self_ps[1] = 91 * MS;
-  assert.match(said(one), /^attention takes 35\.4 % of the step’s device work\. fusion\.2 alone is 25\.000 ms/);
+  assert.match(said(one), /^attention takes 35\.4 % of the step’s op time\. fusion\.2 alone is 25\.000 ms/);
 });
 
 test('work without annotations is told by category', () => {
   const bare = made({ verdict: null, tree: { ...made().tree, path: [-1], self_ps: [99 * MS], own_ps: [99 * MS] } });
-  assert.match(said(bare), /^fusion ops take 67\.7 % of the step’s device work, which has no annotation\./);
+  assert.match(said(bare), /^fusion ops take 67\.7 % of the step’s op time, which has no annotation\./);
 });
 
 test('where little is known that is not told of all', () => {
   const few = (/** @type {number} */ reached) => said(made({ verdict: { path: 2, reached, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
-  assert.equal(few(0.9), 'layers takes 65.7 % of the step’s device work. FLOPs and bytes are known of 33.7 % of the work, which runs at 90.0 % of what its kind allows.');
-  assert.equal(few(0.5), 'layers takes 65.7 % of the step’s device work. FLOPs and bytes are known of 33.7 % of the work; farthest from the roof is mlp, 30.3 % of the time at 80.0 % of peak FLOP/s.');
+  assert.equal(few(0.9), 'layers takes 65.7 % of the step’s op time. FLOPs and bytes are known of 33.7 % of the work, which runs at 90.0 % of what its kind allows.');
+  assert.equal(few(0.5), 'layers takes 65.7 % of the step’s op time. FLOPs and bytes are known of 33.7 % of the work; farthest from the roof is mlp, 30.3 % of the time at 80.0 % of peak FLOP/s.');
 });
 
 test('of many rows those with most time are open at first', () => {

@@ -5,7 +5,7 @@ import { dutyRows, idleRows } from '../../frontend/overview/devices.js';
 
 const columns = {
   unit_ps: 1e6, name: ['TPU:0', 'TPU:0'], host: ['a', 'b'],
-  duty: { span: { ops: [10, 20] }, busy: { ops: [5, 6] }, stall: { ops: [0, 1] } }, steps: [3, null], small: [2, 0], idle: { wait: [7, 0] },
+  duty: { span: { ops: [10, 20] }, busy: { ops: [5, 6] }, stall: { ops: [0, 1] } }, steps: [3, null], small: [2, 0], edges: [1, 0], idle: { wait: [7, 0] },
 };
 
 test('columns of devices become rows, with times in picoseconds', () => {
@@ -13,7 +13,7 @@ test('columns of devices become rows, with times in picoseconds', () => {
 });
 
 test('devices without whole steps have no idle time there', () => {
-  assert.deepEqual(idleRows(columns), [{ id: 'a/TPU:0', host: 'a', steps: 3, small_ps: 2e6, by_class_ps: { wait: 7e6 } }]);
+  assert.deepEqual(idleRows(columns), [{ id: 'a/TPU:0', host: 'a', steps: 3, small_ps: 2e6, edges_ps: 1e6, by_class_ps: { wait: 7e6 } }]);
 });
 
 test('devices of a session become rows, with their ids', () => {

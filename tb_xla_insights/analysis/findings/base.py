@@ -17,12 +17,14 @@ from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
 from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.step_idle import at_work, device_time
 from tb_xla_insights.analysis.step_sources import recorded_steps, step_rows
 from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, Severity
+from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, EVERY_SHARE, Severity
 from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
-from tb_xla_insights.units import brief_time, count
+from tb_xla_insights.units import brief_time, brief_times, count
 
 MOST_WINDOWS = 20
 """Places that a finding shows: the longest ones."""
@@ -50,7 +52,8 @@ class Finding:
     evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
     idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fix`:
     what to take away from the replay, None where there is nothing to replay. Times in `evidence` are ps under keys that
-    end in `_ps`. What the fix buys (`gain` at best, `gain_at_worst`, `severity`, and the mean step after it,
+    end in `_ps`. `idle_ps`: all idle time of a step and core that `detail` tells of; None where it does not say all.
+    What the fix buys (`gain` at best, `gain_at_worst`, `severity`, and the mean step after it,
     `step_if_fixed_ps` at best and `step_if_fixed_most_ps` at worst) is filled in by `findings.worth`.
     """
 
@@ -69,6 +72,7 @@ class Finding:
     severity: Severity = "info"
     step_if_fixed_ps: int | None = None
     step_if_fixed_most_ps: int | None = None
+    idle_ps: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -101,6 +105,20 @@ class Mean:
 
     def __str__(self) -> str:
         return brief_time(self.ps) + self.each
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a finding's sentence says of idle time that others count: `idle_ps`, that of its classes in a step in all
+    (None: it does not recur), and `parts` of it elsewhere, `6.49 ms in other findings`."""
+
+    idle_ps: int | None
+    parts: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        """`, besides 6.49 ms in other findings`; nothing where it is next to nothing."""
+        return f", besides {joined(self.parts)}" if self.parts else ""
 
 
 class Facts:
@@ -180,6 +198,32 @@ class Facts:
         """`The device idles 24.4 ms a step`, of several cores `Each core idles 24.4 ms a step`; without `a step` where
         it happens in one step or outside of them."""
         return f"{self.core} idles {self.mean(taken, recurs)}"
+
+    def elsewhere(self, taken: Int64, recurs: Recurs | None, *classes: str) -> Elsewhere:
+        """Of the idle time of some classes in whole steps what a finding has not `taken`: told beside what was, so that
+        both add up to what `step_idle` has of these classes. (docs/definitions.md, "Findings")"""
+        if recurs not in ("every_step", "some_steps"):
+            return Elsewhere(None, [])
+        columns = [CLASSES.index(name) for name in classes]
+        own, all_ = (self.mean(its, recurs).ps for its in (taken, self.ledger.shares[:, columns].sum(axis=1)))
+        edges, whole = (int(its[columns].sum()) // self.core_steps for its in self._idle_in_steps)
+        parts = {
+            "in other findings": max(0, all_ - own),
+            "before or after all runs": edges,
+            "in gaps not starved": whole - max(all_, own) - edges,
+        }
+        told = {where: ps for where, ps in parts.items() if ps >= ALIKE_SHARE * whole}
+        texts = brief_times(*told.values(), like_ps=own)
+        return Elsewhere(whole, [f"{text} {where}" for text, where in zip(texts, told, strict=True)])
+
+    @cached_property
+    def _idle_in_steps(self) -> tuple[Int64, Int64]:
+        """Idle time of all cores in whole steps by class: before and after all runs of a core, and all of it."""
+        times = [device_time(self.trace, number) for number in at_work(self.trace)]
+        none = np.zeros(len(CLASSES), np.int64)
+        edges: Int64 = sum((it.edges_by_class_ps.sum(axis=0) for it in times), none)
+        whole: Int64 = sum((it.by_class_ps.sum(axis=0) for it in times), none)
+        return edges, whole
 
     def gap_windows(self, taken: Int64) -> list[Window]:
         """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""

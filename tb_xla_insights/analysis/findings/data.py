@@ -57,12 +57,13 @@ def input_bound(facts: Facts) -> Finding | None:
     waited = found.waits.total_ps * len(trace.devices)
     delays = ", but delays the next launch" if waited > DELAYED_RATIO * cost else ""
     recurs = facts.recurs(steps)
+    elsewhere = facts.elsewhere(taken, recurs, "input")
     return Finding(
         "input_bound",
         first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
         f"{facts.core} idles{' or waits in infeed' if infeed else ''} {_mean(facts, taken, infeed, recurs)} while the "
-        f"host loads or waits for a batch{each}. Loading overlaps "
+        f"host loads or waits for a batch{each}{elsewhere.text}. Loading overlaps "
         f"with the device's work for {share(hidden)} of its time{delays}.",
         _LOADING[kind].format(where=name, how=facts.words.ahead),
         cost,
@@ -71,6 +72,7 @@ def input_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken),
         recurs,
         facts.without(steps, "input", aside=True),
+        idle_ps=elsewhere.idle_ps,
     )
 
 
@@ -106,11 +108,13 @@ def transfer_bound(facts: Facts) -> Finding | None:
     transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
     sends, recurs = sent_ps >= read_ps, facts.recurs(steps)
+    elsewhere = facts.elsewhere(taken, recurs, "to_device", "from_device")
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _brief(to_device, sends),
-        f"{facts.idles(taken, recurs)} while {_moved(to_device) if sends else 'the host reads from it'}.",
+        f"{facts.idles(taken, recurs)} while {_moved(to_device) if sends else 'the host reads from it'}"
+        f"{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants made on the device."
         if sends
@@ -125,4 +129,5 @@ def transfer_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken),
         recurs,
         facts.without(steps, "to_device", "from_device"),
+        idle_ps=elsewhere.idle_ps,
     )

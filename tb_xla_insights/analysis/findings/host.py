@@ -78,9 +78,10 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         advice = advice.removesuffix(".") + "; d" if advice else "D"
         advice += f"o not wait for results between launches{place}, so that the host runs ahead."
     recurs = facts.recurs(facts.steps_taken(taken))
+    elsewhere = facts.elsewhere(launching, recurs, *LAUNCHING)
     parts = _parts({facts.host_does[name]: facts.mean(its, recurs).ps for name, its in by_class.items()})
     told = [
-        (launching, f"while the host {parts}"),
+        (launching, f"while the host {parts}{elsewhere.text}"),
         (resting.taken, f"while nothing is queued and the host waits{_mostly_in(resting)}"),
         (flying.taken, f"while {_NO_OP} and the host waits{_mostly_in(flying)}"),
     ]
@@ -109,6 +110,7 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         facts.gap_windows(taken),
         recurs,
         fix,
+        idle_ps=elsewhere.idle_ps,
     )
 
 
@@ -203,6 +205,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
     places = {name: _longest_phases(facts.trace, name) for name, time in costs.items() if time}
     name = places[most][0][0] if places.get(most) else None
     recurs = facts.recurs(steps)
+    elsewhere = facts.elsewhere(taken, recurs, *by_class)
     title = f"The device waits while the host {_doing(facts, most)[0]}"
     brief = lower_first(title)
     parts = _parts({_doing(facts, name)[0]: facts.mean(its, recurs).ps for name, its in by_class.items()})
@@ -212,7 +215,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         brief,
-        f"{facts.idles(taken, recurs)} while the host {parts}.{_most_of_it(facts, places, most)}",
+        f"{facts.idles(taken, recurs)} while the host {parts}{elsewhere.text}."
+        f"{_most_of_it(facts, places, most, 3 - len(elsewhere.parts))}",
         _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
         cost,
         {
@@ -225,6 +229,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         facts.gap_windows(taken),
         recurs,
         facts.without(steps, *by_class),
+        idle_ps=elsewhere.idle_ps,
     )
 
 
@@ -236,11 +241,15 @@ def _largest(facts: Facts, costs: dict[str, int]) -> str:
     return max(left, key=lambda name: (idle_ps.get(name, 0), costs[name]))
 
 
-def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: str) -> str:
-    """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the phases in which the host spends most of
-    that time, by class where there are several."""
+def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: str, phases: int) -> str:
+    """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the phases, so many, in which the host
+    spends most of that time; by class where there are several, of each one less."""
     names = sorted((name for name in places if places[name]), key=lambda name: name != most)
-    its = [(name, *it) for name in names for it in places[name][: 3 if len(names) == 1 else 2]]
+    its = [
+        (name, *it)
+        for name in names
+        for it in places[name][: phases if len(names) == 1 else max(0, phases - 1)]
+    ]
     texts = brief_times(*(time // facts.steps for *_, time in its))
     told: dict[str, list[str]] = {}
     for (name, place, _), text in zip(its, texts, strict=True):

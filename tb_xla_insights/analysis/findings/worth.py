@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
-from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
 from tb_xla_insights.analysis.what_if import Fix, shorter_runs, step_without
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.units import brief_time
+from tb_xla_insights.units import brief_time, brief_times
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
@@ -49,31 +49,39 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     found: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed = most = gain = worst = None
+        whole = 0
         if finding.fix and step and usual:
             fixed = step_without(trace, finding.fix)
             most = step_without(trace, at_worst=[finding.fix])
+            whole, gone = step, list[Fix]()
             if finding.id in LIMITS:
-                gain, worst = _parts(trace, step, _fixes_of("mistake", found), finding.fix)
-            elif finding.recurs == "once":
-                gain, worst = _parts(trace, step, [], finding.fix)
-            else:
-                gain, worst = _parts(trace, usual, once, finding.fix)
+                gone = _fixes_of("mistake", found)
+            elif finding.recurs != "once":
+                whole, gone = usual, once
+            whole = (step_without(trace, *gone) if gone else None) or whole
+            gain, worst = _parts(trace, whole, gone, finding.fix)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
         # A limit that hides behind another one is told all the same.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
         if worth >= _LEAST.get(finding.id, 0.0):
             loud = severity_of_finding(finding, gain or 0.0)
-            told = replace(
-                finding, severity=loud, gain=gain, gain_at_worst=worst, detail=_detail(trace, finding, step)
-            )
+            detail = _detail(trace, finding, step, (gain or 0.0) * whole)
+            told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst, detail=detail)
             found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
     return in_order(found)
 
 
-def _detail(trace: Trace, finding: Finding, step_ps: int | None) -> str:
-    """A mistake's detail, with the time of runs that goes with it: else nobody understands a step that is shorter than
-    what the device works now."""
+def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> str:
+    """A finding's detail, with what else goes with it: of a mistake the time of runs, else nobody understands a step
+    that is shorter than what the device works now; and where the gain is longer than the idle time that the detail
+    tells of, where the rest comes from."""
+    rest = gained_ps - (finding.idle_ps or 0)
+    if finding.idle_ps is not None and rest >= ALIKE_SHARE * gained_ps:
+        first, dot, more = finding.detail.partition(". ")
+        gains = brief_times(round(rest), like_ps=finding.idle_ps)[0]
+        why = f"; a fix gains {gains} more, of host time while the device works"
+        return f"{first.removesuffix('.')}{why}{dot or '.'}{more}"
     if finding.id in LIMITS or not finding.fix or not step_ps:
         return finding.detail
     gone = shorter_runs(trace, finding.fix)
@@ -83,14 +91,13 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None) -> str:
 
 
 def _parts(trace: Trace, step_ps: int, gone: Sequence[Fix], fix: Fix) -> tuple[float, float]:
-    """The share of a step that goes with a fix, at best and at worst, where some others have gone before at best;
-    `step_ps` where those cannot be replayed."""
-    before = (step_without(trace, *gone) if gone else None) or step_ps
-    fixed = step_without(trace, *gone, fix) or before
-    most = step_without(trace, *gone, at_worst=[fix]) or before
+    """The share of a step that goes with a fix, at best and at worst, where some others have gone before at best, which
+    left `step_ps`."""
+    fixed = step_without(trace, *gone, fix) or step_ps
+    most = step_without(trace, *gone, at_worst=[fix]) or step_ps
     # What the others free at best, the turns that host and devices take at worst may use up.
-    most = max(fixed, min(most, before))
-    return (before - fixed) / before, (before - most) / before
+    most = max(fixed, min(most, step_ps))
+    return (step_ps - fixed) / step_ps, (step_ps - most) / step_ps
 
 
 def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:

@@ -1,0 +1,55 @@
+/** What a word means, beside it while the pointer rests on it or it has the focus. */
+
+import { h } from '../lib/dom.js';
+import { TERMS, termOf } from '../lib/terms.js';
+
+/** Where a word stands alone; `data-term` names one that stands in a sentence. */
+const PLACES = '[data-term], th, td, h3, .tag, .legend > span, figcaption';
+/** No word is longer. */
+const MOST_LETTERS = 40;
+
+/** Shows the meaning of words of the page. @param {HTMLElement} around */
+export function createTips(around) {
+  const tip = h('div', { class: 'tooltip none', role: 'tooltip', id: 'term-tip', 'data-testid': 'term-tip' });
+  /** @type {Element|null} */
+  let described = null;
+
+  /** @param {EventTarget|null} target @returns {[HTMLElement, string]|null} */
+  function found(target) {
+    const own = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(PLACES)) : null;
+    const text = own?.dataset.term ?? own?.textContent ?? '';
+    const term = own && text.length <= MOST_LETTERS ? termOf(text) : null;
+    return own && term ? [own, term] : null;
+  }
+
+  function hide() {
+    tip.classList.add('none');
+    described?.removeAttribute('aria-describedby');
+    described = null;
+  }
+
+  /** @param {Event} event */
+  function show({ target }) {
+    const word = found(target);
+    hide();
+    if (!word) return;
+    const [own, term] = word;
+    tip.textContent = TERMS[term];
+    tip.classList.remove('none');
+    const box = own.getBoundingClientRect();
+    tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${box.bottom + 4 + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 4 : box.bottom + 4}px`;
+    if (target === document.activeElement) {
+      described = /** @type {Element} */ (target);
+      described.setAttribute('aria-describedby', tip.id);
+    }
+  }
+
+  around.addEventListener('pointerover', show);
+  around.addEventListener('focusin', show);
+  around.addEventListener('pointerleave', hide);
+  around.addEventListener('focusout', hide);
+  around.addEventListener('keydown', ({ key }) => { if (key === 'Escape') hide(); });
+  addEventListener('scroll', hide, { capture: true, passive: true });
+  return tip;
+}

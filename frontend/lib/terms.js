@@ -1,0 +1,61 @@
+/** Words of the page that a new reader cannot know, each with what it means: the one list for hover, focus and the sheet of keys and words. */
+
+/** By the word as the page writes it. @type {Record<string, string>} */
+export const TERMS = {
+  starved: 'Nothing was queued when the gap began: the next run was launched after that.',
+  queued: 'The next run was launched before the gap began: the device waited for something else.',
+  unknown: 'The next run was launched within 10 µs of the gap’s begin, or its call is not known.',
+  Mostly: 'The cause: what the host did most until the next run was launched. Of a queued gap it is wait, whatever the host did.',
+  'What fills it': 'What the host did in the gap, by class: all of it, whatever the cause.',
+  'All cores idle': 'The part of the gap in which every core of the host was idle.',
+  'IR tracing': 'The program’s own Python between runtime events. PyTorch/XLA builds the graph then: forward, backward, optimizer.',
+  'step marker': 'mark_step(), or the end of a step: prepares the step’s graph and asks for it to run.',
+  'torch.compile': 'Dynamo and AOTAutograd extract a graph.',
+  compile: 'XLA makes a program of a graph.',
+  'program load': 'A compiled program is put on the devices.',
+  'transfer to device': 'Data is sent to the device.',
+  'transfer from device': 'A value is read from the device.',
+  dispatch: 'An execute call hands a program to the devices.',
+  wait: 'The host waits, for the device or for a lock.',
+  input: 'A batch is loaded, or waited for.',
+  python: 'Python code that builds no graph.',
+  other: 'Runtime events of no other class.',
+  unrecorded: 'Nothing was recorded on the threads that drive the device.',
+  'Duty cycle': 'Busy time over the span from a core’s first to its last run.',
+  'of it stalled': 'Busy in ops that only wait for asynchronous ones, such as copy-done. Waiting for other hosts in a collective is none.',
+  'Before or after all runs': 'Not busy, and before the core’s first or after its last run: in no gap.',
+  'Without parts': 'Time of its own: without the events inside of it.',
+  'Self time': 'Time of the op without the ops inside of it.',
+  'op time': 'Own time of the ops that a step launched, summed; Overview’s device work is by the clock.',
+  Compute: 'Op time without collectives, transfers and waits.',
+  'Device run': 'From begin to end of a program’s run on a core, with what it idles in between.',
+  Queue: 'How long a launched run waited for earlier runs on its core: the host’s lead, and no fault.',
+  Overhead: 'Host time of an execution that is neither device run nor queue.',
+  Join: 'How a run was found to belong to a launch: exact (recorded), ordered (by their order), none.',
+  Launches: 'Execute calls of the host; each makes a run per core.',
+  'usual step': 'The mean step without what happened only once.',
+  'what remains': 'The step that is left once all mistakes above are gone.',
+  once: 'In one step of this capture: shown as all that it cost, and never critical.',
+  critical: 'Gains 30 % or more.',
+  warning: 'Gains 10 % or more, or 30 % where it happened once.',
+  info: 'Gains less than 10 %.',
+  Mistakes: 'Places in the program that can be changed.',
+  Limits: 'The program’s nature: what is slow without any mistake.',
+  'Last in': 'To how many collectives it came last.',
+  'Others wait': 'How long the others waited for it in shared collectives.',
+  direct: 'The op’s own metadata names its annotation.',
+  recovered: 'The annotation was found from the op’s parts or neighbours.',
+  bare: 'The op has a name without an annotation, as in the backward pass.',
+  none: 'Nothing tells which annotation the op belongs to.',
+  mixed: 'Made of ops of several annotations, its time is divided by their share.',
+  lost: 'An annotation that no op on the device carries.',
+  Exposed: 'The part of a collective in which the core computes nothing else.',
+};
+
+const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));
+
+/** The term that a text is, whatever its unit (`of it stalled, ms`), its case or its sign of order; null where it is none. @param {string} text */
+export function termOf(text) {
+  const plain = text.replace(/[▾▴\s]+$/u, '').trim().toLowerCase();
+  return BY_TEXT.get(plain) ?? BY_TEXT.get(plain.split(/[,(]| a step/)[0].trim()) ?? null;
+}
