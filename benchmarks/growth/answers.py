@@ -48,6 +48,9 @@ class _Known:
     def load(self, *_: object) -> Load:
         return cast(Load, self)
 
+    def check(self, mark: str | None) -> None:
+        pass
+
     def loaded(self, *_: object) -> Loaded:
         return self._loaded
 
