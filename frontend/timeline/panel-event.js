@@ -12,9 +12,12 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 
 /** @param {EventDetail} detail @param {PanelActions} act @param {Node} hosts who takes part, if it is a collective @returns {import('./parts.js').PanelContent} */
 export function eventContent(detail, act, hosts) {
-  const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path } = detail;
+  const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path, path_left_out: more } = detail;
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
-  const crumbs = path.flatMap((brief) => [eventLink(brief, act), h('span', { 'aria-hidden': 'true' }, '›')]);
+  const then = () => h('span', { 'aria-hidden': 'true' }, '›');
+  const crumbs = path.flatMap((brief, at) => [
+    ...(more && at === path.length / 2 ? [h('span', { class: 'sec' }, `… ${count(more)} more …`), then()] : []), eventLink(brief, act), then(),
+  ]);
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],

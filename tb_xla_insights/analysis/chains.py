@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.shares import overlaps
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
 from tb_xla_insights.catalog.classes import label as class_label
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -182,7 +183,7 @@ def _documents(
         *(it.tolist() for it in columns), strict=True
     ):
         if text >= 0:
-            label, place = trace.strings[text], labels[thread]
+            label, place = listed(trace.strings[text]), listed(labels[thread])
         elif text == _RUN:
             label, place = _run(trace, int(which[number]))
         else:
@@ -215,4 +216,4 @@ def _firsts(key: NDArray[Any]) -> NDArray[np.bool_]:
 def _run(trace: Trace, gap: int) -> tuple[str, str]:
     """The program and the device of the run that ended a gap."""
     gaps = find_gaps(trace)
-    return find_launches(trace).programs[gaps.after[gap]][0], trace.devices[gaps.device[gap]].name
+    return listed(find_launches(trace).programs[gaps.after[gap]][0]), trace.devices[gaps.device[gap]].name
