@@ -1,7 +1,7 @@
 /** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { total, grouped } from '../lib/items.js';
+import { grouped, highest, lowest, total } from '../lib/items.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
@@ -57,7 +57,7 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
   const total_ps = total(each, Number);
   const by_class_ps = sumClasses(its);
   const cause = CLASSES.reduce((most, name) => ((by_class_ps[name] ?? 0) > (by_class_ps[most] ?? 0) ? name : most), pattern.cause);
-  return { ...pattern, cause, by_class_ps, count: its.length, total_ps, mean_ps: total_ps / its.length, min_ps: Math.min(...each), max_ps: Math.max(...each) };
+  return { ...pattern, cause, by_class_ps, count: its.length, total_ps, mean_ps: total_ps / its.length, min_ps: lowest(each), max_ps: highest(each) };
 });
 
 /** @param {GapItem} gap as the page names it @returns {string} */
