@@ -1,6 +1,7 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
+# make fuzz   hostile captures, texts and requests without end, or for MINUTES=…; what fails is in build/fuzz/failures
 # make schema  JSON Schemas and docs/report.md, from the types in tb_xla_insights/schema
 # make pictures   the pictures of the README, taken from the demo in a browser
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
@@ -13,7 +14,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize matrix schema pictures wheel reproducible ranges clean
+.PHONY: demo test lint types unit page browser sanitize fuzz matrix schema pictures wheel reproducible ranges clean
 
 PYTHON ?= python3
 PORT ?= 6006
@@ -85,6 +86,11 @@ sanitize: .venv/installed-test
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		XLA_INSIGHTS_TRACES="$${XLA_INSIGHTS_TRACES:-$(CURDIR)/../shared/traces}" \
 		$(CURDIR)/$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(SANITIZE)
+
+# A second run goes on where the first one was stopped.
+FUZZ ?= build/fuzz
+fuzz: .venv/installed-test
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests:$(CURDIR)/demo_logs $(BIN)/python -m fuzz --folder $(FUZZ) $(if $(MINUTES),--minutes $(MINUTES))
 
 # As root it leaves nothing of this machine in the files.
 matrix: .venv/installed

@@ -106,6 +106,9 @@ def host_report(
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
     (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
+    explained = findings.pop("explained_by")
+    for item in answers["gaps"]["items"]:
+        item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
