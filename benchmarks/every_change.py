@@ -1,17 +1,19 @@
 """Every prefix and every changed byte of small captures: whole lines before the damage are kept, the rest is said, and
 nothing but the product's own InputError is raised.
 
-    python benchmarks/every_change.py [FILES] [--values 3] [--traces 7] [--reports 200]
+    python benchmarks/every_change.py [FILES] [--values 3] [--traces 7] [--reports 200] [--one-in 1]
 
 Each prefix, and each byte with some other values, is read; every 7th of these files becomes a trace, and of every 200th
 all is asked that is told of a capture. Without FILES, those are three of the captures recorded beside the tests. What
-fails is printed with what makes it anew, and the exit code is 1.
+fails is printed with what makes it anew, and the exit code is 1. What was found so far is printed when it is
+interrupted; `--one-in 17` takes one in 17 of these files, evenly.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import signal
 import sys
 import time
 import traceback
@@ -20,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,6 +38,7 @@ FILES = tuple(
     next((RECORDED / folder).rglob("*.xplane.pb"))
     for folder in ("pods/steady", "dynamo_graph_break", "matrix/jax0.6.2/pure_callback")
 )
+Item = TypeVar("Item")
 _DAMAGE = ("truncated_file", "corrupt_file", "dropped_events")
 
 
@@ -187,16 +190,24 @@ def every(capture: Capture, values: int, traces: int, reports: int) -> Iterator[
                 yield "changed", at, value, how_far()
 
 
+def _until_interrupted(items: Iterator[Item]) -> Iterator[Item]:
+    """The items until SIGINT comes, which ends what is done with one of them first."""
+    stopped = []
+    signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
+    return itertools.takewhile(lambda _: not stopped, items)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("files", nargs="*", type=Path, default=FILES)
-    for name, default in (("values", 3), ("traces", 7), ("reports", 200), ("first", 0)):
+    for name, default in (("values", 3), ("traces", 7), ("reports", 200), ("one-in", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     failed = 0
     for path in options.files:
         capture, told, began = Capture(path.read_bytes()), Counter[str](), time.monotonic()
-        for what, at, value, how_far in every(capture, options.values, options.traces, options.reports):
+        chosen = every(capture, options.values, options.traces, options.reports)
+        for what, at, value, how_far in _until_interrupted(itertools.islice(chosen, 0, None, options.one_in)):
             try:
                 told[
                     f"{what}: {capture.cut(at, how_far) if what == 'cut' else capture.changed(at, value, how_far)}"

@@ -11,6 +11,7 @@ from synthetic.writer import Space
 from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.long_names import LONGEST
 from tb_xla_insights.timeline import Timeline
 
 
@@ -224,3 +225,29 @@ def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
     timeline = timeline_of(space, tmp_path)
     for row in ("h0.d0.ops", "h0.d0.l0"):
         assert timeline.view(0, 60, 60_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1]
+
+
+def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_path: Path) -> None:
+    name = "f" * (LONGEST + 1)
+    made = Space()
+    made.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
+    timeline = timeline_of(made, tmp_path)
+    listed = name[:-1] + "…"
+    assert timeline.view(0, 100, 100, ["h0.t0"])["names"] == [listed]
+    event = timeline.event("0.0")
+    assert (event["name"], event["title"]) == (listed, name)
+    assert [timeline.search(f"name:{it}")["count"] for it in (name, listed)] == [1, 1]
+
+
+def test_of_more_events_around_one_the_outermost_and_the_innermost_are_told(tmp_path: Path) -> None:
+    made = Space()
+    line = made.plane("/host:CPU").line("python", id=1)
+    for depth in range(231):
+        line.event(f"level_{depth}", depth, 1000 - 2 * depth)
+    timeline = timeline_of(made, tmp_path)
+    event = timeline.event("0.230")
+    names = [it["name"] for it in event["path"]]
+    assert names[:100] == [f"level_{depth}" for depth in range(100)]
+    assert names[100:] == [f"level_{depth}" for depth in range(130, 230)]
+    assert event["path_left_out"] == 30
+    assert timeline.event("0.200")["path_left_out"] == 0

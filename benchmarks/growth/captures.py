@@ -611,6 +611,17 @@ def cpu_ops(n: int) -> Space:
     return cpu([n])
 
 
+@axis
+def cpu_ordinals(n: int) -> Space:
+    """Ops on a CPU, each on a core of its own."""
+    space = cpu([1])
+    host = space.planes[0]
+    line = host.line("tf_XLAEigen/100", id=5)
+    for i in range(n):
+        line.event(named(host, f"dot.{i}"), i * US, US, {"hlo_op": Ref(f"dot.{i}"), "device_ordinal": i})
+    return space
+
+
 def cpu(runs: list[int]) -> Space:
     space = Space()
     host = space.plane("/host:CPU")

@@ -6,7 +6,7 @@ import { loadOnce } from '../frame/once.js';
 import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
 import { cutMiddle, difference, digits, headline, MISSING, plural, rate, share, timeCell, unitFor } from '../lib/format.js';
-import { total } from '../lib/items.js';
+import { highest, total } from '../lib/items.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { deviceCards } from './device.js';
 import { lazyCard, ratioCell } from './lazy.js';
@@ -29,7 +29,7 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
  */
 function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
-  const longest = Math.max(0, ...items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)));
+  const longest = highest(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
   const unit = unitFor(longest);
   const most = longest / unit.ps;
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
@@ -98,7 +98,7 @@ export function compareView(app) {
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(all.verdict.text) ?? ['', all.verdict.text];
     const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
       h('span', { class: 'muted small' }, [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '))];
-    const most = Math.max(1, ...all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]));
+    const most = highest(all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {Comparison['classes'][number]} */ row) => h('div', { class: 'two-bars', 'aria-hidden': 'true' }, SIDES.map((which) => (
       h('i', { class: which, style: { '--k': hue(row.class), width: percent((row[`${which}_ps`] ?? 0) / most), visibility: row[`${which}_ps`] ? '' : 'hidden' } }))));
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));

@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { cutName, lengthBar, link, showButton } from '../lib/cards.js';
 import { count, digits, MISSING, share } from '../lib/format.js';
-import { total } from '../lib/items.js';
+import { highest, total } from '../lib/items.js';
 import { countColumn, liveTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
 import { hasRates, isOf, rounded } from './data.js';
 import { boundCell, toneChip } from './tree.js';
@@ -34,7 +34,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const at = (/** @type {OpRow|RestRow} */ row) => place.get(row) ?? -1;
   const sum = (/** @type {(OpRow|RestRow)[]} */ some) => h('span', { 'data-ps': Math.round(total(some, 'ps')) }, digits(total(some, (row) => texts[at(row)]) / 1000, 3));
   const part = (/** @type {(OpRow|RestRow)[]} */ some) => share(Math.round(total(some, (row) => shares[at(row)]) * 1000) / 1000 || (some.length ? total(some, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0));
-  const most = Math.max(1, ...rows.map(({ ps }) => ps));
+  const most = highest(rows.map(({ ps }) => ps), 1);
   // Searching needs the texts of all: whoever searches has them listed.
   const others = rest.filter((row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound));
   const folds = found.length + others.length > LISTED + 1 && !filter.text;

@@ -43,17 +43,19 @@ export function closedAtFirst(rows) {
   rows.forEach((row, at) => {
     around[row.depth] = at;
     const place = row.depth ? around[row.depth - 1] : -1;
-    inside.set(place, [...inside.get(place) ?? [], row]);
+    inside.get(place)?.push(row) ?? inside.set(place, [row]);
   });
-  const waiting = [...inside.get(-1) ?? []];
+  const places = new Map(rows.map((row, at) => [row, at]));
+  const byTime = (/** @type {TreeRow} */ a, /** @type {TreeRow} */ b) => b.ps - a.ps;
+  let waiting = [...inside.get(-1) ?? []].sort(byTime);
   let seen = waiting.length;
   while (closed.size && waiting.length) {
-    const [row] = waiting.sort((a, b) => b.ps - a.ps).splice(0, 1);
-    const its = inside.get(rows.indexOf(row)) ?? [];
+    const row = /** @type {TreeRow} */ (waiting.shift());
+    const its = inside.get(places.get(row) ?? -1) ?? [];
     if (its.length > 1 && seen + its.length > AT_FIRST) continue;
     closed.delete(row.key);
     seen += its.length;
-    waiting.push(...its);
+    if (its.length) waiting = [...waiting, ...its].sort(byTime);
   }
   return closed;
 }

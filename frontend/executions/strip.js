@@ -6,6 +6,7 @@ import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
+import { highest, lowest } from '../lib/items.js';
 
 /** @typedef {{device: string, start_ps: number, duration_ps: number, program: string, launch_start_ps: number|null, host_ps: number, queue_ps: number, overhead_ps: number, lead_ps: number|null, join: string}} Run */
 
@@ -43,8 +44,8 @@ export function createRunStrip(app, go) {
 
   /** @param {Run[]} runs */
   function axis(runs) {
-    const begin = Math.min(...runs.map(({ launch_start_ps, start_ps }) => Math.min(launch_start_ps ?? start_ps, start_ps)));
-    const end = Math.max(...runs.map((run) => Math.max(run.start_ps + run.duration_ps, (run.launch_start_ps ?? run.start_ps) + run.host_ps)));
+    const begin = lowest(runs.map(({ launch_start_ps, start_ps }) => Math.min(launch_start_ps ?? start_ps, start_ps)));
+    const end = highest(runs.map((run) => Math.max(run.start_ps + run.duration_ps, (run.launch_start_ps ?? run.start_ps) + run.host_ps)));
     const whole = Math.max(1, end - begin);
     const unit = unitFor(whole);
     /** @param {string} sign @param {number} from @param {number} to @param {string} text @param {string} title @param {number} [row] */
@@ -67,7 +68,7 @@ export function createRunStrip(app, go) {
       return run.start_ps > from ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)] : [];
     });
     return [
-      axisGrid(whole, unit), ...axisLane('host', host, Math.max(1, ...rows.map((row) => row + 1))), ...axisLane('device', work), ...axisLane('idle', idle),
+      axisGrid(whole, unit), ...axisLane('host', host, highest(rows.map((row) => row + 1), 1)), ...axisLane('device', work), ...axisLane('idle', idle),
       h('span', { class: 'run-label' }), h('p', { class: 'small muted' }, `host: execute call to completion · device: the program’s run · idle: between runs${calls.length < runs.length ? ` · ${MISSING} calls of ${runs.length - calls.length} runs are not known` : ''}`),
     ];
   }

@@ -1,7 +1,7 @@
 /** Executions: what each program's runs cost the host, and how much of it is the device's work. */
 
 import { fill, h, percent, pick } from '../lib/dom.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit, highest, lowest } from '../lib/items.js';
 import { get, latest } from '../lib/api.js';
 import { loadOnce } from '../frame/once.js';
 import { legend } from '../lib/classes.js';
@@ -130,7 +130,7 @@ export function executionsView(app) {
     const executions = sources.flatMap(({ rows }) => rows);
     const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.per);
     const unit = columnUnit(executions, (row) => per(row, 'host_ps'));
-    const most = Math.max(...executions.map((row) => per(row, 'host_ps')));
+    const most = highest(executions.map((row) => per(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
       const rows = source.rows.filter((row) => row.kind === kind);
       return { rows, text: groupText(kind, rows, source) };
@@ -253,7 +253,7 @@ export function executionsView(app) {
     const rows = savings(joined, fit, per);
     const unit = columnUnit(rows, 'now_ps');
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
-    const range = (/** @type {number[]} */ values) => briefTimes(Math.min(...values), Math.max(...values)).join(' – ');
+    const range = (/** @type {number[]} */ values) => briefTimes(lowest(values), highest(values)).join(' – ');
     const [overhead, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',

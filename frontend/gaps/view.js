@@ -1,7 +1,7 @@
 /** Gaps: what recurs, and every gap by itself; a pattern or a filter narrows the list. */
 
 import { button, fill, h, pick } from '../lib/dom.js';
-import { columnUnit, total } from '../lib/items.js';
+import { columnUnit, highest, total } from '../lib/items.js';
 import { CLASSES, LABELS, classCell, classChip } from '../lib/classes.js';
 import { loadOnce } from '../frame/once.js';
 import { card, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
@@ -164,7 +164,7 @@ export function gapsView(app) {
   /** @param {GapRow[]} groups */
   function gapsTable(groups) {
     const unit = columnUnit(groups, 'mean_ps');
-    const most = Math.max(...groups.map(({ mean_ps }) => mean_ps));
+    const most = highest(groups.map(({ mean_ps }) => mean_ps));
     /** @type {Map<GapRow, GapRow[]>} */
     const inside = new Map();
     const parts = (/** @type {GapRow} */ row) => {

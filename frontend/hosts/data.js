@@ -1,7 +1,7 @@
 /** The document of the view as rows: of all steps, or of those between two. */
 
 import { hostNumber, shortNames } from '../lib/hosts.js';
-import { grouped, total } from '../lib/items.js';
+import { grouped, highest, total } from '../lib/items.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */
@@ -58,7 +58,7 @@ const apartFrom = (classes, own, other) => classes.flatMap((name, index) => (nam
 export function longestClass(classes, own, other) {
   if (!own || !other) return null;
   const longer = classes.map((name, index) => (WAITING.includes(name) ? 0 : own[index] - other[index]));
-  const most = Math.max(...longer);
+  const most = highest(longer);
   return most > 0 ? classes[longer.indexOf(most)] : null;
 }
 

@@ -4,7 +4,7 @@ import { button, h, pick } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
 import { briefTime, briefTimes, difference, timeText, UNITS } from '../lib/format.js';
-import { total } from '../lib/items.js';
+import { highest, total } from '../lib/items.js';
 import { table, timeColumn } from '../lib/table.js';
 import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './data.js';
 import { classLabel, rangeName, US } from './verdict.js';
@@ -38,7 +38,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
   const [mine, theirs] = range ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)] : [class_us[host], class_us[median_host]];
   if (!mine || !theirs) return marked(card(title, more, h('p', { class: 'sec' }, steps ? `${own.name} or ${other.name} has no such step.` : 'The steps of this host are asked for.')));
   const items = classes.flatMap((name, at) => (name === DEVICE || !(mine[at] || theirs[at]) ? [] : [{ name, own: mine[at], other: theirs[at], apart: mine[at] - theirs[at] }]));
-  const most = Math.max(1, ...items.map(({ apart }) => Math.abs(apart)));
+  const most = highest(items.map(({ apart }) => Math.abs(apart)), 1);
   const sums = { own: total(items, 'own'), other: total(items, 'other') };
   /** @param {number} us */
   const signed = (us) => difference(us / 1000, 3);

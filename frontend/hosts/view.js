@@ -15,6 +15,7 @@ import { createHeatCard } from './heat-card.js';
 import { openPicker } from './picker.js';
 import { hostsTable } from './table.js';
 import { classLabel, rangeName, US, verdictBlock } from './verdict.js';
+import { highest, lowest } from '../lib/items.js';
 
 // The header's, in the script of this view.
 export { openPicker };
@@ -125,7 +126,7 @@ export function hostsView(app) {
       const found = (await Promise.all(both.map(stepsOf))).flatMap((each) => each ?? []);
       const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
       const ends = found.flatMap(({ start_ps, duration_ps }) => start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))));
-      ifOpen(own, () => app.open({ ...(starts.length ? windowPlace(Math.min(...starts), Math.max(...ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) }));
+      ifOpen(own, () => app.open({ ...(starts.length ? windowPlace(lowest(starts), highest(ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) }));
     } catch (error) {
       failed(own)(error);
     }

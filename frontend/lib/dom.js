@@ -15,6 +15,7 @@ export const h = (tag, attributes, ...children) => dressed(document.createElemen
 /** The same for what pictures are made of. @param {string} tag @param {Record<string, any>|null} attributes @param {...(Child|Child[])} children */
 export const svg = (tag, attributes, ...children) => dressed(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
+const AT_ONCE = 10_000;
 const TOLD = new Set(['title', 'aria-label']);
 
 /** @template {HTMLElement|SVGElement} E @param {E} element @param {Record<string, any>|null|undefined} attributes @param {(Child|Child[])[]} children */
@@ -25,7 +26,7 @@ function dressed(element, attributes, children) {
     else if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? '' : TOLD.has(name) ? visible(String(value)) : String(value));
   }
-  element.append(...present(children));
+  append(element, children);
   return element;
 }
 
@@ -35,9 +36,16 @@ function present(children) {
     .map((child) => (child instanceof Node ? child : visible(String(child))));
 }
 
+/** In parts: the arguments of a call lie on the stack, which has no room for a hundred thousand. @param {Element} element @param {(Child|Child[])[]} children */
+function append(element, children) {
+  const all = present(children);
+  for (let at = 0; at < all.length; at += AT_ONCE) element.append(...all.slice(at, at + AT_ONCE));
+}
+
 /** Replaces what an element contains. @param {Element} element @param {...(Child|Child[])} children */
 export function fill(element, ...children) {
-  element.replaceChildren(...present(children));
+  element.replaceChildren();
+  append(element, children);
 }
 
 /** The same; what has the focus there gives it to what comes in its place, by its test id. @param {Element} element @param {...(Child|Child[])} children */

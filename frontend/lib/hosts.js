@@ -1,5 +1,7 @@
 /** Names of hosts: short where the others tell them apart, and found by name, number or range. */
 
+import { lowest } from './items.js';
+
 const LONGEST_RANGE = 1_000_000;
 
 /**
@@ -8,7 +10,7 @@ const LONGEST_RANGE = 1_000_000;
  */
 export function shortNames(names) {
   const parts = names.map((name) => name.split(/(?<=[-._])/));
-  const least = Math.min(...parts.map(({ length }) => length));
+  const least = lowest(parts.map(({ length }) => length));
   const alike = (/** @type {(part: string[]) => string|undefined} */ of) => new Set(parts.map(of)).size === 1;
   if (names.length < 2) return names;
   let head = 0;

@@ -34,3 +34,19 @@ export function columnUnit(items, of) {
   const read = reader(of);
   return unitFor(items.reduce((most, item) => Math.max(most, Math.abs(read(item) ?? 0)), 0));
 }
+
+/**
+ * The highest of some numbers, `from` of none. A call with each of them as an argument has no room on the stack from a
+ * hundred thousand on.
+ * @param {Iterable<number>} values @param {number} [from]
+ */
+export function highest(values, from = -Infinity) {
+  for (const value of values) from = Math.max(from, value);
+  return from;
+}
+
+/** The lowest of some numbers, `from` of none. @param {Iterable<number>} values @param {number} [from] */
+export function lowest(values, from = Infinity) {
+  for (const value of values) from = Math.min(from, value);
+  return from;
+}

@@ -99,6 +99,8 @@ export interface Brief {
 }
 export interface EventDetail extends Brief {
   title: string | null; host: string; self_ps: number; path: Brief[];
+  /** Of what is around it: how many events are left out in the middle of `path`. */
+  path_left_out: number;
   stats: { name: string; value: string; kind: "int" | "float" | "text" | "bytes" }[];
   flow: { from: Brief[]; to: Brief[] };
   occurrences: {

@@ -1,7 +1,7 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
-import { grouped, total } from '../lib/items.js';
+import { grouped, highest, lowest, total } from '../lib/items.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
 import { shortNames } from '../lib/hosts.js';
@@ -136,11 +136,11 @@ function distribution(rows, all, session, app) {
 
 /** The table below tells the same. @param {number[]} parts from 0 to 1 */
 function histogram(parts) {
-  const low = Math.floor(Math.min(...parts) * 20) / 20;
-  const high = Math.max(low + 0.05, Math.ceil(Math.max(...parts) * 20) / 20);
+  const low = Math.floor(lowest(parts) * 20) / 20;
+  const high = Math.max(low + 0.05, Math.ceil(highest(parts) * 20) / 20);
   const bins = new Array(BINS).fill(0);
   for (const part of parts) bins[Math.round((part - low) / (high - low) * (BINS - 1))] += 1;
-  const most = Math.max(...bins);
+  const most = highest(bins);
   const steps = Math.round((high - low) * 20);
   const every = Math.ceil(steps / MOST_TICKS);
   const ticks = [...Array(steps + 1).keys()].filter((at) => at % every === 0);

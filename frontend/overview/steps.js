@@ -1,7 +1,7 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the busiest core. */
 
 import { button, fill, h, onDrag, onKeys, percent, pick, setChoices } from '../lib/dom.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit, highest } from '../lib/items.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linked, windowPlace } from '../lib/cards.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
@@ -84,7 +84,7 @@ export function createSteps(app) {
     fits = steps.length <= MOST_WIDE ? MOST_WIDE : Math.max(MOST_WIDE, Math.floor(width / THIN_PX));
     from = Math.max(0, Math.min(from, steps.length - fits));
     const seen = steps.slice(from, from + fits);
-    const most = Math.max(1, ...seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)));
+    const most = highest(seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
     const unit = unitFor(most);
     const ticks = niceTicks(most / unit.ps);
     const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
@@ -131,7 +131,7 @@ export function createSteps(app) {
 
   function drawBrush() {
     if (brush.classList.toggle('none', steps.length <= fits)) return;
-    const most = Math.max(...steps.map(({ duration_ps }) => duration_ps));
+    const most = highest(steps.map(({ duration_ps }) => duration_ps));
     const columns = new Array(Math.min(400, steps.length)).fill(0);
     steps.forEach(({ duration_ps }, index) => {
       const at = Math.floor((index * columns.length) / steps.length);

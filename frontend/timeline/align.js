@@ -4,6 +4,7 @@
  */
 
 import { timeText } from '../lib/format.js';
+import { highest, lowest } from '../lib/items.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {import('./columns.js').Slices} Slices */
@@ -79,7 +80,7 @@ export function realSpan(align, rows, { start_ps, end_ps }) {
     const end = Math.min(piece.end_ps, Math.min(end_ps, piece.until) + piece.shift);
     return end > start ? [{ start, end }] : [];
   }));
-  return spans.length ? { start_ps: Math.min(...spans.map(({ start }) => start)), end_ps: Math.max(...spans.map(({ end }) => end)) } : null;
+  return spans.length ? { start_ps: lowest(spans.map(({ start }) => start)), end_ps: highest(spans.map(({ end }) => end)) } : null;
 }
 
 /** `shifted +170.5 ms`, of the step at an instant of the host. @param {Alignment} align @param {string} row @param {number} ps */

@@ -3,6 +3,7 @@
 import { mix } from '../lib/theme.js';
 import { coverage, eachSlice } from './columns.js';
 import { FLOOR, PITCH_PX } from './draw.js';
+import { highest } from '../lib/items.js';
 
 /** @typedef {ReturnType<typeof import('./draw.js').penOn>} Pen */
 /** @typedef {import('./scene.js').Scene} Scene */
@@ -43,7 +44,7 @@ export function drawMore(pen, { scale, slices }, palette, lane, y) {
     const columns = slices?.rows.get(id)?.[0];
     eachSlice(columns, scale, (i, x, w) => { if (columns) bars.add(columns, i, x, w); });
   }
-  bars.draw(pen, palette.ink3, y, lane.h, Math.max(1, ...bars.parts));
+  bars.draw(pen, palette.ink3, y, lane.h, highest(bars.parts, 1));
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The panel of one event: where it stands, its times, its stats, its flow partners, its occurrences. */
 
 import { h, button } from '../lib/dom.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit, highest } from '../lib/items.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
@@ -12,10 +12,13 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 
 /** @param {EventDetail} detail @param {PanelActions} act @param {Node} hosts who takes part, if it is a collective @returns {import('./parts.js').PanelContent} */
 export function eventContent(detail, act, hosts) {
-  const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path } = detail;
+  const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path, path_left_out: more } = detail;
   const back = act.back();
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
-  const crumbs = path.flatMap((brief) => [eventLink(brief, act), h('span', { 'aria-hidden': 'true' }, '›')]);
+  const then = () => h('span', { 'aria-hidden': 'true' }, '›');
+  const crumbs = path.flatMap((brief, at) => [
+    ...(more && at === path.length / 2 ? [h('span', { class: 'sec' }, `… ${count(more)} more …`), then()] : []), eventLink(brief, act), then(),
+  ]);
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
@@ -36,7 +39,7 @@ export function eventContent(detail, act, hosts) {
 /** @param {EventDetail} detail @param {PanelActions} act */
 function occurrences({ occurrences: all, name, duration_ps }, act) {
   const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = all;
-  const most = Math.max(1, ...durations_ps);
+  const most = highest(durations_ps, 1);
   const step = (/** @type {'previous'|'next'} */ way, /** @type {string} */ text) => {
     const brief = all[way];
     return button(text, () => { if (brief) act.open(brief); }, { 'aria-label': `${way === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief });

@@ -1,7 +1,7 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { columnUnit, total } from '../lib/items.js';
+import { columnUnit, highest, total } from '../lib/items.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
 import { link, severityTag } from '../lib/cards.js';
 import { briefTime, count, plural, rangeText, timeText } from '../lib/format.js';
@@ -82,11 +82,11 @@ export function createPanel(act, on) {
     /** px that the selected gap needs: its sentence, and of parts and chain the sum and as many rows as are seen at once; 0 where none is selected. */
     get needs() {
       const top = element.getBoundingClientRect().top;
-      return Math.max(0, ...[...element.querySelectorAll('.gap-body section')].map((section) => {
+      return highest([...element.querySelectorAll('.gap-body section')].map((section) => {
         const rows = [.../** @type {HTMLTableElement} */ (section.querySelector('table')).rows].map((row) => row.offsetHeight);
         const above = /** @type {Element} */ (section.lastElementChild).getBoundingClientRect().top - top;
         return Math.ceil(above + total([...rows.slice(0, MOST_ROWS), ...rows.slice(MOST_ROWS).slice(-1)], Number)) + ROOM_BELOW;
-      }));
+      }), 0);
     },
     /** Another session is to be opened: what is asked for about this one no longer counts. */
     leave() {
@@ -159,7 +159,7 @@ function listContent(title, range, { items, count: all }, act) {
 
 /** How to select, the largest findings, what the colours mean, what the devices did in all. @param {Ready} session @param {PanelActions} act @param {HTMLElement} found @returns {PanelContent} */
 function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, found) {
-  const steps = Math.max(0, ...rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events));
+  const steps = highest(rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events), 0);
   const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
   return {
     title: 'Nothing selected', buttons: [tableButton(act)],

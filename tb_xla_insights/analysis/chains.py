@@ -19,6 +19,7 @@ from tb_xla_insights.analysis.shares import overlaps
 from tb_xla_insights.analysis.steps import annotated_steps
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.catalog.classes import label as class_label
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -156,14 +157,15 @@ def _documents(
     name, kind, line, row = name[keep], kind[keep], line[keep], row[keep]
     meanwhile = _meanwhile(trace, np.flatnonzero(row <= ENQUEUED), begin, until)
     chains: list[list[Link]] = [[] for _ in which]
+    labels = thread_labels(trace)
     columns = (gap, name, kind, line, begin, until - begin, row)
     for place, (number, text, class_, thread, start, duration, event) in enumerate(
         zip(*(it.tolist() for it in columns), strict=True)
     ):
         if text >= 0:
-            label, where = trace.strings[text], thread_labels(trace)[thread]
+            label, where = listed(trace.strings[text]), listed(labels[thread])
         else:
-            label, where = _nameless(trace, text, CLASSES[class_], int(which[number]))
+            label, where = _nameless(trace, labels, text, CLASSES[class_], int(which[number]))
         chains[number].append(
             {
                 "name": label,
@@ -198,17 +200,17 @@ def _meanwhile(
     }
 
 
-def _nameless(trace: Trace, code: int, class_: str, gap: int) -> tuple[str, str]:
+def _nameless(trace: Trace, labels: list[str], code: int, class_: str, gap: int) -> tuple[str, str]:
     """What a piece without an event is called, and where it is."""
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
-        return find_launches(trace).programs[gaps.after[gap]][0], device
+        return listed(find_launches(trace).programs[gaps.after[gap]][0]), device
     if code == ENQUEUED:
         return NOT_BEGUN, device
     if code == _NOTHING:
         return class_label(class_), ""
-    return HANDED_OVER, thread_labels(trace)[taker(code)]
+    return HANDED_OVER, listed(labels[taker(code)])
 
 
 def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:

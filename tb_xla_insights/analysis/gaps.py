@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.shares import by_class, covered
 from tb_xla_insights.analysis.step_idle import at_work
 from tb_xla_insights.analysis.steps import step_times, steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
 
 
 def _program(trace: Trace, program: int) -> str | None:
-    return find_launches(trace).programs[program][0] if program >= 0 else None
+    return listed(find_launches(trace).programs[program][0]) if program >= 0 else None
 
 
 def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:

@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.reaching import first_reaching, reached
 from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 _OPS_OF_ANNOTATION = 5
@@ -168,7 +169,7 @@ def _add(sums: Sums, key: tuple[str | None, str], count: int, ps: int) -> None:
 
 def _rows(sums: Sums) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
-        {"op": op, "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
+        {"op": listed(op), "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["self_ps"], row["op"]))
 

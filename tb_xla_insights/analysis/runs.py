@@ -6,8 +6,10 @@ a key with it; where even that is missing, the order of both decides, and the an
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, get_args
 
 import numpy as np
@@ -163,10 +165,27 @@ def _by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int
         known.setdefault((id_, int(core[number])), []).append(int(helpers[number]))
     ordinals = np.array([it.ordinal for it in trace.devices], np.int64)[device]
     keys = zip(run_id.tolist(), ordinals.tolist(), start.tolist(), strict=True)
+    alike = {key: _Alike(trace, sorted(rows), rows[0]) for key, rows in known.items() if key[0]}
     for number, (id_, ordinal, begin) in enumerate(keys):
-        if id_ and (same := known.get((id_, ordinal))):
-            found[number] = max((row for row in same if trace.start_ps[row] <= begin), default=same[0])
+        if same := alike.get((id_, ordinal)):
+            found[number] = same.last_by(begin)
     return found
+
+
+class _Alike:
+    """Rows of one key, in an order in which the last one counts; `first` stands for those before all of them."""
+
+    def __init__(self, trace: Trace, rows: list[int], first: int) -> None:
+        start = trace.start_ps[rows].tolist()
+        by_start = sorted(range(len(rows)), key=start.__getitem__)
+        self._rows, self._first = rows, first
+        self._start = [start[place] for place in by_start]
+        self._last = list(accumulate(by_start, max))
+
+    def last_by(self, at_ps: int) -> int:
+        """The last row that has started by an instant."""
+        begun = bisect_right(self._start, at_ps)
+        return self._rows[self._last[begun - 1]] if begun else self._first
 
 
 def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
@@ -228,10 +247,9 @@ def _by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32
     ):
         known.setdefault(its, []).append(candidate)
     ordinals = np.array([it.ordinal for it in trace.devices], np.int64)[device]
+    alike = {its: _Alike(trace, same, same[0]) for its, same in known.items()}
     found = none
-    for number, its in enumerate(key(row, ordinals)):
-        if its[2] >= 0 and its in known:
-            same = known[its]
-            before = [r for r in same if trace.start_ps[r] <= trace.start_ps[row[number]]]
-            found[number] = before[-1] if before else same[0]
+    for number, (its, begin) in enumerate(zip(key(row, ordinals), trace.start_ps[row].tolist(), strict=True)):
+        if its[2] >= 0 and its in alike:
+            found[number] = alike[its].last_by(begin)
     return found

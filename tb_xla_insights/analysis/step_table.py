@@ -15,6 +15,7 @@ from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.shares import by_class, class_shares, covered
 from tb_xla_insights.analysis.step_idle import work_per_core
 from tb_xla_insights.analysis.steps import step_times, steps_at, steps_of
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
             rows.append(
                 {
                     "index": len(rows),
-                    "name": step.name,
+                    "name": listed(step.name),
                     "number": step.number,
                     "source": step.source,
                     "host": step.host,

@@ -13,6 +13,7 @@ from tb_xla_insights.analysis.named.times import NO_CLASS, Names, NameTimes
 from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.analysis.shares import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
@@ -228,9 +229,9 @@ class _HostWindow:
             "event": thread.first + event,
             "row": f"t{thread.line}",
             "depth": int(thread.depth[event]),
-            "name": self._host.strings[thread.name[event]],
+            "name": listed(self._host.strings[thread.name[event]]),
             "class": class_,
-            "thread": thread.label,
+            "thread": listed(thread.label),
             "start_ps": int(thread.start_ps[event]),
             "duration_ps": int(thread.duration_ps[event]),
         }
@@ -251,7 +252,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> dict[str, Any
     )[:_TOP_OF_THREAD]
     shown = [
         {
-            "name": name,
+            "name": listed(name),
             "class": _class(times.own_ps[place]),
             "count": int(times.count[place]),
             "self_ps": -time,
@@ -290,7 +291,7 @@ def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
         longest = max(here, key=lambda it: it.events[name].longest["duration_ps"]).told_longest(name)
         found.append(
             {
-                "name": name,
+                "name": listed(name),
                 "class": class_,
                 "count": sum(it.events[name].number for it in here),
                 "total_ps": sum(it.events[name].total_ps for it in here),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.long_names import LONGEST, listed
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
@@ -19,6 +20,8 @@ from tb_xla_insights.trace.nesting import self_ps
 
 _SPARKS = 64
 _MOST_PARTNERS = 256
+_MOST_AROUND = 100
+"""Stacks of Python functions are seldom deeper than twice that."""
 _HEX_BYTES = 32
 _BY_CLASS = ("annotations", "thread", "classes")
 """Kinds of rows whose slices have a class of the host's."""
@@ -43,6 +46,19 @@ class Mark:
     @property
     def duration_ps(self) -> int:
         return int(self.track.trace.duration_ps[self.event])
+
+
+class Path(NamedTuple):
+    """What encloses an event, the outermost first: all of it, or where that is more than twice _MOST_AROUND, as many
+    of the outermost and of the innermost ones. `left_out` is the number of those between them."""
+
+    shown: list[Place]
+    left_out: int
+
+    @classmethod
+    def of(cls, around: list[Place]) -> Path:
+        more = max(0, len(around) - 2 * _MOST_AROUND)
+        return cls([*around[:_MOST_AROUND], *around[_MOST_AROUND + more :]], more)
 
 
 class Details:
@@ -74,25 +90,22 @@ class Details:
             none = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
             text = track.texts[name] if name >= 0 else none
         else:
-            text, kind = trace.short_name(event), int(self._host.kind[event])
-        if track.head.kind == "thread":
-            thread = track.head.label
-        elif event >= 0:
-            thread = self._thread(event)
-        else:
-            thread = track.head.label
+            text, kind = listed(trace.short_name(event)), int(self._host.kind[event])
         return {
             "event": f"{track.host}.{event}" if event >= 0 else None,
             "row": track.head.id,
             "depth": place.depth,
             "name": text,
             "class": CLASSES[kind] if track.head.kind in _BY_CLASS else None,
-            "thread": thread,
+            "thread": listed(self._thread(place)),
             "start_ps": place.start_ps,
             "duration_ps": place.duration_ps,
         }
 
-    def _thread(self, event: int) -> str:
+    def _thread(self, place: Place | Mark) -> str:
+        track, event = place.track, place.event
+        if track.head.kind == "thread" or event < 0:
+            return track.head.label
         line = self._host.trace.line_of(event)
         row = self._host.thread_rows.get(line.index)
         return line.name if row is None else row.head.label
@@ -100,28 +113,31 @@ class Details:
     def full(self, place: Place | Mark) -> Json:
         """Everything about one event, as the page's protocol gives it."""
         event, trace = place.event, place.track.trace
-        brief = self.brief(place)
+        brief, path = self.brief(place), self._path(place)
         return {
             **brief,
             "title": self._title(event, brief["name"]),
+            "thread": self._thread(place),
             "host": trace.host,
             "self_ps": self._self_ps(place),
-            "path": [self.brief(it) for it in self._path(place)],
+            "path": [self.brief(it) for it in path.shown],
+            "path_left_out": path.left_out,
             "stats": self._stats(place),
             "flow": self._flow(event),
             "occurrences": self._occurrences(place),
         }
 
     def names(self, place: Place) -> list[str]:
-        """What encloses an event in its row, outermost first, and the event itself."""
-        return [self.brief(it)["name"] for it in (*self._path(place), place)]
+        """What encloses an event in its row, outermost first, and the event itself; see `Path`."""
+        return [self.brief(it)["name"] for it in (*self._path(place).shown, place)]
 
     def _title(self, event: int, name: str) -> str | None:
-        """The long name of an event that has a short one."""
+        """The long name of an event that has a short one, or whose name lists cut."""
         trace = self._host.trace
-        if event < 0 or trace.metadata.display_name[trace.meta[event]] < 0 or trace.name(event) == name:
+        if event < 0 or trace.name(event) == name:
             return None
-        return trace.name(event)
+        has_short = trace.metadata.display_name[trace.meta[event]] >= 0 or len(name) > LONGEST
+        return trace.name(event) if has_short else None
 
     def _span(self, place: Place | Mark) -> tuple[int, Spans, int] | None:
         """The number of the device whose op or run a slice is, all its ops or runs, and the place among them."""
@@ -142,26 +158,27 @@ class Details:
             return int(find_ops(trace).devices[number].own_ps[at])
         return int(spans.self_ps[at])
 
-    def _path(self, place: Place | Mark) -> list[Place]:
-        """What encloses an event in its own row, outermost first; before ops stands the run they are in."""
+    def _path(self, place: Place | Mark) -> Path:
+        """What encloses an event in its own row; before ops stands the run they are in."""
         trace, track = place.track.trace, place.track
         if isinstance(track, ScopeTrack) and isinstance(place, Place):
-            return track.around(place)
+            return Path.of(track.around(place))
         span = self._span(place)
-        above: list[Place] = []
+        around: list[int] = []
         if span is None:
             row = int(trace.parent[place.event]) if place.event >= 0 else -1
             while row >= 0:
-                above.extend(_known(track.place(row)))
+                around.append(row)
                 row = int(trace.parent[row])
-            return above[::-1]
+            return Path.of(track.places(around[::-1]))
         _, spans, at = span
         while (at := int(spans.parent[at])) >= 0:
-            above.extend(_known(track.place(int(spans.row[at]))))
+            around.append(int(spans.row[at]))
+        runs = None
         if track.head.kind == "ops":
             runs = next((it for it in self._host.tracks if _same_device(it, track)), None)
-            above.extend(_known(runs and _open_at(runs, place.start_ps)))
-        return above[::-1]
+        outermost = _known(runs and _open_at(runs, place.start_ps))
+        return Path.of([*outermost, *track.places(around[::-1])])
 
     def _stats(self, place: Place | Mark) -> list[Json]:
         from tb_xla_insights.trace.details import event_stats

@@ -25,6 +25,7 @@ from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.opcodes import collective, waits
 from tb_xla_insights.analysis.steps import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
@@ -46,8 +47,10 @@ OP, COLLECTIVE, STALL = 0, 1, 2
 
 @dataclass
 class Names:
-    """What events are called on the page, one text per name; the name of each metadata entry and of each string."""
+    """What events are called on the page, one text per name, and their whole names; the name of each metadata entry and
+    of each string."""
 
+    whole: list[str]
     texts: list[str]
     of_meta: Int32
     of_string: Int32
@@ -63,8 +66,8 @@ class Names:
         used = np.flatnonzero(named).tolist()
         of_string = np.full(len(named), -1, np.int32)
         of_string[used] = np.arange(len(used), dtype=np.int32)
-        texts = [trace.strings[i] if i < len(trace.strings) else "" for i in used]
-        return cls(texts, of_string[label], of_string)
+        whole = [trace.strings[i] if i < len(trace.strings) else "" for i in used]
+        return cls(whole, [listed(name) for name in whole], of_string[label], of_string)
 
 
 class HostRows:
@@ -123,7 +126,7 @@ class HostRows:
         steps = steps_of(self.trace)
         if not steps:
             return
-        texts = [str(step.number) if step.number is not None else step.name for step in steps]
+        texts = [str(step.number) if step.number is not None else listed(step.name) for step in steps]
         columns = Columns(
             *step_times(self.trace),
             np.arange(len(steps), dtype=np.int32),

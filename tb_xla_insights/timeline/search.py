@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
+from tb_xla_insights.long_names import listed
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import window
 from tb_xla_insights.timeline.rows import HostRows
@@ -41,7 +42,7 @@ class Searchable:
         marks = np.zeros(len(names.texts) + 1, np.bool_)
         marks[names.of_meta[host.hidden]] = True
         self.marks = marks[:-1]
-        self.texts = [(text, text.lower()) for text in names.texts]
+        self.texts = [(text, text.lower()) for text in names.whole]
         long = np.flatnonzero((metadata.display_name >= 0) & (metadata.display_name != metadata.name))
         strings = [host.trace.strings[i] if i >= 0 else "" for i in metadata.name[long]]
         self.long = {entry: (text, text.lower()) for entry, text in zip(long.tolist(), strings, strict=True)}
@@ -159,7 +160,7 @@ def _match(query: str) -> Callable[..., bool]:
     """Tells of a name, as it is and in lower case, whether it is wanted."""
     if query.startswith(_EXACT):
         exact = query.removeprefix(_EXACT)
-        return lambda text, lower, begins=False: text == exact  # noqa: ARG005
+        return lambda text, lower, begins=False: exact in (text, listed(text))  # noqa: ARG005
     query = query.lower()
     return lambda text, lower, begins=False: lower.startswith(query) if begins else query in lower  # noqa: ARG005
 

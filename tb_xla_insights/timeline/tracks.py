@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, starmap
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -67,6 +69,23 @@ class Track:
             if index is not None:
                 return Place(self, depth, index)
         return None
+
+    def places(self, events: Sequence[int]) -> list[Place]:
+        """Where the row shows events, in their order, without those that it does not show."""
+        wanted = np.array(events, np.int64)
+        found: list[tuple[int, Place]] = []
+        for depth, lane in enumerate(self.lanes if events else ()):
+            its = lane.event
+            if not len(its):
+                continue
+            order = np.arange(len(its)) if (its[1:] > its[:-1]).all() else np.argsort(its, kind="stable")
+            at = np.minimum(np.searchsorted(its, wanted, sorter=order), len(its) - 1)
+            there = np.flatnonzero(its[order[at]] == wanted)
+            found += [
+                (number, Place(self, depth, index))
+                for number, index in zip(there.tolist(), order[at[there]].tolist(), strict=True)
+            ]
+        return [place for _, place in sorted(found, key=itemgetter(0))]
 
 
 @dataclass(frozen=True)

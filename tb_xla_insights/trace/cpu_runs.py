@@ -38,7 +38,8 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> 
     if regions is None or not regions.runs.any():
         core_of_op = np.maximum(stat_at(trace, "device_ordinal", rows, UNKNOWN), 0)
         cores = np.unique(core_of_op).tolist()
-        return [_device(trace, core, _NOTHING, _of(ops, core_of_op == core)) for core in cores]
+        of_core = _by_core(core_of_op)
+        return [_device(trace, core, _NOTHING, _of(ops, of_core[core])) for core in cores]
 
     keys = find_run_keys(trace, rows, regions, run)
     lost = np.flatnonzero(keys.run != run)
@@ -57,9 +58,10 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> 
     others = core_of_op[
         core_of_op != core[0]
     ]  # where there is one core, none: finding them among all takes long
+    runs_of, ops_of, none = _by_core(core), _by_core(core_of_op), np.empty(0, np.intp)
     for number in np.union1d(core, others).tolist():
-        its = core == number
-        device = _device(trace, number, _of(modules, its), _of(ops, core_of_op == number))
+        its = runs_of.get(number, none)
+        device = _device(trace, number, _of(modules, its), _of(ops, ops_of.get(number, none)))
         devices.append(replace(device, run_ids=_run_ids(device.modules, runs[its], regions.row, keys.run_id)))
     return devices
 
@@ -75,8 +77,17 @@ _NOTHING: _Columns = (
 )
 
 
-def _of(columns: _Columns, chosen: NDArray[np.bool_]) -> _Columns:
-    if chosen.all():  # there is one core
+def _by_core(core: Int64) -> dict[int, NDArray[np.intp]]:
+    """The places of each core in a column, which ascend."""
+    if (core == core[:1]).all():
+        return {number: np.arange(len(core)) for number in core[:1].tolist()}
+    order = np.argsort(core, kind="stable")
+    cores, first = np.unique(core[order], return_index=True)
+    return dict(zip(cores.tolist(), np.split(order, first[1:]), strict=True))
+
+
+def _of(columns: _Columns, chosen: NDArray[np.intp]) -> _Columns:
+    if len(chosen) == len(columns[0]):  # there is one core
         return columns
     rows, start, end, name = columns
     return rows[chosen], start[chosen], end[chosen], name[chosen]
