@@ -40,8 +40,9 @@ class Diagnostic:
     message: str
     host: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"id": self.id, "severity": self.severity, "message": self.message}
+    def as_json(self) -> Any:
+        """A row of the report's `diagnostics`, whose type lies in a layer above this one."""
+        document = {"id": self.id, "severity": self.severity, "message": self.message}
         if self.host is not None:
             document["host"] = self.host
         return document

@@ -135,7 +135,7 @@ def any_gpus(pick: random.Random) -> SessionTrace:
 @pytest.mark.parametrize("seed", range(150))
 def test_sums_hold(seed: int, make: Callable[[random.Random], SessionTrace]) -> None:
     its = make(random.Random(seed))
-    report = session_report(its)
+    report: Any = session_report(its)
     devices, gaps, propagation = report["devices"], report["gaps"], report["propagation"]
     for device in devices:
         assert device["busy_ps"] + device["idle_ps"] == device["span_ps"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.beside import NOTHING, Beside
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
@@ -28,6 +28,9 @@ from tb_xla_insights.analysis.findings.worth import (
     valued,
 )
 from tb_xla_insights.trace.model import SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.parts import FindingKeys
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
@@ -55,7 +58,7 @@ def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Findi
     return found
 
 
-def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> dict[str, Any]:
+def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> FindingKeys:
     """The report's `findings` and `mistakes`, of a session of one host or none.
 
     `step_ps` of a finding is the mean of the report's steps, to be compared with `step_if_fixed_ps`; None where nothing
@@ -65,7 +68,5 @@ def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> dict[str
         return {"findings": [], "mistakes": NO_MISTAKES}
     found = find_findings(session, beside)
     together = mistakes_together(session.traces[0], found)
-    rows = [
-        finding.as_json() | {"kind": kind_of(finding), "step_ps": together["step_ps"]} for finding in found
-    ]
+    rows = [finding.as_json(kind_of(finding), together["step_ps"]) for finding in found]
     return {"findings": rows, "mistakes": together}
