@@ -1,8 +1,11 @@
 # make demo   TensorBoard on demo_logs, in a virtual environment of its own (PORT=6006; another one if it is taken)
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
+# make fuzz   hostile captures, texts and requests without end, or for MINUTES=…; what fails is in build/fuzz/failures
 # make schema  JSON Schemas and docs/report.md, from the types in tb_xla_insights/schema
-# make pictures   the pictures of the README, taken from the demo in a browser
+# make pictures   the pictures of the README and the guides, taken from the demo in a browser
+# make docs     the documentation as a site, in build/site
+# make bench    time and memory beside other readers of XPlane files: make bench FILE=capture.xplane.pb
 # make matrix the report against captures of many versions of JAX, TensorFlow and PyTorch/XLA, made on this machine
 # make wheel   dist/: the source distribution and this machine's wheel, checked, with their hashes
 # make reproducible   builds both again elsewhere and compares the bytes
@@ -13,10 +16,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test lint types unit page browser sanitize matrix schema pictures wheel reproducible ranges clean
+.PHONY: demo test lint types unit page browser sanitize fuzz matrix schema pictures docs bench wheel reproducible ranges clean
 
 PYTHON ?= python3
 PORT ?= 6006
+ROUNDS ?= 3
 MATRIX ?= build/matrix
 ENVIRONMENTS ?= build/environments
 RANGES ?=
@@ -86,6 +90,11 @@ sanitize: .venv/installed-test
 		XLA_INSIGHTS_TRACES="$${XLA_INSIGHTS_TRACES:-$(CURDIR)/../shared/traces}" \
 		$(CURDIR)/$(BIN)/python -m pytest -q -n 2 -p no:cacheprovider $(SANITIZE)
 
+# A second run goes on where the first one was stopped.
+FUZZ ?= build/fuzz
+fuzz: .venv/installed-test
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests:$(CURDIR)/demo_logs $(BIN)/python -m fuzz --folder $(FUZZ) $(if $(MINUTES),--minutes $(MINUTES))
+
 # As root it leaves nothing of this machine in the files.
 matrix: .venv/installed
 	$(BIN)/python benchmarks/matrix/capture.py $(MATRIX) --environments $(ENVIRONMENTS)
@@ -96,6 +105,17 @@ schema: .venv/installed-test
 
 pictures: .venv/installed-test frontend/packed/sources.sha256
 	CHROMIUM="$$(.ci/browser)" $(BIN)/python docs/pictures/take.py
+
+docs: .venv/installed-docs
+	$(BIN)/python docs/collect.py build/site-source
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "  Open build/site/index.html"
+
+bench: .venv/installed
+	@[ -f "$(FILE)" ] || { echo "Name a capture: make bench FILE=capture.xplane.pb" >&2; exit 1; }
+	@command -v xprof-rs > /dev/null || { echo "xprof-rs is not on the PATH: pip install xprof-rs" >&2; exit 1; }
+	$(BIN)/python benchmarks/bench_report.py "$(FILE)" $(ROUNDS)
+	$(BIN)/python benchmarks/bench_decode.py "$(FILE)" $(ROUNDS)
 
 .make/tools/installed: .venv/pyvenv.cfg .ci/tools.txt .ci/build.txt
 	@rm -rf .make/tools
@@ -137,6 +157,10 @@ clean:
 	@$(INSTALL) tensorboard-plugin-profile || \
 		echo "The stock profile plugin cannot be installed here; tests that compare with it are skipped."
 	@touch $@ .venv/installed
+
+.venv/installed-docs: .venv/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
+	$(INSTALL) --editable '.[docs]'
+	@touch $@
 
 node_modules/.package-lock.json: package.json package-lock.json
 	@command -v npm > /dev/null || { echo "Node.js with npm is needed to check and pack the page: install nodejs and npm." >&2; exit 1; }

@@ -31,14 +31,17 @@ class NoDeviceError(InputError):
 class Diagnostic:
     """Something a reader of the answers must know about the input.
 
-    `id` is one of the documented diagnostic ids, `message` one sentence or two on one line,
-    `host` the host whose file it is about, or None for the whole session.
+    `id` is one of the documented diagnostic ids, `message` one sentence or two on one line, in which
+    names are as they may be printed, `host` the host whose file it is about, or None for the whole session.
     """
 
     id: str
     severity: Severity
     message: str
     host: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", visible(self.message))
 
     def as_json(self) -> Any:
         """A row of the report's `diagnostics`, whose type lies in a layer above this one."""

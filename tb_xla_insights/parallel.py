@@ -32,6 +32,8 @@ def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[A
     and makes a report on a small capture take 0.58 s rather than 0.51 s.
     """
     threads = threads if _most_threads is None else min(threads, _most_threads)
+    if min(threads, len(tasks)) < 2:
+        return [task() for task in tasks]
     answers: list[Future[Any]] = [Future() for _ in tasks]
     waiting = deque(zip(answers, tasks, strict=True))
 

@@ -242,11 +242,7 @@ class Session:
 
     def gaps(self) -> Table:
         """One row per gap of 10 us or more, as in the report, the longest first."""
-        from tb_xla_insights.analysis.gaps import gaps_report
-
-        return self._table(
-            lambda trace: gaps_report(trace, all_gaps=True)["items"], lambda report: report["gaps"]["items"]
-        )
+        return Table(self._kept_report()["gaps"]["items"])
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""

@@ -54,6 +54,18 @@ class Core:
 
 def capture(*parts: Row | Core, environment: Mapping[str, Any] | None = None, host: str = "vm") -> Trace:
     """The trace of a file with these threads and devices. If roles are given, a thread without one is `other`."""
+    threads = [part for part in parts if isinstance(part, Row)]
+    trace = trace_of(space_of(*parts, environment=environment).to_bytes(), host)
+    if any(row.role for row in threads):
+        roles = {number: row.role for number, row in enumerate(threads, 1)}
+        lines = trace.lines
+        trace.threads = [Thread(t.line, t.name, roles[lines[t.line].id] or "other") for t in trace.threads]
+        trace.annotations = find_annotations(trace, CATALOG)
+    return trace
+
+
+def space_of(*parts: Row | Core, environment: Mapping[str, Any] | None = None) -> Space:
+    """A file with these threads and devices."""
     space = Space()
     threads = [part for part in parts if isinstance(part, Row)]
     plane = space.plane("/host:CPU")
@@ -66,13 +78,7 @@ def capture(*parts: Row | Core, environment: Mapping[str, Any] | None = None, ho
             _write(space, core)
     if environment is not None:
         space.plane("Task Environment", stats=environment)
-    trace = trace_of(space.to_bytes(), host)
-    if any(row.role for row in threads):
-        roles = {number: row.role for number, row in enumerate(threads, 1)}
-        lines = trace.lines
-        trace.threads = [Thread(t.line, t.name, roles[lines[t.line].id] or "other") for t in trace.threads]
-        trace.annotations = find_annotations(trace, CATALOG)
-    return trace
+    return space
 
 
 def real_trace(folder: Path) -> Trace:

@@ -12,7 +12,7 @@ from captures import Core, capture, real_trace, thread
 from launching import US, Tpu, demo, event
 from synthetic import case_study
 
-from tb_xla_insights.analysis.chains import find_chains
+from tb_xla_insights.analysis.chains import HANDED_OVER, NOT_BEGUN, find_chains
 from tb_xla_insights.analysis.idle import KINDS, find_gaps
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
@@ -70,14 +70,48 @@ def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
         ("PjRtComputationClient::TransferToDevice", "to_device", "python", 10),
         ("backward", "tracing", "python", 20),
         ("Training_Step", "tracing", "python", 5),
-        ("StepMarker", "sync_prepare", "python", 6),
-        ("Training_Step", "tracing", "python", 8.75),
+        ("StepMarker", "sync_prepare", "python", 2),
+        (HANDED_OVER, "wait", "tf_pytorchxla", 12.75),
         ("unrecorded", "unrecorded", "", 0.25),
         ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 19),
         ("DoEnqueueProgram", "dispatch", "tf_pytorchxla", 1),
         ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 20),
-        ("unrecorded", "unrecorded", "", 40),
+        (NOT_BEGUN, "wait", "TPU:0", 40),
     ]
+
+
+def test_what_runs_on_after_the_hand_over_is_meanwhile_and_no_reason() -> None:
+    """The thread that takes the work over at 250 is at other work until 240."""
+    loop = Tpu()
+    loop.step(0, 180, 3)
+    loop.launch(2, (5, 5), (20, 80))
+    loop.on_main("forward", 100, 50)
+    loop.launch(155, (250, 40), (300, 50), by="marker")
+    loop.step(190, 160, 4)
+    loop.on_main("data_loading", 195, 25)
+    loop.executor.append(event("PjRtComputationClient::TransferFromDevice", 230, 10))
+    (chain,) = chains(loop.trace())
+    assert [(*it[:3], round(it[3], 2)) for it in brief(chain)] == [
+        ("forward", "tracing", "python", 50),
+        ("Training_Step", "tracing", "python", 5),
+        ("StepMarker", "sync_prepare", "python", 2),
+        (HANDED_OVER, "wait", "tf_pytorchxla", 73),
+        ("PjRtComputationClient::TransferFromDevice", "from_device", "tf_pytorchxla", 10),
+        (HANDED_OVER, "wait", "tf_pytorchxla", 9.75),
+        ("unrecorded", "unrecorded", "", 0.25),
+        ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 19),
+        ("DoEnqueueProgram", "dispatch", "tf_pytorchxla", 1),
+        ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 20),
+        (NOT_BEGUN, "wait", "TPU:0", 10),
+    ]
+    meanwhile = [{it["name"]: it["duration_ps"] / US for it in piece["meanwhile"]} for piece in chain]
+    assert meanwhile[3] == {"Training_Step": 34, "data_loading": 25, "unrecorded": 10, "StepMarker": 4}
+    assert all(
+        sum(it["duration_ps"] for it in piece["meanwhile"]) == piece["duration_ps"]
+        for piece in chain
+        if piece["name"] in (HANDED_OVER, NOT_BEGUN)
+    )
+    assert all(not piece["meanwhile"] for piece in chain if piece["event"] is not None)
 
 
 def test_a_thread_that_drives_and_launches_itself() -> None:
@@ -85,21 +119,23 @@ def test_a_thread_that_drives_and_launches_itself() -> None:
         event("PjitFunction(f)", 0, 30),
         event("TpuLoadedExecutable::Execute", 5, 20),
         event("DoEnqueueProgram", 8, 2, run_id=1, queue_id=0, device_ordinal=0, core_type=0),
-        event("shard_args", 100, 20),
+        event("shard_args", 100, 15),
+        event("train", 115, 100),
         event("TpuLoadedExecutable::Execute", 120, 30),
         event("DoEnqueueProgram", 125, 5, run_id=2, queue_id=0, device_ordinal=0, core_type=0),
-        event("shard_args", 160, 60),
+        event("shard_args", 160, 50),
     ]
     runs = [event("f(1)", at, 40, run_id=n, queue_id=0, core_type=0) for n, at in ((1, 20), (2, 180))]
     core = Core([event("fusion", 20, 40), event("fusion", 180, 40)], runs)
     (chain,) = chains(capture(thread("main/1", *events, role="driving"), core))
     assert brief(chain) == [
         ("unrecorded", "unrecorded", "", 40),
-        ("shard_args", "python", "main", 20),
+        ("shard_args", "python", "main", 15),
+        ("train", "python", "main", 5),
         ("TpuLoadedExecutable::Execute", "dispatch", "main", 5),
         ("DoEnqueueProgram", "dispatch", "main", 5),
         ("TpuLoadedExecutable::Execute", "dispatch", "main", 20),
-        ("unrecorded", "unrecorded", "", 30),
+        (NOT_BEGUN, "wait", "TPU:0", 30),
     ]
 
 
@@ -107,7 +143,7 @@ def test_a_run_that_begins_before_its_first_op_closes_the_chain() -> None:
     loop = a_step()
     loop.ops[0][-1] = ("fusion.1", 260 * US, 40 * US)
     (chain,) = chains(loop.trace())
-    assert brief(chain)[-2:] == [("unrecorded", "unrecorded", "", 40), ("train", "other", "TPU:0", 10)]
+    assert brief(chain)[-2:] == [(NOT_BEGUN, "wait", "TPU:0", 40), ("train", "other", "TPU:0", 10)]
 
 
 def test_a_queued_gap_tells_what_the_host_did_meanwhile() -> None:
@@ -167,5 +203,5 @@ def test_a_real_gap_reads_in_the_order_of_the_step(shared_traces: Path) -> None:
     gaps = find_gaps(trace)
     (chain,) = find_chains(trace, np.array([gaps.duration_ps.argmax()]))
     told = [it["name"] for it in chain if it["name"] not in ("Training_Step", "unrecorded")]
-    assert told == ["loss", "backward", "FINISH_UPDATE", "StepMarker", "TensorCollectionBarrier", "StepMarker",
-                    "PjRtComputationClient::ExecuteComputation", "SyncTensorsGraph.290"]  # fmt: skip
+    assert told == ["loss", "backward", "FINISH_UPDATE", "StepMarker", "TensorCollectionBarrier", HANDED_OVER,
+                    "PjRtComputationClient::ExecuteComputation", NOT_BEGUN, "SyncTensorsGraph.290"]  # fmt: skip

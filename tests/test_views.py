@@ -15,11 +15,12 @@ from captures import Core, capture, real_trace, session, thread
 from launching import US, demo
 from loops import loop
 
+from tb_xla_insights.analysis.chains import HANDED_OVER
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.verdict import gap_sentence
+from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 
 BUDGET = 60_000
@@ -136,6 +137,20 @@ class TestOverview:
     def test_a_gap_in_one_sentence(self, inside: bool, kind: str, parts: dict[str, int], said: str) -> None:
         gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
         assert gap_sentence(gap, "jax").replace("\u202f", " ") == said
+
+    def test_a_gap_whose_launch_came_late_tells_when(self) -> None:
+        pieces = [("forward", "tracing", 400), (HANDED_OVER, "wait", 500), ("Execute", "dispatch", 100)]
+        chain = [
+            {"name": name, "class": class_, "thread": "executor", "start_ps": at * US, "duration_ps": ps * US}
+            for (name, class_, ps), at in zip(pieces, (0, 400, 900), strict=True)
+        ]
+        gap = {"duration_ps": MS, "start_ps": 0, "after": "train", "kind": "starved", "chain": chain}
+        # The next step's work on the thread that drives went on meanwhile.
+        said = gap_sentence(gap | {"by_class_ps": {"tracing": 900 * US, "dispatch": 100 * US}}, "torch_xla")
+        assert said.replace("\u202f", " ") == (
+            "Nothing was queued: the host builds the graph (0.400 ms). train was handed over 0.400 ms into the gap, "
+            "and taken up by executor 0.500 ms later."
+        )
 
     def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
         work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])

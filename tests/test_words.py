@@ -16,7 +16,7 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
 from tb_xla_insights.report.finding_text import gain_of
-from tb_xla_insights.report.verdict import gap_sentence
+from tb_xla_insights.report.gap_text import gap_sentence
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,15 +1,18 @@
-"""Takes the README's pictures of the page: `make pictures`, or CHROMIUM=… python docs/pictures/take.py
+"""Takes the documentation's pictures of the page: `make pictures`, or CHROMIUM=… python docs/pictures/take.py [NAME…]
 
-Each is taken of the demo logdir in both themes, as `<name>-light.webp` and `<name>-dark.webp`.
+Each picture is taken of the demo logdir in both themes, as `<name>-light.webp` and `<name>-dark.webp`. `texts.json`
+keeps the page's text in each, so that a test can tell when the page says something else.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
@@ -17,10 +20,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
 from browser.conftest import ARGUMENTS  # noqa: E402
 from browser.driver import Xi  # noqa: E402
 from helpers import serving  # noqa: E402
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
-from synthetic import case_study  # noqa: E402
+from playwright.sync_api import FloatRect, Page, ViewportSize, sync_playwright  # noqa: E402
+from synthetic import case_study, pod  # noqa: E402
 
-SIZE = {"width": 1440, "height": 880}
+SIZE: ViewportSize = {"width": 1440, "height": 880}
 PIXELS_PER_POINT = 1.25
 MOST_BYTES = 150_000
 QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
@@ -29,13 +32,23 @@ QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 PATIENCE_MS = 120_000
 THEMES = ("light", "dark")
 
-SESSION = f"{case_study.RUN}/{case_study.SESSION}"
-GAP = f"gap:{case_study.HOST}/TPU:0@{case_study.truth().gap_start_ps / 1e9}"
-PICTURES = {
-    "overview": {"v": "overview"},
-    "gap": {"v": "timeline", "sel": GAP, "w": "690+125"},
+CASE_STUDY = f"{case_study.RUN}/{case_study.SESSION}"
+LONGER = "torch_xla_dynamic_shapes/2026_11_21_00_04_32"
+CORE = f"gap:{case_study.HOST}/TPU:0"
+PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "overview": (CASE_STUDY, {"v": "overview"}),
+    "gap": (
+        CASE_STUDY,
+        {"v": "timeline", "sel": f"{CORE}@{case_study.truth().gap_start_ps / 1e9}", "w": "690+125"},
+    ),
+    "recompilation": (CASE_STUDY, {"v": "timeline", "sel": f"{CORE}@1441.009358", "w": "1250+600"}),
+    "cut": (CASE_STUDY, {"v": "timeline", "sel": f"{CORE}@2282.570881", "w": "2070+440"}),
+    "compiles": (LONGER, {"v": "compiles"}),
+    "hosts": (f"{pod.RUN}/{pod.SESSION}", {"v": "hosts"}),
 }
-"""What each picture is of, as a link to it says it."""
+"""What each picture is of: a session, and the state of a link to the view."""
+
+TEXTS = Path(__file__).with_name("texts.json")
 
 # Chromium writes WebP where the tool that drives it writes only PNG, five times as large.
 ENCODE = """async ([png, qualities, most]) => {
@@ -52,19 +65,33 @@ ENCODE = """async ([png, qualities, most]) => {
 }"""
 
 
+HEIGHT = """() => {
+    const cards = [...document.querySelectorAll('.card')].filter((card) => card.checkVisibility());
+    const ends = cards.map((card) => Math.ceil(card.getBoundingClientRect().bottom) + 12);
+    return cards.length ? Math.min(innerHeight, Math.max(...ends)) : innerHeight;
+}"""
+
+
 def take(page: Page, path: Path) -> None:
-    """Writes what the page shows."""
-    png = base64.b64encode(page.screenshot(animations="disabled", caret="hide")).decode()
+    """Writes what the page shows, without the empty part below the last card."""
+    clip: FloatRect = {"x": 0, "y": 0, "width": SIZE["width"], "height": page.evaluate(HEIGHT)}
+    png = base64.b64encode(page.screenshot(animations="disabled", caret="hide", clip=clip)).decode()
     blank = page.context.new_page()
     path.write_bytes(base64.b64decode(blank.evaluate(ENCODE, [png, QUALITIES, MOST_BYTES])))
     blank.close()
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
-def main() -> None:
+def text_of(page: Page) -> str:
+    """The text of what the page shows, with one space between words."""
+    return " ".join(page.locator("main").inner_text().split())
+
+
+def main(names: list[str]) -> None:
     serve = [sys.executable, str(ROOT / "tests/browser/serve.py"), str(ROOT / "demo_logs")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     chromium = os.environ.get("CHROMIUM") or None
+    texts: dict[str, str] = json.loads(TEXTS.read_text()) if TEXTS.exists() else {}
     with serving(serve, stdin=subprocess.PIPE, env=environment) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS[:3])
         for theme in THEMES:
@@ -73,12 +100,18 @@ def main() -> None:
             )
             context.set_default_timeout(PATIENCE_MS)
             xi = Xi(context.new_page(), address)
-            for name, link in PICTURES.items():
-                xi.open(SESSION, **link)
+            for name in names or PICTURES:
+                session, link = PICTURES[name]
+                xi.open(session, **link)
                 take(xi.page, Path(__file__).with_name(f"{name}-{theme}.webp"))
+                texts[name] = text_of(xi.page)
             context.close()
         browser.close()
+    TEXTS.write_text(
+        json.dumps({name: texts[name] for name in PICTURES if name in texts}, indent=1, ensure_ascii=False)
+        + "\n"
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

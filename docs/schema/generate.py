@@ -32,7 +32,8 @@ KEYWORDS = {"class": "What the host does."}
 HEAD = """# Every key of the JSON documents
 
 [JSON](json.md) explains how the documents are read, and what each figure is divided by. This page and the JSON Schemas
-in [schema](schema) are generated from `tb_xla_insights/schema` by `make schema`.
+for [report](schema/report.schema.json), [window](schema/window.schema.json) and
+[compare](schema/compare.schema.json) are generated from `tb_xla_insights/schema` by `make schema`.
 
 Types with a unit: `ps` are integer picoseconds, instants among them counted from the session's start; a `share` lies
 between 0 and 1; `bytes`, `FLOP`, `FLOP/s`, `bytes/s` and `ppm` (parts per million) are numbers. A key with a question

@@ -46,6 +46,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  */
 
 const BUSY_AFTER_MS = 300;
+/** What is chosen in one session says nothing of another one. @type {import('../lib/link.js').LinkState} */
+const NOTHING_CHOSEN = { w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '' };
 /** Views that a report is enough for: they tell of the first hosts while others are read. */
 const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
@@ -121,7 +123,7 @@ export function createApp() {
 
   /** Opens a session as a person does: from its beginning. @param {string} name */
   function choose(name) {
-    link.set({ s: name === newest() ? '' : name, w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '' }, 'push');
+    link.set({ ...NOTHING_CHOSEN, s: name === newest() ? '' : name }, 'push');
     void open(name);
   }
 
@@ -313,7 +315,7 @@ export function createApp() {
     const known = list.sessions.some(({ name }) => name === link.state.s);
     if (link.state.s && !known) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
-      link.set({ s: '', w: '', sel: '', h: '', d: '', x: '' }, 'replace');
+      link.set({ ...NOTHING_CHOSEN, s: '' }, 'replace');
       await open(newest());
       return app.note({ id: 'stale', message });
     }

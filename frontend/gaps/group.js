@@ -6,6 +6,7 @@ import { total, grouped } from '../lib/items.js';
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
 /** @typedef {import('../lib/types').ByClass} ByClass */
+/** @typedef {import('../lib/types').ClassName} ClassName */
 /**
  * @typedef {object} GapRow
  * @property {GapItem} gap the first of its gaps by device, or the gap itself
@@ -48,17 +49,44 @@ export const eachCore = (items) => items.flatMap((item) => item.devices.map((dev
   ...item, device, start_ps: item.starts_ps[at], duration_ps: item.durations_ps[at], together_ps: item.togethers_ps[at], alike: at > 0 })));
 
 /**
+ * Gaps of a pattern with one cause; of `queued` ones the device waited for something else than the host.
+ * @typedef {{cause: ClassName|'queued', count: number, ps: number}} Cause
+ */
+/** What only the gaps themselves tell of a pattern: causes, the one with most time first. @typedef {GapPattern & {median_ps: number|null, causes: Cause[]}} KnownPattern */
+
+/**
  * Patterns with the numbers of some gaps only; those that have none of them keep their place in the list and count 0.
- * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {GapPattern[]}
+ * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {KnownPattern[]}
  */
 export const patternsOf = (patterns, items) => patterns.map((pattern) => {
   const its = items.filter((gap) => hasPattern(gap, pattern));
-  const each = its.map(({ duration_ps }) => duration_ps);
+  const each = its.map(({ duration_ps }) => duration_ps).sort((a, b) => a - b);
   const total_ps = total(each, Number);
-  const by_class_ps = sumClasses(its);
-  const cause = CLASSES.reduce((most, name) => ((by_class_ps[name] ?? 0) > (by_class_ps[most] ?? 0) ? name : most), pattern.cause);
-  return { ...pattern, cause, by_class_ps, count: its.length, total_ps, mean_ps: total_ps / its.length, min_ps: Math.min(...each), max_ps: Math.max(...each) };
+  const causes = causesOf(its);
+  const [{ cause } = { cause: pattern.cause }] = causes;
+  return {
+    ...pattern, cause: cause === 'queued' ? 'wait' : cause, causes, by_class_ps: sumClasses(its), count: its.length, total_ps, mean_ps: total_ps / its.length,
+    median_ps: each[(each.length - 1) >> 1] ?? null, min_ps: each[0], max_ps: each[each.length - 1],
+  };
 });
+
+/** @param {Pick<GapItem, 'kind'|'cause'>} gap */
+export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : cause);
+
+/** The causes of some gaps, by time. @param {GapItem[]} items @returns {Cause[]} */
+function causesOf(items) {
+  /** @type {Map<Cause['cause'], Cause>} */
+  const found = new Map();
+  for (const gap of items) {
+    const cause = causeOf(gap);
+    const { count, ps } = found.get(cause) ?? { count: 0, ps: 0 };
+    found.set(cause, { cause, count: count + 1, ps: ps + gap.duration_ps });
+  }
+  return [...found.values()].sort((a, b) => b.ps - a.ps);
+}
+
+/** A pattern in a link, by the names of its programs: `train → eval`, `in train`. @param {Pick<GapPattern, 'before'|'after'|'inside_run'>} pattern */
+export const patternText = ({ before, after, inside_run }) => (inside_run ? `in ${after}` : `${before ?? ''} → ${after ?? ''}`);
 
 /** @param {GapItem} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
@@ -67,7 +95,7 @@ export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap.after === pattern.after && gap.inside_run === pattern.inside_run;
 
 /**
- * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, min (ms)
+ * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, finding, min (ms)
  * @param {GapPattern|null} pattern @param {string[]} devices those that are chosen
  */
 export function filterGaps(items, filters, pattern, devices) {
@@ -75,5 +103,6 @@ export function filterGaps(items, filters, pattern, devices) {
   const chosen = new Set(devices);
   const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
   return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
+    && (!filters.get('finding') || Boolean(gap.told_by[filters.get('finding') ?? '']))
     && (!pattern || hasPattern(gap, pattern)) && chosen.has(gap.device));
 }

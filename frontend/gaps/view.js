@@ -2,23 +2,24 @@
 
 import { button, fill, h, pick } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/items.js';
-import { CLASSES, LABELS } from '../lib/classes.js';
+import { CLASSES, LABELS, classCell, classChip } from '../lib/classes.js';
 import { loadOnce } from '../frame/once.js';
-import { card, classColumn, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
-import { count, headline, MISSING, plural, timeCell } from '../lib/format.js';
+import { card, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
+import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
 import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, sumText, textColumn, timeColumn } from '../lib/table.js';
-import { eachCore, filterGaps, groupGaps, patternsOf, rowOf, stepOf } from './group.js';
+import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
 /** @typedef {import('./group.js').GapRow} GapRow */
+/** @typedef {import('./group.js').KnownPattern} KnownPattern */
 
-/** What gaps are made of, a column of both tables. */
-const FILL = { head: 'What fills it', cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps) };
+/** What the host did in gaps, a column of both tables. */
+const FILL = { head: 'What the host did', cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps) };
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -31,8 +32,10 @@ export function gapsView(app) {
   let session;
   /** @type {Map<string, import('../lib/types').Device>} */
   let byId = new Map();
-  /** Those of the chosen devices, where every gap is known; a link names a pattern by its place. @type {GapPattern[]} */
+  /** Those of the chosen devices, where every gap is known. @type {KnownPattern[]} */
   let recurring = [];
+  /** What narrows the list, and how to be rid of it. */
+  const active = h('span', { class: 'row', 'data-testid': 'gap-active' });
   /** Rows that are open, by the identity of their first gap. @type {Set<string>} */
   let opened = new Set();
   /** @type {GapItem[]} */
@@ -43,8 +46,9 @@ export function gapsView(app) {
   let rows = null;
 
   const chosenPattern = () => {
-    const at = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
-    return recurring[Number(at ?? NaN)] ?? null;
+    // Links of earlier versions have a pattern's place in the list.
+    const text = /^pat:(\d+)$/.exec(app.link.state.sel ?? '')?.[1] ?? filtersValue(app.link.state.f).get('pat');
+    return recurring.find((pattern) => patternText(pattern) === text) ?? recurring[Number(text ?? NaN)] ?? null;
   };
   const nameOf = (/** @type {string} */ id) => {
     const device = byId.get(id);
@@ -71,13 +75,16 @@ export function gapsView(app) {
     const { devices } = session;
     const chosen = app.among(devices);
     const some = chosen.length < devices.length;
-    const follows = some && answer.items.length === answer.count;
-    recurring = follows ? patternsOf(answer.patterns, filterGaps(answer.items, new Map(), null, app.chosen().devices)) : answer.patterns;
-    const its = follows ? chosen : devices;
-    patterns = patternsTable(total(its, 'idle_ps'), session.session.duration_ps);
+    const known = answer.items.length === answer.count;
+    const follows = some && known;
+    const its = follows ? filterGaps(answer.items, new Map(), null, app.chosen().devices) : known ? answer.items : [];
+    // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's classes.
+    recurring = patternsOf(answer.patterns, its).map((own, at) => (follows ? own : { ...own, ...answer.patterns[at] }));
+    const cored = follows ? chosen : devices;
+    patterns = patternsTable(total(cored, 'idle_ps'), session.session.duration_ps);
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(element, filterBar(answer),
-      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, its.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
+      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
         h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core; without it steps are shorter by at most that. ` : '',
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
@@ -102,7 +109,7 @@ export function gapsView(app) {
     ];
     return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
       choices.map(([key, label, any, values]) => pick(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
-      h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', 'together_ps', ...CLASSES.map((name) => `${name}_ps`)],
+      active, h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', 'together_ps', ...CLASSES.map((name) => `${name}_ps`)],
         () => left.map((gap) => ({ ...gap, step: stepOf(gap), ...Object.fromEntries(CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : gap.by_class_ps[name] ?? 0])) }))));
   }
 
@@ -118,10 +125,26 @@ export function gapsView(app) {
     fill(heading, h('b', { class: 'sum' }, plural(left.length, 'gap')), ', ', sumText(headline(sum)), ' of ', sumText(headline(idle)), ` idle, ${cores(session.devices.length, devices.length)}`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', cut);
     if (say) app.live.say(`${left.length} gaps.`);
+    drawActive();
     patterns?.refresh();
     rows = left.length ? gapsTable(groupGaps(left, session.devices.map(({ id }) => id))) : null;
     fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap is left. ',
-      link('Clear the filters', () => { app.link.set({ f: '', sel: '' }, 'push'); draw(); })));
+      link('Clear the filters', clear)));
+  }
+
+  /** A pattern and a finding have no list to choose from: they are told here, each with a button that takes it away. */
+  function drawActive() {
+    const filters = filtersValue(app.link.state.f);
+    const pattern = chosenPattern();
+    const id = filters.get('finding');
+    const off = (/** @type {string} */ key, /** @type {string} */ text) => button(`${text} ×`, () => { setFilter(key, ''); }, { class: 'small-button', title: `${text}: show all`, 'data-testid': `off-${key}` });
+    fill(active, id && off('finding', `explained by: ${answer.findings[id] ?? id}`), pattern && off('pat', endsText(pattern, 16)),
+      [...filters].some(([, value]) => value) || pattern ? link('Clear filters', clear, { 'data-testid': 'gap-clear' }) : null);
+  }
+
+  function clear() {
+    app.link.set({ f: '', sel: '' }, 'push');
+    draw(true);
   }
 
   /** @param {GapRow[]} groups */
@@ -152,7 +175,7 @@ export function gapsView(app) {
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
         ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('All cores idle', togetherPart, { key: 'together', title: () => 'of its time; for the rest other cores of the host work' })] : []),
-        classColumn('Mostly', ({ gap }) => gap.cause, { key: 'cause' }), FILL,
+        textColumn('Cause', ({ gap }) => causeLabel(causeOf(gap)), { key: 'cause', title: undefined, cell: ({ gap }) => causeCell(causeOf(gap)) }), FILL,
         textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],
@@ -163,7 +186,7 @@ export function gapsView(app) {
   function withPattern() {
     const pattern = chosenPattern();
     const filters = filtersValue(app.link.state.f);
-    if (pattern) filters.set('pat', String(recurring.indexOf(pattern)));
+    if (pattern) filters.set('pat', patternText(pattern));
     return filtersText(filters);
   }
 
@@ -193,20 +216,21 @@ export function gapsView(app) {
     const unit = columnUnit(items, 'total_ps');
     const { devices } = app.chosen();
     const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, devices)]));
-    const of = (/** @type {GapPattern} */ pattern) => its.get(pattern) ?? [];
+    const of = (/** @type {KnownPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
-    const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {GapPattern} */ pattern) => pattern[key], {
+    const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
       cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34)) });
     return liveTable({
       label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-Total',
       rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
-      select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : String(recurring.indexOf(pattern))),
+      select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
       open: (pattern) => { const [gap] = of(pattern); if (gap) app.open(gapPlace(gap)); },
       selected: (pattern) => pattern === chosenPattern(),
       columns: [
-        program('before'), program('after', 'in the middle of its run'), classColumn('Mostly', ({ cause }) => cause),
+        program('before'), program('after', 'in the middle of its run'),
+        textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), { title: causesText, cell: causesCell }),
         countColumn('Count', 'count'),
-        timeColumn('Total', unit, 'total_ps'), timeColumn('Mean', unit, 'mean_ps'),
+        timeColumn('Total', unit, 'total_ps'), timeColumn('Median', unit, 'median_ps'), timeColumn('Mean', unit, 'mean_ps'),
         { head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – ') },
         shareColumn('Of idle', (pattern) => pattern.total_ps / idle), FILL,
         { head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
@@ -227,7 +251,23 @@ export function gapsView(app) {
 /** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
 const togetherPart = ({ gaps }) => (gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps'));
 
-/** @param {GapItem} gap @param {number} most letters of a name */
+/** @param {import('./group.js').Cause['cause']} cause */
+const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
+
+/** What the host did longest until the work was queued; where it was queued before, it was not the host. @param {import('./group.js').Cause['cause']} cause */
+const causeCell = (cause) => (cause === 'queued' ? h('span', { title: 'The work was queued before the gap began: the device waited for something else than the host' }, classChip('wait'), 'device waits') : classCell(cause));
+
+/** The cause with most time, and where most gaps have another one, that as well. @param {KnownPattern} pattern */
+function causesCell({ cause, causes, count: all }) {
+  const [first] = causes;
+  const often = causes.find(({ count: some }) => 2 * some > all);
+  return h('span', null, causeCell(first?.cause ?? cause), often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`));
+}
+
+/** `input: 80.2 % of the time, 44 of 704 gaps` @param {KnownPattern} pattern */
+const causesText = ({ causes, count: all, total_ps }) => causes.map(({ cause, count: some, ps }) => `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`).join('\n');
+
+/** @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap @param {number} most letters of a name */
 function endsText({ before, after, inside_run }, most) {
   const name = (/** @type {string|null} */ program) => (program ? cutName(program, most) : MISSING);
   return inside_run ? `inside of ${name(after)}` : `${name(before)} → ${name(after)}`;

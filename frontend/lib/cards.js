@@ -84,10 +84,10 @@ function placeAround(start, end, room = 0.4) {
 }
 
 /** Link state of a window in the timeline. @param {number} start @param {number} end */
-export const windowPlace = (start, end) => ({ v: 'timeline', w: placeAround(start, end), sel: `win:${spanText(start, end)}` });
+export const windowPlace = (start, end) => ({ v: 'timeline', w: placeAround(start, end), sel: `win:${spanText(start, end)}`, fi: '' });
 
 /** Link state of a gap in the timeline. @param {{device: string, start_ps: number, duration_ps: number}} gap */
-export const gapPlace = (gap) => ({ v: 'timeline', w: placeAround(gap.start_ps, gap.start_ps + gap.duration_ps, 1.5), sel: gapText(gap) });
+export const gapPlace = (gap) => ({ v: 'timeline', w: placeAround(gap.start_ps, gap.start_ps + gap.duration_ps, 1.5), sel: gapText(gap), fi: '' });
 
 /** With its host, where there are several. @param {{name: string, host: string}} device @param {unknown[]} hosts of the session */
 export const deviceName = ({ name, host }, hosts) => (hosts.length > 1 ? `${name} · ${host}` : name);

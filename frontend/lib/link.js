@@ -2,7 +2,7 @@
 
 const PREFIX = 'p.xla_insights.';
 
-/** @typedef {Partial<Record<'v'|'s'|'h'|'d'|'w'|'sel'|'c'|'q'|'st'|'f'|'o'|'x'|'al'|'hs'|'hm'|'dd'|'an'|'op'|'pk', string>>} LinkState */
+/** @typedef {Partial<Record<'v'|'s'|'h'|'d'|'w'|'sel'|'c'|'q'|'st'|'f'|'o'|'x'|'al'|'hs'|'hm'|'dd'|'an'|'op'|'pk'|'fi', string>>} LinkState */
 
 /** Encodes a value, but keeps the signs that read well and are safe in a hash. @param {string} value */
 const encode = (value) => encodeURIComponent(value).replace(/%(2C|3A|40|2B|2F)/g, decodeURIComponent);

@@ -31,6 +31,8 @@ export interface Overview {
   devices: DeviceColumns;
   step_idle: { steps: number };
   steps: { source: string | null; count: number; partial: number; columns: StepColumns; work: StepWork[] };
+  /** The gaps that findings explain, by id: how many, and those that each explains most of. */
+  explains: Record<string, { count: number; places: { device: string; start_ps: number; duration_ps: number }[] }>;
   findings: Finding[]; groups: FindingGroup[]; counts: Record<string, number>; input: InputPipeline;
   transfers: Record<"to_device" | "from_device", Transfers>; collectives: OpTime[]; stalls: OpTime[];
   partial?: import("./types").PartOf;
@@ -68,9 +70,14 @@ export interface GapItem {
   step: number | null; step_number: number | null; before: string | null; after: string | null;
   /** Whether the program waits in the middle of its run. */
   inside_run: boolean; kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
+  /** The findings that explain it, by the time of it that is theirs. */
+  told_by: Record<string, number>;
 }
 export interface GapDetail extends GapItem {
-  chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event: string | null }[];
+  /** `meanwhile`: what the driving thread did while the launch waited for a thread or for its run. */
+  chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event: string | null; meanwhile: { name: string; class: ClassName; duration_ps: number }[] }[];
+  /** Those that explain it, the one with most of it first. */
+  findings: Pick<Finding, "id" | "severity" | "title" | "advice">[];
   by_thread: { class: ClassName; thread: string; ps: number }[]; sentence: string;
   /** The gap of another host in the same step; `chain_ps` by name of an event. */
   beside: { host: string; device: string; start_ps: number; duration_ps: number; by_class_ps: ByClass; chain_ps: Record<string, number> } | null;
@@ -96,6 +103,8 @@ export interface Gaps {
   count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
   /** Per device a hex digit per bucket of the session: the class of most of its gap time, f for none. */
   strip: { id: string; cause: string }[];
+  /** Titles by id. */
+  findings: Record<string, string>;
 }
 
 export type Join = "exact" | "ordered" | "none";

@@ -17,10 +17,12 @@ const MORE = {
 const NO_GAPS = ['straggler'];
 
 /**
- * Link state of a place of a finding: a gap, a window, or an annotation in Propagation, in its step.
- * @param {Finding} finding @param {import('../lib/views').StepColumns} steps
+ * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its step.
+ * @param {Finding} finding @param {Pick<import('../lib/views').Overview, 'explains'> & {steps: {columns: import('../lib/views').StepColumns}}} answer
  */
-export function findingPlace({ id, windows }, { start_ps, duration_ps, number, host = [] }, at = 0) {
+export function findingPlace({ id, windows }, { explains, steps: { columns: { start_ps, duration_ps, number, host = [] } } }, at = 0) {
+  const gap = explains[id]?.places[at];
+  if (gap) return { ...gapPlace(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
   const place = windowPlace(from, end_ps);
   if (MORE[id] === 'Propagation') {
@@ -43,41 +45,52 @@ export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
   const counts = [...grouped(findings, 'severity')].sort(([a], [b]) => severityRank(a) - severityRank(b))
     .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity)).join(' · ');
-  const linked = /^fin:(.+)$/.exec(app.link.state.sel ?? '')?.[1];
   const known = new Map(findings.map((finding) => [finding.id, finding]));
   return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [
     title && h('div', { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` }, h('h3', null, title), note, h('span', { class: 'grow' }), !partial && gain),
-    h('ol', null, own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app, each.id === linked))),
+    h('ol', null, own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app))),
   ]) : h('p', null, partial ? 'No findings so far.' : 'No findings.')));
 }
 
-/** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app @param {boolean} linked */
-function entry(finding, gain, answer, app, linked) {
-  const { steps, partial } = answer;
+/** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app */
+function entry(finding, gain, answer, app) {
+  const { explains, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
-  const element = h('li', { 'data-testid': `finding-${id}`, 'aria-current': linked ? 'true' : null },
+  return h('li', { 'data-testid': `finding-${id}` },
     h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
     // What it gains is not known before all hosts are.
     !partial && h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
       gain.share ? [h('b', null, gain.share), ` ${gain.of} `, h('small', null, gain.change)] : h('small', null, gain.of)),
     h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    (windows.length || label) && h('div', { class: 'row' }, windows.length ? showOf(finding, steps.columns, app) : null,
-      label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: '' }), { class: 'small-button', 'data-testid': 'finding-more' })));
-  if (linked) requestAnimationFrame(() => element.scrollIntoView({ block: 'nearest' }));
-  return element;
+    (windows.length || label) && h('div', { class: 'row' }, windows.length || explains[id] ? showOf(finding, answer, app) : null,
+      label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' }), { class: 'small-button', 'data-testid': 'finding-more' })));
 }
 
-/** The first place; with several, Back and a second click lead to the next one. @param {Finding} finding @param {import('../lib/views').StepColumns} steps @param {App} app */
-function showOf(finding, steps, app) {
-  const { windows } = finding;
+/** Marks the finding that the link names, and brings it into sight. @param {Element} element @param {App} app */
+export function markLinked(element, { link }) {
+  const linked = /^fin:(.+)$/.exec(link.state.sel ?? '')?.[1];
+  for (const entry of element.querySelectorAll('.findings li')) {
+    const own = entry.getAttribute('data-testid') === `finding-${linked}`;
+    if (!own) entry.removeAttribute('aria-current');
+    else {
+      entry.setAttribute('aria-current', 'true');
+      requestAnimationFrame(() => entry.scrollIntoView({ block: 'nearest' }));
+    }
+  }
+}
+
+/** The gap that it explains most of, else its first place; with several, Back and a second click lead to the next one. @param {Finding} finding @param {import('../lib/views').Overview} answer @param {App} app */
+function showOf(finding, answer, app) {
+  const gaps = answer.explains[finding.id];
+  const { length } = gaps?.places ?? finding.windows;
   let at = 0;
-  const label = () => (windows.length > 1 ? `Show ${at + 1} of ${windows.length}` : 'Show');
+  const label = () => (length > 1 ? `Show ${at + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
   const show = button(label(), () => {
-    const place = findingPlace(finding, steps, at);
-    at = (at + 1) % windows.length;
+    const place = findingPlace(finding, answer, at);
+    at = (at + 1) % length;
     show.textContent = label();
     app.open(place);
-  }, { class: 'small-button', 'data-testid': 'finding-show' });
+  }, { class: 'small-button', 'data-testid': 'finding-show', title: gaps && `${plural(gaps.count, 'gap')} it explains, those it explains most of first` });
   return show;
 }

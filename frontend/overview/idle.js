@@ -25,10 +25,11 @@ export function idleCard(all, times, steps, session, app) {
   const each = `${steps ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
   const one = all.length === 1 ? dutyLine(all, session, app) : null;
   if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
-  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))));
+  const show = (/** @type {ClassName} */ name) => app.open({ v: 'gaps', f: `cause:${name}`, sel: '' });
+  const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), show);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   const mean = partColumns('Idle', items, 'ps', (text, { name }) => (
-    name ? link(text, () => app.open({ v: 'gaps', f: `cause:${name}`, sel: '' }), { title: `Gaps caused by ${label(name)}` }) : text));
+    name ? link(text, () => show(name), { title: `Gaps caused by ${label(name)}` }) : text));
   const summed = partColumns('All cores', items, 'all_ps');
   return card('Idle time by cause', { note: `${mean.unit.name} ${each}`, class: 'idle' },
     h('div', { 'data-testid': 'idle-bar' }, bar),

@@ -72,6 +72,10 @@ export function createGaps(model, lanes, on) {
   let answer = null;
   let ready = Promise.resolve();
   const one = latest('gap');
+  /** The gap from whose chain an event was opened. @type {Gap|null} */
+  let from = null;
+  /** Which gap by length was shown last, from 0. */
+  let rank = -1;
   /** What was drawn last, and what it was made of. @type {{from: unknown[], slices: Slices|null}} */
   let drawn = { from: [], slices: null };
 
@@ -99,6 +103,9 @@ export function createGaps(model, lanes, on) {
     return all.get(id ?? '') ?? all.get(on.devices().find((device) => all.has(device)) ?? '') ?? [];
   }
 
+  /** The gaps that a finding explains, those it explains most of first, as the server tells them. @param {string} id @returns {GapItem[]} */
+  const explained = (id) => [...(answer?.items ?? [])].filter(({ told_by }) => told_by[id]).sort((a, b) => b.told_by[id] - a.told_by[id]);
+
   /** @param {Gap} gap */
   function show({ device, start_ps, duration_ps }) {
     const end_ps = start_ps + duration_ps;
@@ -119,6 +126,7 @@ export function createGaps(model, lanes, on) {
     /** Asks for a session's gaps. @param {Ready} session */
     open({ of, devices }) {
       answer = null;
+      from = null;
       all = new Map();
       columns = new Map();
       one.cancel();
@@ -140,8 +148,30 @@ export function createGaps(model, lanes, on) {
     /** Says which gap is selected, of how many. */
     count() {
       const { selection } = model.state;
+      if (selection?.kind !== 'event') from = null;
       const own = ownGaps();
       on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length, own[0]?.device ?? '');
+    },
+    /** Which of the gaps that a finding explains one is, of how many, and the ones before and after it. @param {GapItem} gap @param {string} id */
+    placeOf(gap, id) {
+      const its = explained(id);
+      const at = its.findIndex(({ devices, starts_ps }) => devices.some((device, index) => device === gap.device && starts_ps[index] === gap.start_ps));
+      return { at, count: its.length, before: its[at - 1] ?? null, after: its[at + 1] ?? null };
+    },
+    /** The longest gap of the devices shown; if one is selected that was reached so, the next one by length. */
+    longest() {
+      const { selection, align } = model.state;
+      const shown = new Set(on.devices());
+      const own = [...all.values()].flat().filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device)).sort((a, b) => b.duration_ps - a.duration_ps);
+      const stays = selection?.kind === 'gap' && rank >= 0 && own[rank]?.device === selection.device && own[rank]?.start_ps === selection.start_ps;
+      if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
+      else if (own.length) show(own[rank = stays ? (rank + 1) % own.length : 0]);
+      else on.say('No gap of 10\u202fµs or more.');
+    },
+    /** The way back to the gap from whose chain the selected event was opened; null where it was not. */
+    back() {
+      const gap = from;
+      return gap && (() => show(gap));
     },
     /** @param {1|-1} step */
     go(step) {
@@ -164,8 +194,10 @@ export function createGaps(model, lanes, on) {
     /** Selects the event that a piece is a part of, or the piece's time where it is none. @param {Piece} piece */
     async openPiece(piece) {
       const stays = model.stays();
+      const { selection } = model.state;
       const event = await eventOf(piece);
       if (!stays()) return;
+      from = selection?.kind === 'gap' ? all.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null : null;
       if (event) on.open(event);
       else model.select(ofWindow(piece.start_ps, piece.start_ps + piece.duration_ps));
     },

@@ -15,6 +15,7 @@
  * @property {() => void} askTime
  * @property {(way: 'previous'|'next') => void} step
  * @property {(way: -1|1) => void} gap
+ * @property {() => void} longest
  * @property {(way: 'previous'|'next') => void} occurrence
  * @property {() => void} align
  * @property {() => void} flows
@@ -45,6 +46,7 @@ export function timelineKeys(act) {
     ['-Period', () => act.step('next')],
     ['-BracketLeft', () => act.gap(-1), '[ ]', 'previous, next gap (same device)'],
     ['-BracketRight', () => act.gap(1)],
+    ['KeyL', act.longest, 'l', 'longest gap; again: the next by length'],
     ['+BracketLeft', () => act.occurrence('previous'), '{ }', 'previous, next occurrence'],
     ['+BracketRight', () => act.occurrence('next')],
     ['KeyT', act.align, 't', 'align device to host step'],

@@ -13,6 +13,7 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 /** @param {EventDetail} detail @param {PanelActions} act @param {Node} hosts who takes part, if it is a collective @returns {import('./parts.js').PanelContent} */
 export function eventContent(detail, act, hosts) {
   const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path } = detail;
+  const back = act.back();
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
   const crumbs = path.flatMap((brief) => [eventLink(brief, act), h('span', { 'aria-hidden': 'true' }, '›')]);
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
@@ -25,7 +26,7 @@ export function eventContent(detail, act, hosts) {
   ];
   return {
     title: name, tags: own ? [LABELS[own]] : [], note: `${timeText(duration_ps)} · ${rangeText(start_ps, start_ps + duration_ps)} · ${thread}`,
-    buttons: [frameButton(act), tableButton(act)],
+    buttons: [...(back ? [button('Back to the gap', back, { 'data-testid': 'back-to-gap' })] : []), frameButton(act), tableButton(act)],
     body: h('div', { class: 'columns' },
       h('section', null, h('dl', { class: 'facts' }, facts.flatMap(([head, value]) => (value ? [h('dt', null, head), h('dd', null, value)] : []))), occurrences(detail, act)),
       h('section', null, hosts, flows(detail, act), stats(detail))),

@@ -13,6 +13,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * What a panel can ask the timeline to do.
  * @typedef {object} PanelActions
  * @property {(brief: Brief) => void} open select an event and bring it into sight
+ * @property {() => (() => void)|null} back to the gap from whose chain the selected event was opened
  * @property {(brief: Brief) => void} select select an event, leave the window alone
  * @property {() => void} frame
  * @property {() => void} list the window as a table
@@ -54,12 +55,12 @@ const LEAST_LABEL = 0.11;
 /** @param {ByClass} parts */
 const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps: parts[name] }] : []));
 
-/** @param {ByClass} parts */
-export function stackedBar(parts) {
+/** @param {ByClass} parts @param {(name: ClassName) => void} [open] what a click on a part shows; a table beside the bar leads there by keyboard */
+export function stackedBar(parts, open) {
   const items = partsOf(parts);
   const whole = total(items, 'ps');
   return h('div', { class: 'stack', 'aria-hidden': 'true' }, items.map(({ name, ps }) => h('span', {
-    ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0` }), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
+    ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }), onclick: () => open?.(name), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
 }
 
 /**

@@ -15,7 +15,7 @@ const TYPING_MS = 150;
  * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
  * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
  * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
- * @param {(step: 1|-1) => void} on.gap
+ * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
  * @param {() => void} on.fit @param {(ps: number) => void} on.time
  */
 export function createToolbar(on) {
@@ -28,7 +28,8 @@ export function createToolbar(on) {
   const goto = h('span', { class: 'field none', 'data-testid': 'go-to-time' }, h('span', { class: 'muted' }, 'Go to'), time);
   const gapAt = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
   const gaps = h('span', { class: 'row none' }, button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')), gapAt,
-    button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')));
+    button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')),
+    button('longest', on.longest, { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; again: the next one by length' }, h('kbd', null, 'l')));
 
   /** @type {ReturnType<typeof latest<SearchAnswer>>} */
   const channel = latest('search');

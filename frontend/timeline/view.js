@@ -11,6 +11,9 @@ import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
 import { createTooltip } from './tooltip.js';
 import { findingPlace } from '../overview/findings.js';
+import { patternText } from '../gaps/group.js';
+import { windowPlace } from '../lib/cards.js';
+import { filtersText } from '../lib/filters.js';
 import { createPanel } from './panel.js';
 import { createCursor } from './cursor.js';
 import { followPointer } from './pointer.js';
@@ -34,6 +37,8 @@ export function timelineView(app) {
   let session = null;
   let first = true;
   let listed = false;
+  /** The finding that the panel was told of. */
+  let told = '';
   /** @type {(() => void)|null} */
   let removeKeys = null;
   const name = () => session?.session.name ?? '';
@@ -93,11 +98,11 @@ export function timelineView(app) {
       link.set({ q: text }, 'replace');
       if (said) live.say(said);
     },
-    leave: () => lanes.element.focus({ preventScroll: true }), flows: toggleFlows, align: toggleAlign, gap: gaps.go, fit: whole, time: model.goTo,
+    leave: () => lanes.element.focus({ preventScroll: true }), flows: toggleFlows, align: toggleAlign, gap: gaps.go, longest: gaps.longest, fit: whole, time: model.goTo,
   });
   const tooltip = createTooltip();
   const panel = createPanel({
-    open, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
+    open, back: gaps.back, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
     among(devices) {
       const here = new Set(app.traced().devices);
       return devices.filter(({ id }) => here.has(id));
@@ -106,12 +111,26 @@ export function timelineView(app) {
     label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
     finding(own) {
       const stays = model.stays();
-      void overview().then(({ steps }) => { if (stays()) app.open(findingPlace(own, steps.columns)); }, (error) => { if (stays()) failed(error); });
+      void overview().then((answer) => { if (stays()) app.open(findingPlace(own, answer)); }, (error) => { if (stays()) failed(error); });
     },
   }, {
     mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, delays: waits.ofGap, collective: waits.ofOp, error: panelFailed,
     copy: (text) => { void app.copy(text, 'The gap'); },
-    occurrences: ({ pattern }) => app.open({ v: 'gaps', sel: '', f: `pat:${pattern}` }),
+    occurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
+    finding: () => link.state.fi ?? '',
+    place: gaps.placeOf,
+    goto(place, id) {
+      link.set({ fi: id }, 'replace');
+      gaps.show(place);
+    },
+    leave: (place) => app.open(place),
+    step(gap) {
+      const stays = model.stays();
+      void overview().then(({ steps: { columns: { index, start_ps, duration_ps } } }) => {
+        const at = index.indexOf(gap.step ?? -1);
+        if (stays() && at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
+      }, (error) => { if (stays()) failed(error); });
+    },
     // What a link or a click did not know of the selection comes with the panel's answer.
     gap(gap) {
       if (state.selection?.kind === 'gap') settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
@@ -242,6 +261,7 @@ export function timelineView(app) {
 
   function showPanel() {
     listed = false;
+    told = link.state.fi ?? '';
     if (session) panel.select(session, state.selection, app.traced().hosts);
   }
 
@@ -302,7 +322,7 @@ export function timelineView(app) {
 
   const keys = timelineKeys({
     zoom, pan: (part) => pan((state.window.end_ps - state.window.start_ps) * part), along: cursor.along, across: cursor.across, enter, frame, whole,
-    search: toolbar.focusSearch, askTime: toolbar.askTime, step: (way) => cursor.step(way, session?.rows ?? []), gap: gaps.go, occurrence, align: toggleAlign, flows: toggleFlows, clear,
+    search: toolbar.focusSearch, askTime: toolbar.askTime, step: (way) => cursor.step(way, session?.rows ?? []), gap: gaps.go, longest: gaps.longest, occurrence, align: toggleAlign, flows: toggleFlows, clear,
   });
 
   /** Rows of gaps and of scopes come when the server has found them, maybe before the first frame. @param {boolean} more */
@@ -370,6 +390,7 @@ export function timelineView(app) {
         // Another view may have selected something here.
         const { sel } = link.state;
         if (!first && selectionValue(sel) && sel !== selectionText(state.selection)) fromLink();
+        else if (!first && told !== (link.state.fi ?? '')) showPanel();
       } else {
         removeKeys?.();
         removeKeys = null;

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.classes import event_classes, partition, thread_segments
 from tb_xla_insights.analysis.codes import ENQUEUE, TURNS
-from tb_xla_insights.analysis.idle import QUEUED, find_gaps
+from tb_xla_insights.analysis.gap_stretches import ENQUEUED, HOST, RUN, gap_stretches, taker
+from tb_xla_insights.analysis.idle import find_gaps
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.reach import event_flags, ways_back
+from tb_xla_insights.analysis.reach import event_flags
 from tb_xla_insights.analysis.segments import Segments
 from tb_xla_insights.analysis.shares import overlaps
 from tb_xla_insights.analysis.steps import annotated_steps
-from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED
+from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.catalog.classes import label as class_label
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
@@ -27,24 +28,39 @@ if TYPE_CHECKING:
 _SHORTEST = 1000
 """Parts of a gap that a piece of its chain is at least one of."""
 
-_HOST, _NOTHING, _RUN = -1, -2, -3
-"""Where a stretch of a gap is read from, beside lines: the partition, nowhere, the run that has begun."""
+_NOTHING = -1
+"""In the place of the event that names a piece, where nothing is recorded."""
+
+HANDED_OVER = "handed over, not taken up"
+NOT_BEGUN = "enqueued, not begun"
+"""Names of what a launch does that no thread works for: it waits for the next thread, or for its run."""
 
 
 def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[Link]]:
     """For each of some gaps (indices into `find_gaps`), consecutive pieces that add up to it:
-    `{name, class, thread, start_ps, duration_ps, event}`, the latter the row of the event that names it, or None.
+    `{name, class, thread, start_ps, duration_ps, event, meanwhile}`, `event` the row of the event that names it, or
+    None.
 
-    Until the work was handed over, what the driving thread did (the class at an instant, `classes.partition`); from
-    then on what the threads did that carried the launch from one to the next, until the run began; at last the run
-    itself, if its first op came later. Where those threads recorded nothing, the piece is `unrecorded`. In a queued
-    gap, or one that no known run ended, there is nothing to follow: the whole chain is what the driving thread did.
+    Until it handed the work over, what the driving thread did (the class at an instant, `classes.partition`); from then
+    on what the threads did that carried the launch from one to the next, until the run began (see `gap_stretches`).
+    Where the thread that takes the work up next records nothing before, the piece is HANDED_OVER, with its name; behind
+    the launching it is NOT_BEGUN, with the device's. Both are of class `wait`, and `meanwhile` tells what the driving
+    thread did, which held nobody up: `{name, class, duration_ps}`, the most first, adding up to the piece; of other
+    pieces it is empty. Where another thread recorded nothing, the piece is `unrecorded`. In a queued gap, or one that
+    no known run ended, there is nothing to follow: the whole chain is what the driving thread did.
 
     A piece has the name of the outermost event of its class around it, below the step: `forward`, not what it calls;
     the launching itself keeps its own name. What takes less than a thousandth of the gap counts with the piece before.
     """
-    window, start, end, source = _windows(trace, which)
-    pieces = [_read(trace, int(line), window, start, end, source) for line in np.unique(source)]
+    its = gap_stretches(trace, which)
+    pieces = [
+        _read(
+            trace,
+            int(source),
+            *(column[its.source == source] for column in (its.gap, its.start_ps, its.end_ps)),
+        )
+        for source in np.unique(its.source)
+    ]
     if not pieces:
         return [[] for _ in which]
     gap, begin, finish, kind, row = (np.concatenate(column) for column in zip(*pieces, strict=True))
@@ -53,57 +69,19 @@ def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[Link]]:
     return _documents(trace, which, gap, begin, finish, kind, _named(trace, kind, row))
 
 
-def _windows(trace: Trace, which: NDArray[np.int64]) -> tuple[Int32, Int64, Int64, Int32]:
-    """Stretches that make up each gap in order: gap (index into `which`), start, end, and where each is read from."""
-    gaps, launches = find_gaps(trace), find_launches(trace)
-    start, end, run = gaps.start_ps[which], gaps.end_ps[which], gaps.run[which]
-    enqueue = gaps.enqueue_row[which]
-    followed = (run >= 0) & (enqueue >= 0) & (gaps.kind[which] != QUEUED)
-    hops = ways_back(trace, np.where(followed, enqueue, -1).astype(np.int32)).hops[:, ::-1]
-    lines = trace.lines_of(hops)
-    times = np.where(hops >= 0, trace.start_ps[hops], np.iinfo(np.int64).min)
-    # Without a thread that took over, the driving thread launched the work itself.
-    own = followed & (hops < 0).all(axis=1)
-    lines[own, -1] = trace.lines_of(enqueue[own])
-    times[own, -1] = trace.start_ps[enqueue[own]]
-    begun = np.where(gaps.inside[which], end, np.append(launches.runs.start_ps, 0)[run])
-    carried = np.where(followed, np.minimum(np.maximum(_done(trace, enqueue), start), end), end)
-    cuts = np.where(followed[:, None], np.maximum.accumulate(times, axis=1), end[:, None])
-    # The driving thread's part lasts until the first take-over; a cut that no take-over stands for is that one.
-    first = np.where(cuts == np.iinfo(np.int64).min, np.iinfo(np.int64).max, cuts).min(axis=1)
-    cuts = np.where(cuts == np.iinfo(np.int64).min, first[:, None], cuts)
-    begun = np.where(followed, begun, end)
-    bounds = np.column_stack((start, cuts, np.minimum(carried, begun), begun, end))
-    bounds = np.minimum(np.maximum(np.maximum.accumulate(bounds, axis=1), start[:, None]), end[:, None])
-    count, width = len(which), bounds.shape[1] - 1
-    kinds = [np.full((count, 1), _HOST), lines, np.full((count, 1), _NOTHING), np.full((count, 1), _RUN)]
-    source = np.concatenate(kinds, axis=1).astype(np.int32)
-    window = np.repeat(np.arange(count, dtype=np.int32), width)
-    some = (bounds[:, 1:] > bounds[:, :-1]).ravel()
-    return (
-        window[some], bounds[:, :-1].ravel()[some], bounds[:, 1:].ravel()[some], source.ravel()[some],
-    )  # fmt: skip
-
-
-def _done(trace: Trace, rows: Int32) -> Int64:
-    """Until when the outermost event around each of some events lasts."""
-    while (inside := (rows >= 0) & (trace.parent[rows] >= 0)).any():
-        rows = np.where(inside, trace.parent[rows], rows)
-    return trace.end_ps[rows]
-
-
 _Pieces = tuple[Int32, Int64, Int64, NDArray[np.int8], Int32]
 
 
-def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, source: Int32) -> _Pieces:
-    """What one source tells about its stretches: gap, start, end, class and event of each piece, without holes."""
-    mine = source == line
-    gap, start, end = window[mine], start[mine], end[mine]
-    kind: NDArray[np.int8]
-    if line in (_NOTHING, _RUN):
-        kind = np.full(len(gap), UNRECORDED if line == _NOTHING else OTHER, np.int8)
-        return gap, start, end, kind, np.full(len(gap), line, np.int32)
-    segments = partition(trace) if line == _HOST else thread_timeline(trace, line)
+def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _Pieces:
+    """What a source (see `Stretches`) tells about stretches: gap, start, end, class and event of each piece, without
+    holes. Where there is no event, RUN, or what the launch waits for, or _NOTHING stands in its place."""
+    waits_for = taker(source)
+    if source in (RUN, ENQUEUED):
+        kind = np.full(len(gap), OTHER if source == RUN else WAIT, np.int8)
+        return gap, start, end, kind, np.full(len(gap), source, np.int32)
+    empty, hole_kind = (_NOTHING, UNRECORDED) if waits_for < 0 else (source, WAIT)
+    line = source if waits_for < 0 else waits_for
+    segments = partition(trace) if source == HOST else thread_timeline(trace, line)
     at, stretch = overlaps(segments.start_ps, segments.end_ps, start, end)
     begin = np.maximum(segments.start_ps[stretch], start[at])
     finish = np.minimum(segments.end_ps[stretch], end[at])
@@ -119,13 +97,13 @@ def _read(trace: Trace, line: int, window: Int32, start: Int64, end: Int64, sour
     hole = hole_end > hole_start
     holes = int(hole.sum())
     kind = np.where(segments.kind[stretch] < 0, np.int8(OTHER), segments.kind[stretch])
-    row = np.where(segments.row[stretch] < 0, np.int32(_NOTHING), segments.row[stretch])
+    row = np.where(segments.row[stretch] < 0, np.int32(empty), segments.row[stretch])
     return (
         np.concatenate((gap[at], hole_gap[hole])),
         np.concatenate((begin, hole_start[hole])),
         np.concatenate((finish, hole_end[hole])),
-        np.concatenate((kind, np.full(holes, UNRECORDED, np.int8))),
-        np.concatenate((row, np.full(holes, _NOTHING, np.int32))),
+        np.concatenate((kind, np.full(holes, hole_kind, np.int8))),
+        np.concatenate((row, np.full(holes, empty, np.int32))),
     )
 
 
@@ -175,29 +153,62 @@ def _documents(
     gap, begin = gap[keep], begin[keep]
     last = np.append(gap[1:] != gap[:-1], True)
     until = np.where(last, gaps.end_ps[which][gap], np.append(begin[1:], 0))
+    name, kind, line, row = name[keep], kind[keep], line[keep], row[keep]
+    meanwhile = _meanwhile(trace, np.flatnonzero(row <= ENQUEUED), begin, until)
     chains: list[list[Link]] = [[] for _ in which]
-    labels = thread_labels(trace)
-    columns = (gap, name[keep], kind[keep], line[keep], begin, until - begin, row[keep])
-    for number, text, class_, thread, start, duration, event in zip(
-        *(it.tolist() for it in columns), strict=True
+    columns = (gap, name, kind, line, begin, until - begin, row)
+    for place, (number, text, class_, thread, start, duration, event) in enumerate(
+        zip(*(it.tolist() for it in columns), strict=True)
     ):
         if text >= 0:
-            label, place = trace.strings[text], labels[thread]
-        elif text == _RUN:
-            label, place = _run(trace, int(which[number]))
+            label, where = trace.strings[text], thread_labels(trace)[thread]
         else:
-            label, place = class_label(CLASSES[class_]), ""
+            label, where = _nameless(trace, text, CLASSES[class_], int(which[number]))
         chains[number].append(
             {
                 "name": label,
                 "class": CLASSES[class_],
-                "thread": place,
+                "thread": where,
                 "start_ps": start,
                 "duration_ps": duration,
                 "event": event if event >= 0 else None,
+                "meanwhile": meanwhile.get(place, []),
             }
         )
     return chains
+
+
+def _meanwhile(
+    trace: Trace, which: NDArray[np.intp], begin: Int64, until: Int64
+) -> dict[int, list[dict[str, Any]]]:
+    """What the driving thread did in some pieces, by their place."""
+    sums: dict[int, dict[tuple[str, str], int]] = {place: {} for place in which.tolist()}
+    at, start, end, kind, row = _read(trace, HOST, which.astype(np.int32), begin[which], until[which])
+    named = _named(trace, kind, row)
+    for place, class_, event, ps in zip(*(it.tolist() for it in (at, kind, named, end - start)), strict=True):
+        label = trace.name(event) if event >= 0 else class_label(CLASSES[class_])
+        key = label, CLASSES[class_]
+        sums[place][key] = sums[place].get(key, 0) + ps
+    return {
+        place: [
+            {"name": name, "class": class_, "duration_ps": ps}
+            for (name, class_), ps in sorted(its.items(), key=lambda it: -it[1])
+        ]
+        for place, its in sums.items()
+    }
+
+
+def _nameless(trace: Trace, code: int, class_: str, gap: int) -> tuple[str, str]:
+    """What a piece without an event is called, and where it is."""
+    gaps = find_gaps(trace)
+    device = trace.devices[gaps.device[gap]].name
+    if code == RUN:
+        return find_launches(trace).programs[gaps.after[gap]][0], device
+    if code == ENQUEUED:
+        return NOT_BEGUN, device
+    if code == _NOTHING:
+        return class_label(class_), ""
+    return HANDED_OVER, thread_labels(trace)[taker(code)]
 
 
 def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:
@@ -210,9 +221,3 @@ def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:
 
 def _firsts(key: NDArray[Any]) -> NDArray[np.bool_]:
     return np.append(np.ones(min(1, len(key)), np.bool_), key[1:] != key[:-1])
-
-
-def _run(trace: Trace, gap: int) -> tuple[str, str]:
-    """The program and the device of the run that ended a gap."""
-    gaps = find_gaps(trace)
-    return find_launches(trace).programs[gaps.after[gap]][0], trace.devices[gaps.device[gap]].name

@@ -31,7 +31,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     which all devices of the host were idle; `inside_run` tells that the same run was at work before and after it.
     The cause of a pattern is that of most of its time, by its gaps' causes (`by_cause_ps`). `in_steps_ps` is the part
     of its time that lies in whole steps, `per_step_ps` that per step and core as in `step_idle`, None without steps.
-    All other times are sums over all cores.
+    All other times are sums over all cores. Which findings explain a gap (`explained_by`) is filled in with those.
     """
     found = [find_gaps(trace) for trace in session.traces]
     duration = np.concatenate([gaps.duration_ps for gaps in found] or [np.zeros(0, np.int64)])
@@ -80,6 +80,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "together_ps": int(gaps.together_ps[gap]),
         "by_class_ps": by_class(gaps.shares[gap]),
         "chain": chain,
+        "explained_by": {},
     }
 
 

@@ -26,11 +26,12 @@ from tb_xla_insights.html.markup import (
     text,
     time,
 )
+from tb_xla_insights.report.explained import told_by, why
 from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
 from tb_xla_insights.report.many import MANY, devices_apart, same_steps
 from tb_xla_insights.report.throughput import throughput_text
-from tb_xla_insights.report.verdict import gap_sentence
 
 _CHAINS = 30
 """Longest gaps whose chains are told."""
@@ -215,8 +216,7 @@ def gaps(document: Row) -> Markup | None:
     rest = rows[_OPEN:]
     more = element("details", element("summary", f"{units.count(len(rest))} more"), table(rest, *columns))
     ends = element("h2", "What led to the end of the longest")
-    framework = document["environment"]["framework"]
-    chains = [_chain(gap, framework) for gap in _apart(rows)[:_CHAINS]]
+    chains = [_chain(gap, document) for gap in _apart(rows)[:_CHAINS]]
     return card("Gaps", note, table(rows[:_OPEN], *columns), more if rest else None, ends, chains, wide=True)
 
 
@@ -228,7 +228,10 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
     return list(first.values())
 
 
-def _chain(gap: Row, framework: str) -> Markup:
+def _chain(gap: Row, document: Row) -> Markup:
+    host = next(row["host"] for row in document["devices"] if row["id"] == gap["device"])
+    reason = why(gap, told_by(gap, host, document), document)
+    sentence = reason + gap_sentence(gap, document["environment"]["framework"])
     duration = gap["duration_ps"]
     unit = units.column_unit([duration])
     at = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
@@ -242,4 +245,4 @@ def _chain(gap: Row, framework: str) -> Markup:
         foot=("Sum", "", "", "", units.time_in(duration, unit)),
     )
     summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {at}")
-    return element("details", summary, element("p", gap_sentence(gap, framework)), told)
+    return element("details", summary, element("p", sentence), told)

@@ -35,7 +35,7 @@ from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import EarlyExecution, Execution, Program
-    from tb_xla_insights.schema.parts import FindingKeys, PropagationKeys, SummaryKeys
+    from tb_xla_insights.schema.parts import FoundKeys, PropagationKeys, SummaryKeys
     from tb_xla_insights.schema.report import HostReport
     from tb_xla_insights.schema.session import SessionHead
 
@@ -110,7 +110,10 @@ def host_report(
     propagation: PropagationKeys
     propagation, scoped = answers["propagation"]
     summary: SummaryKeys = answers["summary"]
-    findings: FindingKeys = answers["findings"]
+    findings: FoundKeys = answers["findings"]
+    explained = findings["explained_by"]
+    for item in answers["gaps"]["items"]:
+        item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
@@ -132,7 +135,8 @@ def host_report(
         "metrics": metrics_document(session),
         "recorded": found.recorded,
         "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
-        **findings,
+        "findings": findings["findings"],
+        "mistakes": findings["mistakes"],
     }
 
 

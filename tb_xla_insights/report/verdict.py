@@ -1,4 +1,4 @@
-"""One sentence on a session, and the sentences of its gaps."""
+"""One sentence on a session."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.device_work.leads import FINDING, lead_texts
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
-from tb_xla_insights.units import brief_time, brief_times, change_text, count, part_text, share
+from tb_xla_insights.units import brief_time, change_text, count, part_text, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Verdict
@@ -23,9 +22,6 @@ _MOST_LETTERS = 230
 
 _USUAL_EDGE = 1.5
 """Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
-
-_MOST_OF_GAP = 0.8
-"""Of a gap, what its sentence tells of; the table beside it has the rest."""
 
 _MOST_OF_HOST = 1 / 3
 """Of the steps, what a class of host time must have to be told of where no device is known."""
@@ -284,35 +280,3 @@ def _mostly(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int, q
 def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
     gaps = report["gaps"]
     return _mostly(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
-
-
-def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
-    """Why a gap was there, from its entry in the report: what the host did in most of it, three things at the most;
-    with the name of the `host` where a session has several. Titles say how long the gap was, chains what ended it."""
-    after, kind = gap["after"], gap["kind"]
-    if gap.get("inside_run") and kind == "queued":
-        return f"The device is idle while {after} runs: the program itself waits for something."
-    if kind == "queued":
-        return (
-            f"{after} was queued before the gap began: the device waited for something else, a transfer, a collective "
-            "or another core."
-        )
-    does = host_does(framework)
-    told: list[tuple[str, int]] = []
-    for name, ps in sorted(gap["by_class_ps"].items(), key=lambda it: -it[1])[:3]:
-        if sum(ps for _, ps in told) < _MOST_OF_GAP * gap["duration_ps"]:
-            told.append((does[name], ps))
-    times = brief_times(*(ps for _, ps in told))
-    doing = joined([f"{text} ({time})" for (text, _), time in zip(told, times, strict=True)])
-    why = "Nothing was queued" if kind == "starved" else "What was queued is not known"
-    return f"{why}: {host or 'the host'} {doing}."
-
-
-def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A chain's time by class and thread, the most first; it adds up to the gap."""
-    sums: dict[tuple[str, str], int] = {}
-    for link in chain:
-        key = link["class"], link["thread"]
-        sums[key] = sums.get(key, 0) + link["duration_ps"]
-    parts = [{"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()]
-    return sorted(parts, key=lambda it: -it["ps"])

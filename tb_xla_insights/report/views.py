@@ -21,11 +21,12 @@ from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.device_columns import EXACT, device_columns, in_units, unit_ps
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.explained import places, told_by, why
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.ranks import ranks
-from tb_xla_insights.report.verdict import by_thread, gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
 
@@ -79,7 +80,8 @@ def keep_report(session: SessionTrace, report: Any) -> None:
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
     their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), steps as columns and the
-    device work of each (`work`, see `step_work`), findings and their `groups` in words (see `_groups`); the report's
+    device work of each (`work`, see `step_work`), findings, the gaps that each `explains` (see `explained.places`), and
+    their `groups` in words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
     (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
     look at first."""
@@ -106,6 +108,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         },
         "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
+        "explains": places(gaps(session)["items"]),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input": report["input_pipeline"],
@@ -166,16 +169,18 @@ def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains; the same gap on several cores is one item with `cores`,
-    `devices`, and where it lies on each (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how
-    long all cores of the host are idle; None where it has one. `strip` has per device
-    one hex digit per bucket of the session: the cause (index into CLASSES) of most of its gap time, f without any."""
+    """`data/gaps`: the report's gaps without chains, with `told_by`, the findings that explain each (see `explained`);
+    the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`,
+    `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle; None where it
+    has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
+    its gap time, f without any. `findings`: their titles by id."""
     return kept_view(session, "gaps", _gaps)
 
 
 def _gaps(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)["gaps"]
-    hosts = {row["id"]: row["host"] for row in whole_report(session)["devices"]}
+    whole = whole_report(session)
+    hosts = {row["id"]: row["host"] for row in whole["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     several = {host for host, count in _cores(session).items() if count > 1}
@@ -191,8 +196,10 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
             for name, column in _EACH:
                 group[column].append(item[name])
             continue
-        group = {name: value for name, value in item.items() if name != "chain"}
-        group |= {"host": host} | {column: [item[name]] for name, column in _EACH}
+        group = {name: value for name, value in item.items() if name not in ("chain", "explained_by")}
+        group |= {"host": host, "told_by": told_by(item, host, whole)} | {
+            column: [item[name]] for name, column in _EACH
+        }
         groups.append(group)
         latest[key] = [*latest.get(key, [])[-8:], group]
     groups.sort(key=lambda it: (-it["duration_ps"], it["start_ps"]))
@@ -200,7 +207,8 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         group | {"index": index, "cores": len(group["devices"])}
         for index, group in enumerate(groups[:MOST_GAPS])
     ]
-    return {**report, "items": items, "groups": len(groups), "strip": _strip(session)}
+    titles = {it["id"]: it["title"] for it in whole["findings"]}
+    return {**report, "items": items, "groups": len(groups), "strip": _strip(session), "findings": titles}
 
 
 def _strip(session: SessionTrace) -> list[dict[str, str]]:
@@ -230,10 +238,11 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
 
 
 def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
-    """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, a
-    sentence (on a host with several cores also whether all were idle), on how many `cores` it is the same, the index of
-    its `pattern` and how many gaps that has (`occurrences`). `beside`: the place of a host in memory whose gap of the
-    same step is told as well (see `_beside`); null where it has none.
+    """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, the
+    `findings` that explain it, those with most of it first, a sentence (on a host with several cores also whether all
+    were idle), on how many `cores` it is the same, the index of its `pattern` and how many gaps that has
+    (`occurrences`). `beside`: the place of a host in memory whose gap of the same step is told as well (see `_beside`);
+    null where it has none.
 
     Raises InputError where no gap of the device begins at that instant."""
     known = kept_view(session, "gap", _by_place)
@@ -254,6 +263,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     ends = [_ends(it) for it in (found, *listed["patterns"])]
     pattern = ends.index(ends[0], 1) - 1
     report = whole_report(session)
+    told = told_by(found, host, report)
+    findings = {it["id"]: it for it in report["findings"]}
     hosts = [row["name"] for row in report["session"]["hosts"]]
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
@@ -261,7 +272,12 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "sentence": gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
+        "told_by": told,
+        "findings": [
+            {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
+        ],
+        "sentence": why(found, told, report)
+        + gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
         + _together(found, cores, _cores(session)[host]),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,

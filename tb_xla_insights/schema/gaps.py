@@ -14,19 +14,31 @@ GapKind = Literal["starved", "queued", "unknown"]
 LinkClass = TypedDict("LinkClass", {"class": ClassName})
 
 
-class Link(LinkClass):
-    """One thing that the host did in a gap."""
+class Meanwhile(LinkClass):
+    """What the driving thread did while a launch waited."""
 
     name: str
-    """Name of the event, or what stands for several."""
+    """Name of the event, or of its class."""
+    duration_ps: int
+    """Duration within the link."""
+
+
+class Link(LinkClass):
+    """One thing that the host did in a gap, or how long its launch waited for a thread or for its run."""
+
+    name: str
+    """Name of the event, or what stands for several; `handed over, not taken up` and `enqueued, not begun` of a launch
+    that waits."""
     thread: str
-    """Name of the thread."""
+    """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
     start_ps: int
     """Start, not before the gap's."""
     duration_ps: int
     """Duration within the gap; the links of a chain add up to the gap."""
     event: int | None
     """Number of the event in its file; `null` where nothing was recorded."""
+    meanwhile: list[Meanwhile]
+    """Where a launch waits, what the driving thread did, the most first; adds up to `duration_ps`. Else empty."""
 
 
 class Gap(TypedDict):
@@ -51,13 +63,16 @@ class Gap(TypedDict):
     kind: GapKind
     """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
     cause: ClassName
-    """The class with most time."""
+    """The class with most time until the work was queued; `wait` where it had been queued before."""
     together_ps: int
     """How long all cores of its host are idle in it."""
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
     chain: list[Link]
-    """What the host did, in order; adds up to `duration_ps`."""
+    """Why it ended, in order; adds up to `duration_ps`."""
+    explained_by: dict[str, int]
+    """By the id of each finding of its host that explains some of it, how long that is, the most first; no time
+    twice."""
 
 
 class GapPattern(TypedDict):

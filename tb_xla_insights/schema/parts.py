@@ -68,3 +68,9 @@ class ClockOffset(TypedDict):
     clock_offset_ps: int | None
     residual_ps: int | None
     drift_ppm: float | None
+
+
+class FoundKeys(FindingKeys):
+    """What to change, and what of each gap (by its device and start) each finding explains."""
+
+    explained_by: dict[tuple[str, int], dict[str, int]]

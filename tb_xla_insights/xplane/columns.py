@@ -53,8 +53,8 @@ class Piece:
     bad: int | None = None
     ended: bool = False
     stopped: bool = False
-    values: list[NDArray[Any]] = field(default_factory=list)
-    """Of each wanted stat, those that its events have, in the narrowest type that holds them."""
+    values: dict[int, NDArray[Any]] = field(default_factory=dict)
+    """Of each wanted stat that its events have, by column, its values in the narrowest type that holds them."""
 
 
 @dataclass
@@ -161,14 +161,11 @@ def stat_columns(
 ) -> StatColumns:
     """The stats of all events, from what `Columns.stats` and the pieces' values tell, which go."""
     names = [*number_names, *text_names]
-    filled = [piece for piece in pieces if piece.values]
-    parts = {
-        stat: [piece.values[stat] for piece in filled]
-        for stat in range(len(names))
-        if any(len(piece.values[stat]) for piece in filled)
-    }
-    for piece in filled:
-        piece.values = []
+    parts: dict[int, list[NDArray[Any]]] = {}
+    for piece in pieces:
+        for stat, its in piece.values.items():
+            parts.setdefault(stat, []).append(its)
+        piece.values = {}
     # Stats that come together share their rows: of as many events each they may.
     alike: dict[int, list[int]] = {}
     for stat, some in parts.items():

@@ -60,8 +60,6 @@ def cut_into_pieces(source: Source, line: Line) -> None:
     line.pieces[-1].end = line.end  # what cannot be is found again, and told, when it is decoded
 
 
-_NONE = np.empty(0, np.int8)
-
 _Strange = tuple[int, int, int, int | None]
 """A stat value that needs care: (column, place, row, value or None to take it out)."""
 
@@ -83,7 +81,7 @@ class Decoder:
     ) -> None:
         self._source, self._columns, self._intern = source, columns, intern
         self._number_stats, self._text_stats = number_stats, text_stats
-        self._window = np.zeros(WINDOW + PADDING, np.uint8)
+        self._window = np.zeros(min(WINDOW, source.size) + PADDING, np.uint8)
         self._odd = np.empty((ODD, 5), np.int64)
         self._make_room(0)
 
@@ -122,14 +120,12 @@ class Decoder:
             progress(pos)
         piece.stopped = at < piece.end and piece.bad is None
         self._settle(strange)
-        piece.values = [self._taken(stat) for stat in range(len(self._first))]
+        found = np.flatnonzero(self._places > self._first).tolist()
+        piece.values = {stat: self._taken(stat) for stat in found}
 
     def _taken(self, stat: int) -> NDArray[Any]:
         """The values of a stat that the piece has."""
-        first, end = int(self._first[stat]), int(self._places[stat])
-        if first == end:
-            return _NONE
-        values = self._values(stat)[first:end]
+        values = self._values(stat)[self._first[stat] : self._places[stat]]
         return narrowed(values) if stat < self._number_stats else values.copy()
 
     def _values(self, stat: int) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.metadata import EventKind
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto, Shape
 from tb_xla_insights.xplane.read import PROGRAMS, XSpace
 from tb_xla_insights.xplane.source import Source
@@ -29,11 +30,12 @@ def program_places(space: XSpace) -> dict[int, Place]:
     """Where the HLO proto of each program lies, by program id (unsigned, 64 bits): an entry's stat `program_id`, or its
     own id where it has no such stat, as up to JAX 0.8."""
     kinds = (kind for plane in space.planes if plane.name == PROGRAMS for kind in plane.kinds)
-    return {
-        int(kind.stats.get("program_id", kind.id)) % 2**64: kind.blobs[STAT]
-        for kind in kinds
-        if STAT in kind.blobs
-    }
+    return {_program_id(kind) % 2**64: kind.blobs[STAT] for kind in kinds if STAT in kind.blobs}
+
+
+def _program_id(kind: EventKind) -> int:
+    told = kind.stats.get("program_id")
+    return told if isinstance(told, int) else kind.id
 
 
 def read_module(source: Source, place: Place) -> HloModule:

@@ -179,16 +179,15 @@ class _Reader:
             piece.first, first = first, first + piece.count
         columns = Columns(first)
         planes = zip(self.planes, self.tables, strict=True)
-        work = iter(
-            [(it, line, piece) for plane, it in planes for line in plane.lines for piece in line.pieces]
-        )
+        work = [(it, line, piece) for plane, it in planes for line in plane.lines for piece in line.pieces]
+        waiting = iter(work)
 
         def decode() -> None:
             decoder = Decoder(self.source, columns, len(NUMBER_STATS), len(TEXT_STATS), self.strings.intern)
-            for tables, line, piece in work:  # what no other thread has taken
+            for tables, line, piece in waiting:  # what no other thread has taken
                 decoder.decode(tables, line, piece, self._progress, self.stop)
 
-        side_by_side([decode] * self._workers, self._workers)
+        side_by_side([decode] * min(self._workers, len(work)), self._workers)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name

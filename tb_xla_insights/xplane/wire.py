@@ -35,12 +35,9 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
     Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are stepped over, not
     read. Raises WireError.
     """
-    columns = (
-        np.empty(SCAN_FIELDS, np.int32),
-        np.empty(SCAN_FIELDS, np.int64),
-        np.empty(SCAN_FIELDS, np.int64),
-    )
-    window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
+    most = min(SCAN_FIELDS, (end - start) // 2 + 1)  # a field takes two bytes or more
+    columns = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.int64)
+    window = np.zeros(min(SCAN_WINDOW, end - start) + PADDING, np.uint8)
     at = start
     while at < end:
         want = min(SCAN_WINDOW, end - at)

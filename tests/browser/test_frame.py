@@ -46,7 +46,7 @@ def test_a_logdir_opens_on_its_newest_session_and_what_is_said_of_it(
 
 
 def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
-    xi.open(case_study)
+    xi.open(case_study, f="cause:compile,pat:0", q="XRT", o="-start")
     expect(page.get_by_test_id("session-select")).to_have_value(case_study)
     expect(page.get_by_test_id("synthetic")).to_be_visible()
     assert xi.text("environment") == "PyTorch/XLA · XRT · 8 TPU v3 cores"
@@ -55,7 +55,9 @@ def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline
     page.wait_for_function("document.querySelector('[data-testid=environment]').textContent.includes('CPU')")
     xi.ready()
     expect(page.get_by_test_id("synthetic")).to_be_hidden()
-    assert xi.link()["s"] == baseline
+    assert xi.link() == {"v": "timeline", "s": baseline}, (
+        "what narrows one session says nothing of another one"
+    )
 
 
 def test_views_share_what_they_ask_of_a_session(xi: Xi, page: Page, baseline: str) -> None:

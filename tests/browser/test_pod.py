@@ -179,8 +179,11 @@ class TestOverview:
         expect(finding.get_by_role("button", name="Hosts")).to_be_visible()
         finding.get_by_test_id("finding-show").click()
         xi.ready()
-        assert xi.drawn("selection.kind") == "window"
-        assert xi.link()["x"].startswith(f"{LATE}/")
+        assert xi.drawn("selection.kind") == "gap"
+        assert xi.drawn("selection.device").startswith(f"{LATE}/")
+        expect(page.get_by_test_id("gap-sentence")).to_contain_text(
+            f"{LATE} holds up the others. Nothing was queued"
+        )
         expect(page.get_by_test_id("diagnostic-stale")).to_have_count(0)
 
 

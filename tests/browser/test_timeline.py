@@ -386,3 +386,31 @@ def test_failed_slices_say_so_and_leave_the_page_alive(xi: Xi, page: Page, case_
     expect(page.get_by_test_id("diagnostic-timeline")).to_contain_text("data/window")
     xi.press("w")
     assert xi.drawn("slices")
+
+
+def test_the_longest_gap_is_a_key_away_and_its_events_lead_back_to_it(
+    xi: Xi, page: Page, case_study: str
+) -> None:
+    xi.open(case_study)
+    title = page.locator("#panel-title")
+    page.keyboard.press("l")
+    expect(title).to_contain_text("Gap of 390.263")
+    page.keyboard.press("l")
+    expect(title).to_contain_text("Gap of 195.892")
+    page.get_by_test_id("gap-chain").get_by_role("button", name="backward").click()
+    expect(title).to_have_text("backward")
+    page.get_by_test_id("back-to-gap").click()
+    expect(title).to_contain_text("Gap of 195.892")
+    page.get_by_test_id("gap-step").click()
+    expect(title).to_contain_text("Window of 404.")
+
+
+def test_work_that_is_handed_over_late_says_so(xi: Xi, page: Page, baseline: str) -> None:
+    xi.open(baseline)
+    page.get_by_test_id("gap-longest").click()
+    sentence = page.get_by_test_id("gap-sentence")
+    expect(sentence).to_contain_text(
+        "SyncTensorsGraph.603 was handed over 13.0\u202fms into the gap, and taken up by"
+    )
+    late = page.get_by_test_id("gap-chain").get_by_role("row", name="handed over, not taken up")
+    expect(late).to_contain_text("meanwhile forward")

@@ -158,8 +158,33 @@ def test_findings_come_with_a_place_to_look_at(xi: Xi, page: Page, case_study: s
     finding.get_by_test_id("finding-show").click()
     page.wait_for_selector("[data-testid=view-timeline]")
     window, selection = xi.drawn("window"), xi.drawn("selection")
-    assert selection["kind"] in ("gap", "window")
+    assert selection["kind"] == "gap"
     assert window["start_ps"] <= selection["start_ps"] < selection["end_ps"] <= window["end_ps"]
+    expect(page.get_by_test_id("gap-sentence")).to_contain_text(
+        "SyncTensorsGraph.42210 is compiled in step 1209. Nothing"
+    )
+    line = page.get_by_test_id("gap-finding")
+    expect(line).to_contain_text("Do: ")
+    line.get_by_test_id("gap-finding-link").click()
+    expect(finding).to_have_attribute("aria-current", "true")
+
+
+def test_from_a_findings_gap_the_next_one_is_a_click_away(xi: Xi, page: Page, case_study: str) -> None:
+    xi.open(case_study, v="overview")
+    finding = page.get_by_test_id("finding-tracing_bound")
+    finding.get_by_test_id("finding-show").click()
+    line = page.get_by_test_id("gap-finding")
+    expect(line).to_contain_text("1 of 9 gaps")
+    line.get_by_role("button", name="Next gap that the finding explains").click()
+    expect(line).to_contain_text("2 of 9 gaps")
+    line.get_by_test_id("gap-finding-all").click()
+    expect(page.get_by_test_id("off-finding")).to_contain_text(
+        "The device waits while the host builds the graph"
+    )
+    assert page.get_by_test_id("gap-list").locator("tbody tr").count() == 9
+    page.get_by_test_id("gap-clear").click()
+    expect(page.get_by_test_id("off-finding")).to_have_count(0)
+    assert page.get_by_test_id("gap-list").locator("tbody tr").count() > 9
 
 
 def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study: str) -> None:
@@ -192,7 +217,7 @@ def test_findings_stand_in_groups_with_their_gain(xi: Xi, page: Page, case_study
     finding = page.get_by_test_id(f"finding-{its['id']}")
     expect(finding.get_by_test_id("finding-do")).to_have_text(f"Do: {its['advice']}")
     expect(finding.locator("p").first).to_have_text(its["detail"])
-    assert finding.get_by_role("button").all_text_contents() == ["Show 1 of 20", "Executions"]
+    assert finding.get_by_role("button").all_text_contents() == ["Show 1 of 9 gaps", "Executions"]
 
 
 def box(place: Locator) -> dict[str, float]:

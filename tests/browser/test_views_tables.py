@@ -88,7 +88,7 @@ def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None
 def test_a_pattern_says_what_fills_it_and_how_much_it_varies(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     patterns = page.get_by_test_id("gap-patterns")
-    expect(column(patterns, "What fills it").first.locator(".k-tracing")).to_be_visible()
+    expect(column(patterns, "What the host did").first.locator(".k-tracing")).to_be_visible()
     least, most = column(patterns, "Min").first.inner_text().split(" – ")
     [mean] = ps(column(patterns, "Mean").first)
     assert float(least) <= mean / 1e9 <= float(most)
@@ -117,7 +117,7 @@ def test_filters_and_order_are_in_the_link(xi: Xi, page: Page, case_study: str) 
     xi.open(case_study, v="gaps")
     page.get_by_test_id("filter-cause").select_option("compile")
     table = page.get_by_test_id("gap-list")
-    assert set(column(table, "Mostly").all_inner_texts()) == {"compile"}
+    assert set(column(table, "Cause").all_inner_texts()) == {"compile"}
     page.get_by_role("button", name="Start, ms").click()
     link = xi.link()
     assert (link["f"], link["o"]) == ("cause:compile", "-start")

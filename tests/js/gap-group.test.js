@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eachCore, filterGaps, groupGaps, patternsOf, stepOf, sumClasses } from '../../frontend/gaps/group.js';
+import { eachCore, filterGaps, groupGaps, patternsOf, patternText, stepOf, sumClasses } from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
-  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], togethers_ps: [null], ...more,
+  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, told_by: {}, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], togethers_ps: [null], ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
 
@@ -28,7 +28,21 @@ test('patterns of some gaps have the numbers of these gaps, and keep their place
   const pattern = (after) => ({ before: 'a', after, inside_run: false, count: 9, total_ps: 99, mean_ps: 11, min_ps: 1, max_ps: 50, cause: 'compile', by_class_ps: { compile: 99 } });
   const [none, some] = patternsOf([pattern('c'), pattern('b')], [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })]);
   assert.equal(none.count, 0);
-  assert.deepEqual(some, { ...pattern('b'), count: 2, total_ps: 24, mean_ps: 12, min_ps: 10, max_ps: 14, cause: 'tracing', by_class_ps: { tracing: 24 } });
+  assert.deepEqual(some, { ...pattern('b'), count: 2, total_ps: 24, mean_ps: 12, median_ps: 10, min_ps: 10, max_ps: 14, cause: 'tracing', causes: [{ cause: 'tracing', count: 2, ps: 24 }], by_class_ps: { tracing: 24 } });
+});
+
+test('a pattern of very different gaps tells its causes by time and by count, and the median', () => {
+  const pattern = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
+  const short = (at) => gap('TPU:0', at, 3, { cause: 'dispatch' });
+  const [its] = patternsOf([pattern], [gap('TPU:0', 0, 217, { cause: 'input' }), short(300), short(400), gap('TPU:0', 500, 4, { kind: 'queued', cause: 'wait' })]);
+  assert.deepEqual(its.causes, [{ cause: 'input', count: 1, ps: 217 }, { cause: 'dispatch', count: 2, ps: 6 }, { cause: 'queued', count: 1, ps: 4 }]);
+  assert.deepEqual([its.median_ps, its.mean_ps, its.cause], [3, 56.75, 'input']);
+});
+
+test('a pattern is linked by the names of its programs', () => {
+  assert.equal(patternText({ before: 'a', after: 'b', inside_run: false }), 'a → b');
+  assert.equal(patternText({ before: null, after: 'b', inside_run: false }), ' → b');
+  assert.equal(patternText({ before: 'b', after: 'b', inside_run: true }), 'in b');
 });
 
 test('rows come longest first, ties by time', () => {
@@ -37,12 +51,13 @@ test('rows come longest first, ties by time', () => {
 });
 
 test('filters narrow by each of their keys, a pattern by both programs, the header by device', () => {
-  const items = [gap('TPU:0', 0, 5e9), gap('TPU:1', 0, 2e7, { cause: 'compile', kind: 'queued', after: 'c', step_number: 1207 })];
+  const items = [gap('TPU:0', 0, 5e9), gap('TPU:1', 0, 2e7, { cause: 'compile', kind: 'queued', after: 'c', step_number: 1207, told_by: { early_sync: 5 } })];
   const left = (filters, pattern = null, chosen = CORES) => filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
   assert.deepEqual(left({}), ['TPU:0', 'TPU:1']);
   assert.deepEqual(left({ cause: 'compile' }), ['TPU:1']);
   assert.deepEqual(left({ kind: 'starved', step: '1206' }), ['TPU:0']);
   assert.deepEqual(left({ min: '1' }), ['TPU:0']);
+  assert.deepEqual(left({ finding: 'early_sync' }), ['TPU:1']);
   assert.deepEqual(left({ device: 'TPU:1', cause: 'tracing' }), []);
   assert.deepEqual(left({}, { before: 'a', after: 'c', inside_run: false }), ['TPU:1']);
   assert.deepEqual(left({}, null, ['TPU:0']), ['TPU:0']);

@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.findings.worth import (
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.parts import FindingKeys
+    from tb_xla_insights.schema.parts import FoundKeys
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
@@ -50,23 +50,35 @@ def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Findi
     Idle time that one host finding takes is no other one's, so their costs never add up to more than the starved gaps.
     `device_bound` is there only where no mistake is worth a change and no limit a warning.
     """
-    facts = Facts(session, beside)
-    drafts = [finding for finder in _FINDERS if (finding := finder(facts)) is not None]
+    return _found(Facts(session, beside))
+
+
+def _found(facts: Facts) -> list[Finding]:
+    drafts = []
+    for finder in _FINDERS:
+        left = facts.ledger.left.sum(axis=1)
+        if (finding := finder(facts)) is not None:
+            drafts.append(finding)
+            facts.ledger.explained[finding.id] = left - facts.ledger.left.sum(axis=1)
     found = valued(facts, drafts)
+    told = {finding.id for finding in found}
+    facts.ledger.explained = {id_: its for id_, its in facts.ledger.explained.items() if id_ in told}
     if leaves_nothing(found) and (bound := device_bound(facts)):
         found.append(bound)
     return found
 
 
-def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> FindingKeys:
-    """The report's `findings` and `mistakes`, of a session of one host or none.
+def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> FoundKeys:
+    """The report's `findings` and `mistakes`, of a session of one host or none, and what of each gap they explain
+    (`explained_by`, see `Ledger.explained_by`).
 
     `step_ps` of a finding is the mean of the report's steps, to be compared with `step_if_fixed_ps`; None where nothing
     can be replayed. `kind` is `mistake` or `limit`, None for what is no fault (`device_bound`).
     """
     if not session.traces:
-        return {"findings": [], "mistakes": NO_MISTAKES}
-    found = find_findings(session, beside)
+        return {"findings": [], "mistakes": NO_MISTAKES, "explained_by": {}}
+    facts = Facts(session, beside)
+    found = _found(facts)
     together = mistakes_together(session.traces[0], found)
     rows = [finding.as_json(kind_of(finding), together["step_ps"]) for finding in found]
-    return {"findings": rows, "mistakes": together}
+    return {"findings": rows, "mistakes": together, "explained_by": facts.ledger.explained_by()}

@@ -20,6 +20,7 @@ class Ledger:
 
     `shares`: a row per gap, a column per class; `left`: what of it no finding has taken yet. `before` and `after`:
     the launches of the runs before and after each gap; `step`: that of the run after it; -1: not known.
+    `explained`: by a finding's id, what it took from each gap.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -31,6 +32,7 @@ class Ledger:
         self.step: Int32 = gaps.step[starved]
         self.shares = gaps.shares[starved]
         self.left = self.shares.copy()
+        self.explained: dict[str, Int64] = {}
         of_run = np.append(launches.runs.launch, np.int32(-1))
         self.before: Int32 = of_run[gaps.before_run[starved]]
         self.after: Int32 = of_run[gaps.run[starved]]
@@ -56,6 +58,19 @@ class Ledger:
         self.left[:, columns] -= taken
         total: Int64 = taken.sum(axis=1)
         return total
+
+    def explained_by(self) -> dict[tuple[str, int], dict[str, int]]:
+        """By device and start of a gap, the findings that explain it, by how much of it, the most first."""
+        found: dict[tuple[str, int], dict[str, int]] = {}
+        times = [
+            (id_, int(gap), int(its[gap]))
+            for id_, its in self.explained.items()
+            for gap in np.flatnonzero(its)
+        ]
+        for id_, gap, ps in sorted(times, key=lambda it: -it[2]):
+            start, _, device = self.window(gap)
+            found.setdefault((device, start), {})[id_] = ps
+        return found
 
     def window(self, gap: int) -> tuple[int, int, str]:
         """Start, end and device of a gap."""

@@ -1,0 +1,162 @@
+"""Targets that take the files beside captures, and those that people name: logs, reports, records, tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+from typing import Any
+
+from fuzz import seeds, words
+from fuzz.change import damaged
+from fuzz.sessions_in import printer, usual
+from fuzz.target import Limits, Target, refused, scratch
+
+from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.catalog import load_catalog
+from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.compare.pairs import Timed, read_pairs
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.model import SessionTrace
+
+_ROOT = seeds.ROOT / "tb_xla_insights"
+_PAIRS = b"model,a,b,column\nresnet,1.5,2,speed\nbert,3e2,./x,speed\n"
+_SPEEDUPS = b"model,one,two\nresnet,1.5,2\nbert,-,1.25\n"
+_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2**64, -(2**70), 0.5, 1e308, "", "a", "\x1b[2J", [], {}, [None], {"a": None}, [[[]]],
+)  # fmt: skip
+_DEEPEST = 40
+
+
+def make_text(pick: Random) -> bytes:
+    """A log or a report: lines of real ones, some of them damaged, twice, or in another order."""
+    lines = [line for _ in range(pick.choice((1, 1, 2))) for line in pick.choice(seeds.texts()).split(b"\n")]
+    first = pick.randrange(len(lines))
+    lines = lines[first : first + pick.choice((5, 40, 400))]
+    for _ in range(pick.choice((0, 1, 2, 5))):
+        at = pick.randrange(len(lines))
+        how = pick.randrange(6)
+        if how == 0:
+            lines[at] = damaged(pick, lines[at])
+        elif how == 1:
+            lines.insert(at, lines[pick.randrange(len(lines))])
+        elif how == 2:
+            lines[at] = lines[at] * pick.choice((2, 50))
+        elif how == 3:
+            pick.shuffle(lines)
+        elif how == 4:
+            digits = str(pick.choice(words.NUMBERS)) * pick.choice((1, 1, 300))
+            lines[at] = b"".join(
+                digits.encode() if chr(byte).isdigit() else bytes((byte,)) for byte in lines[at]
+            )
+        else:
+            lines[at] = pick.choice(words.NAMES["text"]).encode()
+    data = b"\n".join(lines)
+    return damaged(pick, data) if pick.random() < 0.2 else data
+
+
+def check_text(data: bytes) -> Iterator[str]:
+    """Whatever lies beside a capture, the capture's report is written,
+    and says what of the file was not understood."""
+    folder = scratch() / "usual"
+    its = _usual()
+    for name in ("stderr.txt", "metrics_report_end.txt"):
+        (folder / name).write_bytes(data)
+    own = SessionTrace(its.name, its.path, its.traces)
+    found = beside(own)
+    report = session_report(own)
+    json.loads(json_bytes(report))
+    yield f"metrics {found.metrics is not None}"
+    yield f"breaks {found.breaks is not None}"
+    for name in ("guards", "compilations", "executions", "advice", "unread"):
+        yield f"{name} {min(len(getattr(found, name)), 3)}"
+    yield from (f"findings {row['id']}" for row in report["findings"])
+    for name in ("stderr.txt", "metrics_report_end.txt"):
+        (folder / name).unlink()
+
+
+@cache
+def _usual() -> SessionTrace:
+    return usual()
+
+
+def make_document(pick: Random) -> bytes:
+    """A catalogue, a record or a table of pairs; the first byte tells which."""
+    which = pick.choice((b"c", b"r", b"p"))
+    if which == b"p":
+        data = pick.choice((_PAIRS, _SPEEDUPS))
+        return which + (damaged(pick, data) if pick.random() < 0.8 else data * pick.choice((1, 2, 50)))
+    known = _documents()[which]
+    data = json.dumps(_changed(pick, known, 0), default=str).encode()
+    return which + (damaged(pick, data) if pick.random() < 0.2 else data)
+
+
+@cache
+def _documents() -> dict[bytes, Any]:
+    table = json.loads((_ROOT / "catalog/host_events.json").read_text("utf-8"))
+    table["groups"] = table["groups"][:3]
+    return {
+        b"c": table,
+        b"r": {
+            "samples_per_step": 32, "change": "more workers", "framework": "torch", "compilations": 3,
+            "compile_ms": 12.5, "compiled_in": [1, 2], "versions": {"torch": "2.9"}, "collectives": [],
+            "steps": [{"number": 1}],
+        },
+    }  # fmt: skip
+
+
+def _changed(pick: Random, value: Any, depth: int) -> Any:
+    """A JSON document with other values in some places, of other types, more, fewer, deeper."""
+    if depth > _DEEPEST or pick.random() < 0.04:
+        made = pick.choice(_VALUES)
+        for _ in range(pick.choice((0, 0, 0, 3, 30))):
+            made = [made] if pick.random() < 0.5 else {"a": made}
+        return made
+    if isinstance(value, dict):
+        return {key: _changed(pick, its, depth + 1) for key, its in value.items() if pick.random() < 0.97}
+    if isinstance(value, list):
+        return [_changed(pick, its, depth + 1) for its in value[: pick.choice((2, 5, 40))]]
+    return value
+
+
+def check_document(data: bytes) -> Iterator[str]:
+    """A document that people name is taken, or refused in one line; one beside a capture is never in the way."""
+    which, path = data[:1], scratch() / "named"
+    path.write_bytes(data[1:])
+    try:
+        if which == b"c":
+            catalog = load_catalog(str(path))
+            yield from (f"class {catalog.kind(name)}" for name in ("StepMarker", "a", ""))
+        elif which == b"p":
+            table = read_pairs(str(path), _steps)
+            json_bytes(table)
+            yield f"columns {min(3, len(table['columns']))} rows {min(3, len(table['rows']))}"
+        else:
+            yield from _recorded(data[1:])
+    except InputError as error:
+        yield refused(error)
+
+
+def _steps(path: str) -> Timed:
+    raise InputError(f"{path}: no such session")
+
+
+def _recorded(data: bytes) -> Iterator[str]:
+    its = _usual()
+    place = scratch() / "usual" / RECORD
+    place.write_bytes(data)
+    report = session_report(SessionTrace(its.name, its.path, its.traces))
+    place.unlink()
+    json.loads(json_bytes(report))
+    print_report(printer(), report)
+    yield f"recorded {report['recorded'] is not None} {report['throughput'] is not None}"
+
+
+TARGETS = [
+    Target("text", make_text, check_text, Limits(1.0, 1e-4, 64_000_000, 4000), 0.03),
+    Target("document", make_document, check_document, Limits(1.0, 1e-4, 64_000_000, 4000), 0.01),
+]

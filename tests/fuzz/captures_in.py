@@ -1,0 +1,163 @@
+"""Targets that take one capture: the decoder, the data model, compiled programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+from build import MemorySource
+from captures import CATALOG
+from fuzz import seeds
+from fuzz.change import changed, damaged, grown
+from fuzz.target import Limits, Target, refused, scratch
+from fuzz.tree import Node, root, written
+from google.protobuf.message import DecodeError
+from independent import SPACE, of_space, parse
+
+from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.trace.details import event_stats
+from tb_xla_insights.trace.model import Spans, Trace
+from tb_xla_insights.trace.nesting import DEEPEST
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.read import XSpace, read_space
+from tb_xla_insights.xplane.source import open_source
+
+_SMALL = 1200
+"""The decoder is tried with captures of fewer bytes than that: twice as many fit into the same time."""
+_MOST = 300_000
+"""Bytes of an input whose time is to be looked at."""
+_DETAILS = 3
+
+
+def make_small(pick: Random) -> bytes:
+    """A capture of one or two planes."""
+    spaces = seeds.cut()
+    space = pick.choice(spaces)
+    if len(space.raw) > _SMALL:
+        planes = [it for it in space.parts or () if it.kind == "XPlane" and len(it.raw) < _SMALL]
+        space = root("XSpace", pick.sample(planes, min(len(planes), pick.choice((1, 2)))))
+    return _spoiled(pick, changed(pick, space, seeds.parts(real=True)), 0.4)
+
+
+def make_capture(pick: Random) -> bytes:
+    return _spoiled(pick, changed_capture(pick), 0.1)
+
+
+def changed_capture(pick: Random) -> Node:
+    return changed(pick, pick.choice(seeds.cut()), seeds.parts(real=True))
+
+
+def make_grown(pick: Random) -> bytes:
+    """A capture in which one thing is there hundreds or thousands of times."""
+    space = changed_capture(pick) if pick.random() < 0.5 else pick.choice(seeds.cut())
+    return written(grown(pick, space, _MOST)) if space.size > 1 else b""
+
+
+def _spoiled(pick: Random, space: Node, share: float) -> bytes:
+    data = written(space)
+    return damaged(pick, data) if pick.random() < share else data
+
+
+def check_space(data: bytes) -> Iterator[str]:
+    """What is read is whole in itself; of a file without damage it is what protobuf's own parser reads."""
+    try:
+        space = read_space(MemorySource(data))
+    except InputError as error:
+        yield refused(error)
+        return
+    _check_columns(space)
+    yield from _told(space.diagnostics)
+    yield f"planes {min(len(space.planes), 4)}"
+    yield from space.stats
+    if not space.diagnostics and data[-1] % 4 == 0:
+        _compare(space, data)
+
+
+def _check_columns(space: XSpace) -> None:
+    count = len(space.metadata)
+    assert len(space.offset_ps) == len(space.duration_ps) == count
+    lines = [line for plane in space.planes for line in plane.lines]
+    assert sum(line.count for line in lines) == count
+    assert [line.first for line in lines if line.count] == [
+        sum(it.count for it in lines[:at]) for at, line in enumerate(lines) if line.count
+    ]
+    kinds = sum(len(plane.kinds) for plane in space.planes)
+    assert not count or 0 <= space.metadata.min() <= space.metadata.max() < kinds
+    for name, column in space.stats.items():
+        assert len(column.rows) == len(column.values) > 0, name
+        assert (np.diff(column.rows) > 0).all(), name
+        assert 0 <= column.rows[0] <= column.rows[-1] < count, name
+        assert not column.text or 0 <= column.values.min() <= column.values.max() < len(
+            space.strings.texts
+        ), name
+
+
+def _told(diagnostics: list[Diagnostic]) -> Iterator[str]:
+    for its in diagnostics:
+        assert "\n" not in its.message, its.message
+        yield its.id
+
+
+def _compare(space: XSpace, data: bytes) -> None:
+    try:
+        SPACE.FromString(data)
+    except DecodeError:
+        return
+    for read, known in zip(of_space(space), parse(data), strict=True):
+        assert (read.name, len(read.lines)) == (known.name, len(known.lines))
+        for line, same in zip(read.lines, known.lines, strict=True):
+            # Not where they begin: an aggregate has no start for protobuf, and here that of a start given with it.
+            assert [it.duration_ps for it in line.events] == [it.duration_ps for it in same.events]
+
+
+def check_trace(data: bytes) -> Iterator[str]:
+    """Events of each line ascend and nest, and the stats of each can be read again."""
+    path = scratch() / "vm.xplane.pb"
+    path.write_bytes(data)
+    try:
+        with open_source(str(path)) as source:
+            trace = read_trace(source, CATALOG, host="vm")
+    except InputError as error:
+        yield refused(error)
+        return
+    yield from _told(trace.diagnostics)
+    yield from (f"role {thread.role}" for thread in trace.threads)
+    yield from (f"device {device.kind} {device.made}" for device in trace.devices)
+    _check_trace(trace)
+    for row in np.linspace(0, len(trace) - 1, min(_DETAILS, len(trace))).astype(int).tolist():
+        try:
+            event_stats(trace, row)
+        except InputError as error:  # a stat of it may be damaged
+            refused(error)
+
+
+def _check_trace(trace: Trace) -> None:
+    assert sum(line.count for line in trace.lines) == len(trace)
+    for line in trace.lines:
+        start = trace.start_ps[line.rows]
+        assert (np.diff(start) >= 0).all(), line.name
+        depth, parent = trace.depth[line.rows], trace.parent[line.rows]
+        inner = np.flatnonzero(parent >= 0)
+        outer = parent[inner] - line.first
+        assert ((outer >= 0) & (outer < inner)).all(), line.name
+        assert ((depth[inner] > depth[outer]) | (depth[inner] == DEEPEST)).all(), line.name
+        assert (depth >= 0).all(), line.name
+    assert (trace.start_ps >= 0).all()
+    assert (trace.duration_ps >= 0).all()
+    for device in trace.devices:
+        _check_spans(device.modules)
+        _check_spans(device.ops)
+
+
+def _check_spans(spans: Spans) -> None:
+    assert (np.diff(spans.start_ps) >= 0).all()
+    assert (spans.end_ps >= spans.start_ps).all()
+    assert (spans.self_ps >= 0).all()
+
+
+TARGETS = [
+    Target("decode", make_small, check_space, Limits(0.2, 2e-5, 16_000_000, 400), 0.17, "XSpace"),
+    Target("trace", make_capture, check_trace, Limits(0.4, 2e-5, 32_000_000, 1000), 0.04, "XSpace"),
+    Target("grown", make_grown, check_trace, Limits(0.4, 2e-5, 32_000_000, 1000), 0.03, "XSpace"),
+]

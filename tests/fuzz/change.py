@@ -1,0 +1,261 @@
+"""Changes to captures: those that a strange profiler could have written, and those of a damaged file."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+
+from fuzz import words
+from fuzz.schema import MESSAGES
+from fuzz.tree import (
+    BLOCK,
+    FIXED64,
+    VARINT,
+    Node,
+    Path,
+    at_path,
+    encoded,
+    fixed,
+    message,
+    nth,
+    number,
+    opaque,
+    parsed,
+    text,
+    with_parts,
+    written,
+)
+
+Parts = Mapping[str, Sequence[Node]]
+"""Fields of other captures by what they mean, which may stand in for one another."""
+
+_HOW_MANY = (1, 1, 1, 2, 2, 3, 5, 9)
+_COPIES = (2, 2, 2, 3, 4, 17)
+_NEAR = (-1, 1, -1000, 1000, -(10**6), 10**6, 10**9)
+LONGEST = 1 << 16
+"""A change that makes a capture larger than that is left out."""
+
+
+def changed(pick: Random, tree: Node, parts: Parts) -> Node:
+    """The message after one to nine changes, each of which may leave it as it is."""
+    for _ in range(pick.choice(_HOW_MANY)):
+        if tree.size < 2:
+            return tree
+        path = nth(tree, pick.randrange(tree.size - 1))
+        made = pick.choice(_CHANGES)(pick, tree, path, parts)
+        tree = made if len(made.raw) <= LONGEST else tree
+    return tree
+
+
+def _value(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
+    """Another value of the same meaning."""
+    old = at_path(tree, path)
+    if old.parts is not None:
+        return _other(pick, tree, path, parts)
+    return with_parts(tree, path, [_of_kind(pick, old)])
+
+
+def _of_kind(pick: Random, old: Node) -> Node:
+    kind = old.kind
+    if old.wire == BLOCK:
+        value = old.value if isinstance(old.value, bytes) else b""
+        if kind == "packed":
+            return text(
+                old.number,
+                kind,
+                b"".join(encoded(pick.choice(words.NUMBERS)) for _ in range(pick.randrange(6))),
+            )
+        return text(old.number, kind, _text(pick, kind, value))
+    if old.wire == FIXED64:
+        return fixed(old.number, kind, struct.pack("<d", pick.choice(words.DOUBLES)))
+    was = old.value if isinstance(old.value, int) else 0
+    if pick.random() < 0.3:
+        return number(old.number, kind, was + pick.choice(_NEAR))
+    if kind == "id":
+        return number(old.number, kind, pick.choice(words.IDS))
+    return number(old.number, kind, pick.choice(words.TIMES if kind in ("ps", "ns") else words.NUMBERS))
+
+
+def _text(pick: Random, kind: str, old: bytes) -> bytes:
+    how = pick.randrange(8)
+    if how == 0 and old:
+        at = pick.randrange(len(old))
+        return old[:at] + bytes((pick.randrange(256),)) + old[at + 1 :]
+    if how == 1:
+        return old[: pick.randrange(len(old) + 1)]
+    if how == 2:
+        return old + pick.choice(words.NAMES["text"]).encode()
+    if how == 3:
+        return old + b"/" + old
+    return pick.choice(words.NAMES.get(kind, words.NAMES["text"])).encode()
+
+
+def _other(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
+    """What stands in another capture, or elsewhere in the other one's sense of ids."""
+    old = at_path(tree, path)
+    others = parts.get(old.kind)
+    if not others:
+        return tree
+    other = pick.choice(others)
+    return with_parts(tree, path, [other] if other.number == old.number else [_renumbered(other, old.number)])
+
+
+def _renumbered(node: Node, place: int) -> Node:
+    if node.parts is not None:
+        return message(place, node.kind, node.parts)
+    if isinstance(node.value, int):
+        return number(place, node.kind, node.value)
+    return text(place, node.kind, node.value)
+
+
+def _more(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
+    """One more field of another capture beside this one."""
+    old = at_path(tree, path)
+    others = parts.get(old.kind)
+    return with_parts(tree, path, [old, pick.choice(others)]) if others else tree
+
+
+def _gone(_pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    return with_parts(tree, path, [])
+
+
+def _again(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    return with_parts(tree, path, [at_path(tree, path)] * pick.choice(_COPIES))
+
+
+def _elsewhere(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    """A field in the place of any other one: of the wrong kind, or of another plane, line or event."""
+    other = at_path(tree, nth(tree, pick.randrange(tree.size - 1)))
+    return with_parts(tree, path, [other])
+
+
+def _swapped(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    """The fields of a message in another order."""
+    above = at_path(tree, path[:-1])
+    parts = list(above.parts or ())
+    pick.shuffle(parts)
+    made = message(above.number, above.kind, parts)
+    return with_parts(tree, path[:-1], [made]) if len(path) > 1 else made
+
+
+def _as_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    """Of a message only some fields, or none."""
+    old = at_path(tree, path)
+    if old.parts is None:
+        return tree
+    kept = [part for part in old.parts if pick.random() < 0.5] if pick.random() < 0.7 else []
+    return with_parts(tree, path, [message(old.number, old.kind, kept)])
+
+
+def _typed(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    """The same field with another type on the wire, or another field of the same message, as stats of wrong types."""
+    old = at_path(tree, path)
+    above = at_path(tree, path[:-1])
+    place = pick.choice((*MESSAGES.get(above.kind, {1: ""}), 14, 200))
+    kind = MESSAGES.get(above.kind, {}).get(place, "text")
+    made: Node = pick.choice(
+        (
+            number(place, kind, pick.choice(words.NUMBERS)),
+            fixed(place, kind, struct.pack("<d", pick.choice(words.DOUBLES))),
+            text(place, kind, pick.choice(words.NAMES["text"]).encode()),
+            opaque(old, encoded(place << 3 | 5) + b"\0\1\2\3"),
+        )
+    )
+    return with_parts(tree, path, [made] if pick.random() < 0.5 else [old, made])
+
+
+_LENGTHS = (1, -1, 2, 100, 2**31, 2**32, 2**62, 2**63, 2**64 - 1)
+_LONG = (b"\xff" * 9 + b"\x01", b"\xff" * 10 + b"\x01", b"\x80\x80\x00", b"\xff", b"\x80")
+
+
+def _damaged(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
+    """A tag, a length or a number that no writer makes, with all around it still fitting."""
+    old = at_path(tree, path)
+    if not old.raw:
+        return tree
+    tag = encoded(old.number << 3 | old.wire)
+    how = pick.randrange(5)
+    if how == 0:
+        raw = encoded(old.number << 3 | pick.choice((3, 4, 6, 7))) + old.raw[len(tag) :]
+    elif how == 1 and old.wire == BLOCK:
+        body = written(old) if old.parts is not None else old.value
+        assert isinstance(body, bytes)
+        raw = tag + encoded(max(0, len(body) + pick.choice(_LENGTHS))) + body
+    elif how == 2 and old.wire == VARINT:
+        raw = tag + pick.choice(_LONG)
+    elif how == 3:
+        raw = old.raw[: pick.randrange(len(old.raw))]
+    else:
+        at = pick.randrange(len(old.raw))
+        raw = old.raw[:at] + bytes((old.raw[at] ^ 1 << pick.randrange(8),)) + old.raw[at + 1 :]
+    return with_parts(tree, path, [opaque(old, raw)])
+
+
+_CHANGES: tuple[Callable[[Random, Node, Path, Parts], Node], ...] = (
+    _value, _value, _value, _value, _value, _other, _other, _more, _gone, _again, _elsewhere, _swapped, _as_parts,
+    _typed, _damaged,
+)  # fmt: skip
+
+
+def damaged(pick: Random, data: bytes) -> bytes:
+    """Bytes as a broken disk or transfer leaves them: cut, flipped, overwritten, left out, twice."""
+    if not data:
+        return data
+    out = bytearray(data)
+    for _ in range(pick.choice((1, 1, 2, 4))):
+        if not out:
+            break
+        how, at = pick.randrange(6), pick.randrange(len(out))
+        some = pick.choice((1, 2, 3, 8, 40))
+        if how == 0:
+            del out[at:]
+        elif how == 1:
+            out[at] ^= 1 << pick.randrange(8)
+        elif how == 2:
+            out[at] = pick.choice((0, 1, 0x7F, 0x80, 0xFF, pick.randrange(256)))
+        elif how == 3:
+            del out[at : at + some]
+        elif how == 4:
+            out[at:at] = out[at : at + some]
+        else:
+            out[at : at + some] = bytes(some)
+    return bytes(out)
+
+
+def grown(pick: Random, tree: Node, most: int) -> Node:
+    """One field many times, up to `most` bytes, numbers of the copies counting up: time must not grow faster."""
+    places = [nth(tree, pick.randrange(tree.size - 1)) for _ in range(4)]
+    path = max(places, key=lambda its: at_path(tree, its).size)
+    old = at_path(tree, path)
+    count = max(1, min(pick.choice((100, 1000, 10_000, 30_000)), most // max(1, len(old.raw))))
+    step = pick.choice((0, 0, 1, 1000, 10**6))
+    copies = [old] * count if not step else [_moved(old, step * index) for index in range(count)]
+    return with_parts(tree, path, copies)
+
+
+def _moved(node: Node, by: int) -> Node:
+    """A field with its first number larger, or its text longer."""
+    if node.parts:
+        numbers = [index for index, part in enumerate(node.parts) if part.wire == VARINT]
+        chosen = numbers[-1] if numbers else 0
+        parts = list(node.parts)
+        parts[chosen] = _moved(parts[chosen], by)
+        return message(node.number, node.kind, parts)
+    if isinstance(node.value, int):
+        return number(node.number, node.kind, node.value + by)
+    return text(node.number, node.kind, node.value + str(by).encode())
+
+
+def parts_of(trees: Sequence[Node]) -> dict[str, list[Node]]:
+    """All fields of these messages, by what they mean."""
+    from fuzz.tree import every
+
+    found: dict[str, list[Node]] = {}
+    for tree in trees:
+        for part in every(tree):
+            found.setdefault(part.kind, []).append(part)
+    return found
+
+
+__all__ = ["changed", "damaged", "grown", "parsed", "parts_of"]

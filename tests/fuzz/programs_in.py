@@ -1,0 +1,48 @@
+"""A target that takes compiled programs: what of a capture no profiler wrote, but a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from build import MemorySource
+from fuzz import seeds
+from fuzz.change import changed, damaged
+from fuzz.target import Limits, Target, refused
+from fuzz.tree import root, written
+
+from tb_xla_insights.analysis.propagation.hlo_scopes import Program
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.xplane.hlo import read_module
+from tb_xla_insights.xplane.hlo_code import code_of
+
+
+def make_program(pick: Random) -> bytes:
+    program = pick.choice(seeds.parts(real=True)["HloProto"])
+    data = written(changed(pick, root("HloProto", program.parts or ()), seeds.parts(real=True)))
+    return damaged(pick, data) if pick.random() < 0.1 else data
+
+
+def check_program(data: bytes) -> Iterator[str]:
+    """Where every instruction comes from and what it computes is told, or said to be unknown."""
+    try:
+        module = read_module(MemorySource(data), (0, len(data)))
+    except InputError as error:
+        yield refused(error)
+        return
+    program = Program(module, frozenset(("forward", "a")))
+    working, every = program.scopes()
+    assert working <= every
+    for computation in module.computations:
+        for instruction in computation.instructions:
+            found = program.origin(instruction.name)
+            assert found.amounts.flops is None or found.amounts.flops >= 0
+            assert found.amounts.bytes is None or found.amounts.bytes >= 0
+            yield f"{found.state} {found.opcode} {found.amounts.flops is None} {found.amounts.bytes is None}"
+    code_of(module)
+    yield f"damaged {program.damaged}"
+
+
+TARGETS = [
+    Target("program", make_program, check_program, Limits(0.2, 5e-5, 16_000_000, 2000), 0.03, "HloProto")
+]

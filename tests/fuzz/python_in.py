@@ -1,0 +1,51 @@
+"""A target that takes sessions as Python's users do: tables, cells of notebooks, answers about steps and devices."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from random import Random
+
+from fuzz.sessions_in import files_of, make_session
+from fuzz.target import Limits, Target, refused
+
+import tb_xla_insights as xi
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.export.tables import tables
+from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.table import Table
+
+_TABLES = (
+    "devices", "steps", "gaps", "executions", "compiles", "transfers", "collectives", "ops", "findings", "annotations",
+)  # fmt: skip
+
+
+def check_python(data: bytes) -> Iterator[str]:
+    """Of the first host, every table has the same columns in each row, can be written as CSV, and is drawn."""
+    try:
+        session = xi.load(str(files_of(data) / "w-0.xplane.pb"))
+    except InputError as error:
+        yield refused(error)
+        return
+    pick = Random(data)
+    for name, rows in tables(session).items():
+        assert len({tuple(row) for row in rows}) <= 1, name
+        if rows:
+            writer = csv.DictWriter(io.StringIO(), list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        yield f"{name} {min(len(rows), 2)}"
+    assert "<xss>" not in session._repr_html_()
+    table: Table = getattr(session, pick.choice(_TABLES))()
+    assert "<xss>" not in table._repr_html_()
+    step = pick.choice((None, 0, 1, -1, 10**6))
+    device = pick.choice((None, "", *(its["id"] for its in session.devices())))
+    for answer in (session.propagation, session.device_work):
+        try:
+            json_bytes(answer(step, device))
+        except InputError as error:
+            yield refused(error)
+
+
+TARGETS = [Target("python", make_session, check_python, Limits(1.5, 2e-4, 64_000_000, 4000), 0.04, "Session")]

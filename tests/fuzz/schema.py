@@ -1,0 +1,54 @@
+"""What the messages of a capture hold, field by field: so much of the format as hostile inputs are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tb_xla_insights.xplane.proto import hlo_pb2
+
+Kind = str
+"""Of a message its name; of a number or a text what it means, which tells what else may stand there."""
+
+MESSAGES: dict[Kind, dict[int, Kind]] = {
+    "Session": {1: "XSpace", 2: "log", 3: "metrics", 4: "explain", 5: "record", 6: "text"},
+    "Files": {},
+    "Captures": {1: "XSpace"},
+    "XSpace": {1: "XPlane", 2: "text", 3: "text", 4: "text"},
+    "XPlane": {1: "id", 2: "plane name", 3: "XLine", 4: "EventEntry", 5: "StatEntry", 6: "XStat"},
+    "XLine": {1: "id", 2: "line name", 3: "ns", 4: "XEvent", 9: "ps", 10: "id", 11: "line name"},
+    "XEvent": {1: "id", 2: "ps", 3: "ps", 4: "XStat", 5: "number"},
+    "XStat": {1: "id", 2: "double", 3: "number", 4: "number", 5: "text", 6: "HloProto", 7: "id"},
+    "EventEntry": {1: "id", 2: "XEventMetadata"},
+    "XEventMetadata": {1: "id", 2: "event name", 3: "text", 4: "event name", 5: "XStat", 6: "id"},
+    "StatEntry": {1: "id", 2: "XStatMetadata"},
+    "XStatMetadata": {1: "id", 2: "stat name", 3: "text"},
+}
+"""Kinds of fields by message and number. `Session` is ours: the captures of its hosts, and files beside
+them. `Files` is the same, with the files unread, and `Captures` are many."""
+
+_SHAPES = ("shape",)
+"""Fields that are declared as bytes and hold a message: they are parsed when somebody asks for them."""
+
+
+def _add(descriptor: Any) -> None:
+    if descriptor.name in MESSAGES:
+        return
+    fields = MESSAGES[descriptor.name] = {}
+    for field in descriptor.fields:
+        if field.message_type is not None:
+            fields[field.number] = field.message_type.name
+            _add(field.message_type)
+        elif field.name in _SHAPES:
+            fields[field.number] = "Shape"
+        elif field.type == field.TYPE_STRING:
+            fields[field.number] = "opcode" if field.name == "opcode" else "event name"
+        elif field.type == field.TYPE_BYTES:
+            fields[field.number] = "text"
+        elif field.is_repeated:
+            fields[field.number] = "packed"
+        else:
+            fields[field.number] = "id" if field.name.endswith("id") else "number"
+
+
+for _message in (hlo_pb2.HloProto, hlo_pb2.Shape):
+    _add(_message.DESCRIPTOR)

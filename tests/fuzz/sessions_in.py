@@ -1,0 +1,183 @@
+"""Targets that take whole sessions: reports, views of the page, texts, tables and exports of them."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from captures import CATALOG
+from fuzz import seeds
+from fuzz.captures_in import changed_capture, make_grown
+from fuzz.change import changed, damaged
+from fuzz.target import Limits, Target, refused, scratch
+from fuzz.tree import Node, NoMessageError, message, parsed, root, text, written
+from rich.console import Console
+from sums import check_sums
+
+from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.window import window
+from tb_xla_insights.cli.compare_text import print_comparison
+from tb_xla_insights.cli.report_text import print_report
+from tb_xla_insights.compare.document import comparison_view
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.export.chrome import write_chrome
+from tb_xla_insights.html.page import report_html
+from tb_xla_insights.json_text import json_bytes
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.trace.build import join_hosts
+from tb_xla_insights.trace.model import SessionTrace, Trace
+from tb_xla_insights.trace.read import read_trace
+from tb_xla_insights.xplane.source import open_source
+
+_BESIDE = {2: "stderr.txt", 3: "metrics_report.txt", 4: "dynamo_explain.txt", 5: RECORD, 6: "description.txt"}
+"""Names of the files beside the captures, by field."""
+_WIDE = 110
+
+
+def make_session(pick: Random) -> bytes:
+    """The captures of one host, seldom of more, and seldom files beside them."""
+    spaces = [changed_capture(pick)] if pick.random() < 0.8 else _together(pick)
+    hosts = [message(1, "XSpace", space.parts or ()) for space in spaces]
+    files = [_file(pick, field) for field in _BESIDE if pick.random() < 0.08]
+    data = written(root("Session", [*hosts, *files]))
+    return damaged(pick, data) if pick.random() < 0.03 else data
+
+
+def _together(pick: Random) -> list[Node]:
+    """Hosts that train together, some of them changed; or hosts that are alike, or have nothing in common."""
+    parts = seeds.parts(real=True)
+    if pick.random() < 0.5:
+        return [
+            its if pick.random() < 0.4 else changed(pick, its, parts) for its in pick.choice(seeds.pods())
+        ]
+    first = changed_capture(pick)
+    others = pick.choice((1, 1, 2))
+    return [
+        first,
+        *(
+            changed(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut()), parts)
+            for _ in range(others)
+        ),
+    ]
+
+
+def _file(pick: Random, field: int) -> Node:
+    content = pick.choice(seeds.texts())
+    return text(field, "text", damaged(pick, content) if pick.random() < 0.7 else content)
+
+
+def make_grown_session(pick: Random) -> bytes:
+    return written(root("Session", [text(1, "XSpace", make_grown(pick))]))
+
+
+def session_of(data: bytes) -> SessionTrace:
+    """The session, on disk as far as answers read it again. Raises InputError where a host cannot be read."""
+    folder = files_of(data)
+    return join_hosts("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
+
+
+def files_of(data: bytes) -> Path:
+    """The folder with the files of a session. Raises InputError where there is no capture in it."""
+    try:
+        parts = parsed("Files", data).parts or ()
+    except NoMessageError as error:
+        raise InputError("no session") from error
+    folder = scratch() / "run/plugins/profile/2026_01_01_00_00_00"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+    captures = [part.value for part in parts if part.number == 1 and isinstance(part.value, bytes)]
+    for number, capture in enumerate(captures):
+        (folder / f"w-{number}.xplane.pb").write_bytes(capture)
+    for part in parts:
+        if part.number in _BESIDE and isinstance(part.value, bytes):
+            (folder / _BESIDE[part.number]).write_bytes(part.value)
+    if not captures:
+        raise InputError("no host")
+    return folder
+
+
+def _trace(path: Path) -> Trace:
+    with open_source(str(path)) as source:
+        return read_trace(source, CATALOG, host=path.name.split(".")[0])
+
+
+def check_report(data: bytes) -> Iterator[str]:
+    try:
+        session = session_of(data)
+    except InputError as error:
+        yield refused(error)
+        return
+    report = session_report(session, all_gaps=True)
+    check_sums(report)
+    json.loads(json_bytes(report))
+    yield from shape_of(report)
+
+
+def shape_of(report: Any) -> Iterator[str]:
+    """What a report is an example of: which of its tables have rows, and what is found."""
+    for name, value in report.items():
+        if isinstance(value, list):
+            yield f"{name} {min(len(value), 3)}"
+        elif isinstance(value, dict):
+            yield from (f"{name}.{key}" for key, its in value.items() if its)
+    for key in ("findings", "diagnostics"):
+        yield from (f"{key} {row['id']} {row['severity']}" for row in report[key])
+    yield from (f"gap {gap['kind']} {gap['cause']}" for gap in report["gaps"]["items"])
+    yield from (f"{row['join']} {row['kind']}" for row in report["executions"] if "join" in row)
+
+
+def check_faces(data: bytes) -> Iterator[str]:
+    """Text, page, export and a comparison with a session that is known: all are written."""
+    try:
+        session = session_of(data)
+    except InputError as error:
+        yield refused(error)
+        return
+    pick = Random(data)
+    report = session_report(session)
+    out = printer()
+    print_report(out, report)
+    page = report_html(report)
+    assert "<xss>" not in page
+    exported = io.BytesIO()
+    write_chrome(session, exported)
+    json.loads(exported.getvalue())
+    length = max(1, session.duration_ps)
+    start = pick.randrange(-5, length)
+    some = window(session, start, start + pick.randint(1, length))
+    assert not session.duration_ps or sum(some["by_class_ps"].values()) == some["duration_ps"]
+    json_bytes(some)
+    other = usual()
+    pair = (session, other) if pick.random() < 0.5 else (other, session)
+    compared = comparison_view(*pair)
+    json_bytes(compared)
+    print_comparison(out, compared)
+    yield from shape_of(report)
+
+
+def printer() -> Console:
+    """A terminal that nobody looks at."""
+    return Console(file=io.StringIO(), width=_WIDE, highlight=False, markup=False, emoji=False)
+
+
+def usual() -> SessionTrace:
+    """A session without anything strange."""
+    folder = scratch() / "usual"
+    folder.mkdir(exist_ok=True)
+    path = folder / "vm.xplane.pb"
+    path.write_bytes(written(seeds.made()[1]))
+    return join_hosts("usual", str(folder), [_trace(path)], [])
+
+
+TARGETS = [
+    Target("report", make_session, check_report, Limits(1.0, 1e-4, 64_000_000, 4000), 0.5, "Session"),
+    Target(
+        "grown report", make_grown_session, check_report, Limits(1.0, 1e-4, 64_000_000, 4000), 0.04, "Session"
+    ),
+    Target("faces", make_session, check_faces, Limits(1.5, 2e-4, 64_000_000, 4000), 0.04, "Session"),
+]

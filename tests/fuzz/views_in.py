@@ -1,0 +1,199 @@
+"""A target that asks for the views of hostile sessions."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from functools import cache
+from random import Random
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from fuzz import words
+from fuzz.sessions_in import make_session, session_of
+from fuzz.target import Limits, Target, refused
+from werkzeug.test import EnvironBuilder, run_wsgi_app
+from werkzeug.wrappers import Response
+
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.sessions import SessionFiles
+from tb_xla_insights.logdir.store import Store
+from tb_xla_insights.plugin.names import Names
+from tb_xla_insights.plugin.respond import Application, get
+from tb_xla_insights.plugin.routes import Routes
+from tb_xla_insights.timeline import Timeline
+
+_ASKED = 6
+"""Views of one session."""
+ANY_NAME = Names(("*",))
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "session": ("session",),
+    "timeline": ("session", "start_ps", "end_ps", "px", "rows"),
+    "event": ("session", "event", "row", "start_ps", "depth"),
+    "neighbor": ("session", "row", "depth", "start_ps", "direction"),
+    "search": ("session", "q", "rows"),
+    "window": ("session", "start_ps", "end_ps", "device"),
+    "table": ("session", "start_ps", "end_ps", "rows", "limit"),
+    "overview": ("session",),
+    "counts": ("session",),
+    "gaps": ("session",),
+    "gap": ("session", "device", "start_ps", "beside"),
+    "executions": ("session", "step", "devices"),
+    "compiles": ("session",),
+    "compare": ("session", "other"),
+    "propagation": ("session", "step", "st", "device", "row", "start_ps", "depth"),
+    "scopes": ("session",),
+    "hosts": ("session", "host"),
+    "device": ("session", "dd", "st", "pk", "category", "whole"),
+    "waits": ("session", "hosts", "start_ps", "end_ps", "px"),
+    "collective": ("session", "hosts", "device", "start_ps", "end_ps"),
+    "sessions": (),
+    "capture_progress": (),
+}
+"""Routes below `data/`, and their arguments."""
+
+_ODD = (
+    "",
+    "0",
+    "-1",
+    "1",
+    "2",
+    "99999999999999999999",
+    "9007199254740992",
+    "1e3",
+    "٣",
+    "nan",
+    "h0",
+    "h0.",
+    "0.0",
+    ",",
+    "%",
+)
+
+
+class _Log(logging.Handler):
+    """Keeps what a route raised that it must not: the answer is only a line."""
+
+    error: BaseException | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self.error = record.exc_info[1]
+
+
+@cache
+def plugin_log() -> _Log:
+    log, logger = _Log(), logging.getLogger("tb_xla_insights")
+    logger.addHandler(log)
+    logger.propagate = False
+    return log
+
+
+class _Listing:
+    """As `Listing`, of one session."""
+
+    place = "logdir"
+
+    def __init__(self, files: SessionFiles) -> None:
+        self._files = files
+
+    def find(self, _name: str) -> SessionFiles:
+        return self._files
+
+    known = find
+
+
+def check_views(data: bytes) -> Iterator[str]:
+    """Whatever is asked of a hostile session is answered, in JSON; what is refused is refused in one line."""
+    try:
+        session = session_of(data)
+    except InputError as error:
+        yield refused(error)
+        return
+    pick = Random(data)
+    files = SessionFiles("session", session.path, ())
+    loaded = Loaded(files, session, Timeline(session))
+    listing = cast(Listing, _Listing(files))
+    routes = Routes(listing, Store(listing, lambda _: loaded)).gets()
+    head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
+    known = known_values(head)
+    if pick.random() < 0.3:
+        loaded.find_scopes()
+    names = sorted(routes.keys() & ARGUMENTS.keys() - {"sessions"})
+    for name in pick.sample(names, _ASKED):
+        code, _ = _answer(
+            get(name, routes[name], ANY_NAME), "/?" + urlencode(arguments_of(pick, name, known))
+        )
+        yield f"{name} {code}"
+
+
+def known_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Values that the session has, by argument."""
+    rows = [row["id"] for row in head["rows"]]
+    devices = [f"{host}/{name}" for host, name in zip(*_columns(head["devices"]), strict=True)]
+    times = [str(head["session"]["duration_ps"] * part // 8) for part in range(9)]
+    hosts = [its["name"] for its in head["session"]["hosts"]]
+    return {
+        "row": rows, "rows": rows, "device": devices, "devices": devices, "start_ps": times, "end_ps": times,
+        "host": hosts, "session": ["session"], "other": ["session"],
+    }  # fmt: skip
+
+
+def _columns(devices: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    hosts = devices.get("hosts", [])
+    return [hosts[at] if isinstance(at, int) and at < len(hosts) else at for at in devices["host"]], devices[
+        "name"
+    ]
+
+
+_USUAL: dict[str, tuple[str, ...]] = {
+    "px": ("1", "7", "1000", "20000"), "depth": ("0", "1", "2", "5"), "limit": ("1", "500"),
+    "direction": ("next", "previous"), "q": ("a", "name:forward", "step", "/", "name:"), "event": ("0.0",
+    "0.1", "0.5", "1.2"), "step": ("0", "1", "5"),
+    "st": ("0", "1", "all", "mean", "s1"), "dd": ("0", "0.0", "1", "all"), "pk": ("1e12,1e11", "918e12,1638e9",
+    "0,0"),
+    "category": ("other", "fusion", "infeed"), "whole": ("0", "1"), "hosts": ("all", "slowest", "median", "0", "0-3"),
+    "beside": ("0", "1"), "reload": ("1",), "seen": ("0",),
+}  # fmt: skip
+
+
+def arguments_of(pick: Random, name: str, known: Mapping[str, list[str]]) -> dict[str, str]:
+    found = {key: value_of(pick, key, known) for key in ARGUMENTS.get(name, ()) if pick.random() < 0.93}
+    if {"start_ps", "end_ps"} <= found.keys() and pick.random() < 0.8:
+        found["start_ps"], found["end_ps"] = "0", known.get("end_ps", ["10"])[-1]
+    return found
+
+
+def value_of(pick: Random, key: str, known: Mapping[str, list[str]]) -> str:
+    how = pick.random()
+    mine = known.get(key) or _USUAL.get(key)
+    if how < 0.85 and mine:
+        some = pick.choice(mine)
+        return some if key not in ("rows", "devices") or how < 0.5 else ",".join([some, *mine[:6]])
+    if how < 0.95:
+        return pick.choice(_ODD)
+    return pick.choice(words.NAMES["text"])
+
+
+def _answer(app: Application, address: str) -> tuple[int, Any]:
+    """Status and document of one request. Raises what the route raised, beyond what it may refuse."""
+    log = plugin_log()
+    log.error = None
+    chunks, status, headers = run_wsgi_app(cast(Any, app), EnvironBuilder(address).get_environ())
+    response = Response(b"".join(chunks), status, headers)
+    if log.error is not None:
+        raise log.error
+    assert response.status_code in (200, 400, 404), response.status
+    document = json.loads(response.get_data())
+    if response.status_code != 200:
+        told = document["error"]
+        assert told, "a refusal without a reason"
+        assert "\n" not in told, told
+    return response.status_code, document
+
+
+TARGETS = [Target("views", make_session, check_views, Limits(2.0, 2e-4, 96_000_000, 4000), 0.08, "Session")]

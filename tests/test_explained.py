@@ -1,0 +1,87 @@
+"""Which findings explain a gap, and which gaps a finding explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from captures import session
+from launching import demo
+
+from tb_xla_insights.report import views
+from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.explained import places, told_by, why
+
+
+@pytest.mark.parametrize(
+    "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_dynamo_graph_break"]
+)
+def test_what_findings_explain_of_gaps_adds_up_to_their_cost(run: str) -> None:
+    report = session_report(session(demo(run)), all_gaps=True)
+    times: dict[str, int] = {}
+    for gap in report["gaps"]["items"]:
+        assert sum(gap["explained_by"].values()) <= gap["duration_ps"]
+        assert [*gap["explained_by"].values()] == sorted(gap["explained_by"].values(), reverse=True)
+        assert gap["kind"] == "starved" or not gap["explained_by"]
+        for id_, ps in gap["explained_by"].items():
+            times[id_] = times.get(id_, 0) + ps
+    costs = {it["id"]: it["cost_ps"] for it in report["findings"]}
+    assert times
+    assert times.items() <= costs.items()
+
+
+def finding(id_: str, kind: str = "mistake", **evidence: Any) -> dict[str, Any]:
+    return {"id": id_, "kind": kind, "title": f"Because of {id_}", "evidence": evidence}
+
+
+def gap(duration: int, **explained: int) -> dict[str, Any]:
+    return {"device": "TPU:0", "start_ps": 5, "duration_ps": duration, "explained_by": explained}
+
+
+def test_why_a_late_host_is_late_is_told_by_the_finding_about_it() -> None:
+    late = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
+    report = {"findings": [late, finding("transfer_bound")]}
+    own = gap(
+        1000, input_bound=500, transfer_bound=200, tracing_bound=100
+    )  # the last one is not told of the session
+    assert told_by(own, "w-1", report) == {"straggler": 500, "transfer_bound": 200}
+    assert told_by(own, "w-2", report) == {"transfer_bound": 200}
+    assert told_by(gap(1000, transfer_bound=9), "w-2", report) == {}
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"early_sync": 400, "tracing_bound": 300}, "Because of early_sync. "),
+        ({"early_sync": 300}, ""),
+        ({"tracing_bound": 500, "early_sync": 400}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_mistake_that_explains_much_is_the_first_sentence(told: dict[str, int], said: str) -> None:
+    assert (
+        why(gap(1000), told, {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]}) == said
+    )
+
+
+def test_where_the_launch_waits_for_most_of_a_gap_what_the_host_did_is_no_reason() -> None:
+    chain = [{"duration_ps": 400, "meanwhile": []}, {"duration_ps": 600, "meanwhile": [{"name": "wait"}]}]
+    assert why(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]}) == ""
+
+
+def test_a_finding_shows_first_what_it_explains_most_of() -> None:
+    groups = [gap(1000 + at) | {"told_by": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
+    its = places(groups)["early_sync"]
+    assert (its["count"], [it["duration_ps"] for it in its["places"]]) == (3, [1001, 1002, 1000])
+
+
+def test_the_case_studys_gaps_say_what_its_findings_say() -> None:
+    made = session(demo("synthetic_case_study_8_tpu_cores"))
+    overview = views.overview(made)
+    findings = {it["id"]: it for it in overview["findings"]}
+    for id_ in ("recompilation", "early_sync"):
+        (place,) = overview["explains"][id_]["places"]
+        its = views.gap(made, place["device"], place["start_ps"])
+        assert its["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
+        assert next(iter(its["told_by"])) == id_
+    assert "exposed_collectives" not in overview["explains"]

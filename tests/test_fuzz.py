@@ -1,0 +1,127 @@
+"""What `make fuzz` tries for hours, tried briefly; and every input that once failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from fuzz.change import changed, damaged
+from fuzz.loop import Loop
+from fuzz.seeds import made, parts
+from fuzz.shrink import shrunk
+from fuzz.target import Limits, Target
+from fuzz.targets import TARGETS
+from fuzz.tree import at_path, nth, parsed, with_parts, written
+from fuzz.worker import Tally, Worker, measured
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+CASES = sorted((Path(__file__).parent / "fuzz" / "cases").glob("*/*"))
+BY_NAME = {target.name: target for target in TARGETS}
+EXAMPLES = {
+    "decode": 150,
+    "program": 60,
+    "trace": 60,
+    "requests": 60,
+    "document": 40,
+    "report": 25,
+    "grown report": 3,
+}
+"""How many inputs of a target are tried; 8 of the others."""
+
+
+def brief(target: Target) -> settings:
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    return settings(max_examples=EXAMPLES.get(target.name, 8), suppress_health_check=slow)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda its: its.name)
+def test_whatever_is_made_up_holds_what_is_promised(target: Target) -> None:
+    @brief(target)
+    @given(st.randoms(use_true_random=True))
+    def holds(pick: Random) -> None:
+        set(target.check(target.make(pick)))
+
+    holds()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda its: f"{its.parent.name}/{its.name}")
+def test_what_failed_once_does_not_fail_again(case: Path) -> None:
+    set(BY_NAME[case.parent.name].check(case.read_bytes()))
+
+
+def test_a_tree_is_written_as_it_was_read() -> None:
+    for tree in made():
+        data = written(tree)
+        again = parsed("XSpace", data)
+        assert written(again) == data
+        paths = [nth(again, place) for place in range(again.size - 1)]
+        assert paths == sorted(set(paths))
+        path = paths[len(paths) // 2]
+        assert written(with_parts(again, path, [at_path(again, path)])) == data
+
+
+def test_the_same_seed_makes_the_same_input() -> None:
+    def made_of(seed: int) -> Iterator[bytes]:
+        pick = Random(seed)
+        for tree in made()[:20]:
+            yield damaged(pick, written(changed(pick, tree, parts(real=False))))
+
+    assert list(made_of(1)) == list(made_of(1)) != list(made_of(2))
+
+
+def _check(data: bytes) -> Iterator[str]:
+    yield f"length {len(data)}"
+    if b"bad" in data:
+        raise ValueError("bad")
+
+
+LIMITS = Limits(10, 1, 1 << 30, 1)
+
+
+def test_a_failure_is_made_small_and_kept(tmp_path: Path) -> None:
+    target = Target(
+        "test", lambda pick: b"good" * pick.randrange(9) + b"bad" + b"x" * 50, _check, LIMITS, 1.0
+    )
+    begun: list[bytes] = []
+    worker = Worker([target], lambda _, data: begun.append(data))
+    worker.attempt(target, target.make(Random(1)), 1)
+    [failure] = worker.failures
+    assert (failure.smallest, failure.seed, begun[0]) == (b"bad", 1, failure.data)
+    assert failure.sign == 'ValueError _check raise ValueError("bad")'
+    loop = Loop(tmp_path, [target])
+    for _ in range(5):
+        loop._take(worker.tallies, worker.failures, [], worker.worst)
+    loop.save()
+    assert len(list(tmp_path.glob("failures/test/*/*.smallest"))) == 1
+    assert Loop(tmp_path, [target]).tallies["test"].inputs == 5
+
+
+def test_what_is_the_first_of_something_is_changed_further() -> None:
+    target = Target("decode", lambda _: b"", _check, LIMITS, 1.0, "XSpace")
+    worker = Worker([target], lambda *_: None)
+    data = [written(tree) for tree in made()[:3]]
+    for its in (*data, data[0]):
+        worker.attempt(target, its, 0)
+    assert worker.new == [("decode", its) for its in data]
+
+
+def test_what_takes_too_much_is_told() -> None:
+    def large(_: bytes) -> Iterator[str]:
+        yield str(len(bytearray(5_000_000)))
+
+    tally = Tally()
+    measured(Target("test", lambda _: b"", large, Limits(10, 0, 10_000_000, 0), 1.0), b"", tally, memory=True)
+    assert 0.5 < tally.bytes[0] < 0.6
+    with pytest.raises(Exception, match=r"5,\d+,\d+ bytes for 0 bytes, where 1,000,000 are allowed"):
+        measured(
+            Target("test", lambda _: b"", large, Limits(10, 0, 1_000_000, 0), 1.0), b"", tally, memory=True
+        )
+
+
+def test_a_message_is_made_small_field_by_field() -> None:
+    data = written(made()[0])
+    assert b"fusion" in shrunk(data, "XSpace", lambda its: b"fusion" in its, 5)
+    assert len(shrunk(data, "XSpace", lambda its: b"fusion" in its, 5)) < 30
