@@ -43,8 +43,9 @@ class Diagnostic:
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", visible(self.message))
 
-    def as_json(self) -> dict[str, Any]:
-        document: dict[str, Any] = {"id": self.id, "severity": self.severity, "message": self.message}
+    def as_json(self) -> Any:
+        """A row of the report's `diagnostics`, whose type lies in a layer above this one."""
+        document = {"id": self.id, "severity": self.severity, "message": self.message}
         if self.host is not None:
             document["host"] = self.host
         return document

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tb_xla_insights.analysis.excerpt import Excerpt
     from tb_xla_insights.analysis.window import HostWindow
     from tb_xla_insights.schema.compare import Comparison
+    from tb_xla_insights.schema.parts import WorkKeys
+    from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 Row = dict[str, Any]
@@ -39,7 +42,7 @@ class Session:
         self.hosts = hosts
         self._trace: SessionTrace | None = None
         self._pod: Pod | None = None
-        self._whole_report: dict[str, Any] | None = None
+        self._whole_report: Report | None = None
         if not hosts.to_read:
             _ = self.trace
 
@@ -87,8 +90,7 @@ class Session:
     def duration_ps(self) -> int:
         if self._trace is not None:
             return self._trace.duration_ps
-        duration: int = self._kept_report()["session"]["duration_ps"]
-        return duration
+        return self._kept_report()["session"]["duration_ps"]
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -100,20 +102,20 @@ class Session:
         all_gaps: bool = False,
         samples_per_step: float | None = None,
         peaks: tuple[float, float] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Report:
         """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
         `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
         device (FLOP/s and bytes/s) than those that are known of it. Raises InputError for peaks that are not above 0.
         """
         document = self.document(all_gaps, samples_per_step, peaks)
-        return document | {"steps": list(document["steps"])}
+        return {**document, "steps": list(document["steps"])}
 
     def document(
         self,
         all_gaps: bool = False,
         samples_per_step: float | None = None,
         peaks: tuple[float, float] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Report:
         """`report` with its `steps` in columns (see `report.step_rows`)."""
         from tb_xla_insights.device_work.peaks import checked
 
@@ -130,13 +132,13 @@ class Session:
 
         return report_with_peaks(document, own_peaks)
 
-    def _kept_report(self) -> dict[str, Any]:
+    def _kept_report(self) -> Report:
         """The report with all gaps, which tables of several hosts are parts of."""
         if self._whole_report is None:
             self._whole_report = self.document(all_gaps=True)
         return self._whole_report
 
-    def window(self, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
+    def window(self, start_ps: int, end_ps: int, device: str | None = None) -> Window:
         """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
 
         Raises InputError for an empty window, and NoDeviceError for an unknown device.
@@ -215,7 +217,7 @@ class Session:
 
     def device_work(
         self, step: int | None = None, device: str | None = None, peaks: tuple[float, float] | None = None
-    ) -> dict[str, Any]:
+    ) -> WorkKeys:
         """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
         id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
 
@@ -287,7 +289,7 @@ class Session:
         read = [it.value for it in self.hosts.each(annotation_task) if isinstance(it, HostResult)]
         return self._annotations_of(read)
 
-    def report_and_annotations(self) -> tuple[dict[str, Any], Table]:
+    def report_and_annotations(self) -> tuple[Report, Table]:
         """The report with all gaps and `annotations`, in one reading of the hosts."""
         if self._trace is not None:
             return self.document(all_gaps=True), self.annotations()
@@ -305,15 +307,13 @@ class Session:
             ]
         )
 
-    def _of(self, one_host: Callable[[SessionTrace], Any], several: Callable[[dict[str, Any]], Any]) -> Any:
+    def _of(self, one_host: Callable[[SessionTrace], Any], several: Callable[[Report], Any]) -> Any:
         """From the trace of one host, of several from their merged report."""
         if self._trace is not None and len(self._trace.traces) == 1:
             return one_host(self._trace)
         return several(self._kept_report())
 
-    def _table(
-        self, one_host: Callable[[SessionTrace], Any], several: Callable[[dict[str, Any]], Any]
-    ) -> Table:
+    def _table(self, one_host: Callable[[SessionTrace], Any], several: Callable[[Report], Any]) -> Table:
         return Table(self._of(one_host, several))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Row = dict[str, Any]
@@ -11,8 +11,8 @@ Row = dict[str, Any]
 class Table(Sequence[Row]):
     """Rows of equal keys; times are integer picoseconds under keys that end in `_ps`."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = list(rows)
+    def __init__(self, rows: Iterable[Any]) -> None:
+        self._rows: list[Row] = list(rows)
 
     @property
     def columns(self) -> list[str]:

@@ -30,7 +30,7 @@ def renamed(trace: Trace, host: str) -> Trace:
     return made
 
 
-def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Row:
+def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Any:
     made = Merged("session", "run/session", all_gaps)
     for summary in summaries:
         made.add(summary)

@@ -7,7 +7,7 @@ from typing import Any
 _SHORTEST_GAP_PS = 10_000_000
 
 
-def check_sums(report: dict[str, Any]) -> None:
+def check_sums(report: Any) -> None:
     """Fails where parts of a report do not add up to the whole, or a time is none."""
     devices, gaps, propagation = report["devices"], report["gaps"], report["propagation"]
     for device in devices:

@@ -39,7 +39,7 @@ def run(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def report_of(run: Path) -> dict[str, Any]:
+def report_of(run: Path) -> Any:
     return xi.load(str(run)).report()
 
 
@@ -99,7 +99,7 @@ class TestFinding:
         system.pipe_file("/beside/run/plugins/profile/s/vm.xplane.pb", small_space().to_bytes())
         system.pipe_file("/beside/run/metrics_report.txt", REPORT.encode())
         try:
-            found = xi.load("memory://beside").report()["metrics"]
+            found: Any = xi.load("memory://beside").report()["metrics"]
         finally:
             system.rm("/beside", recursive=True)
         assert found["fallbacks"] == {"special_i1": 12}

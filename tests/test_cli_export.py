@@ -26,7 +26,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
-def report() -> dict[str, Any]:
+def report() -> Any:
     return xi.load(SESSION).report(all_gaps=True)
 
 

@@ -39,7 +39,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 @functools.cache
-def report(name: str) -> dict[str, Any]:
+def report(name: str) -> Any:
     return xi.load(str(LOGDIR / name)).report()
 
 
@@ -208,7 +208,7 @@ def test_input_of_other_kinds() -> None:
 
 
 def test_no_input_where_nothing_is_loaded(logdir: Path) -> None:
-    document = xi.load(str(logdir)).report()
+    document: Any = xi.load(str(logdir)).report()
     assert document["input_pipeline"]["verdict"] == "unknown"
     assert "\nInput\n" not in printed(document)
 
@@ -347,7 +347,7 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
 
 
 def test_of_several_hosts_rows_tell_whose_they_are(logdir: Path) -> None:
-    document = xi.load(str(logdir)).report()
+    document: Any = xi.load(str(logdir)).report()
     text = printed(document)
     assert heads(text, "Steps").split()[:2] == ["Step", "Host"]
     assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}

@@ -242,6 +242,7 @@ class TestLazyAgainstDynamo:
         executions = measure(document, "executions_per_step")
         assert (executions["a"], executions["b"]) == (1, 4)
         assert (document["lazy_dynamo"]["lazy"], document["lazy_dynamo"]["dynamo"]) == ("a", "b")
+        report: Any
         for which, trace in zip("ab", traces, strict=True):
             report, totals = session_report(trace), document[which]["totals"]
             for key in ("span_ps", "busy_ps", "idle_ps"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import session
@@ -192,7 +193,7 @@ class TestExecutions:
 
 def test_a_real_log_joins_all_launches_and_compilations(shared_traces: Path) -> None:
     """Each of the three graphs was compiled in the capture, at its first of three executions."""
-    report = xi.load(str(shared_traces / "torch_xla/tiny_dynamic")).report()
+    report: Any = xi.load(str(shared_traces / "torch_xla/tiny_dynamic")).report()
     hashes = [it["graph_hash"] for it in report["compiles"]]
     for row in report["compiles"]:
         assert row["cause"] == "torch_xla.sync when exiting a profiler StepTrace region"

@@ -36,7 +36,7 @@ DONE = Op("copy-done.6", nbytes=5_000, category="copy-done")
 
 def work(trace: Trace) -> dict[str, Any]:
     its = session(trace)
-    return host_work(its, propagation_report(its)["annotations"])
+    return dict(host_work(its, propagation_report(its)["annotations"]))
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,8 @@ def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
 
 
 def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> None:
-    slower = with_peaks(known | {"annotations": []}, (50e12, 1e12))
+    report: Any = known | {"annotations": []}
+    slower: Any = with_peaks(report, (50e12, 1e12))
     peaks = slower["device_work"]["peaks"]
     assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (50e12, 1e12, "user")
     before, after = row_of(known, "dot.1"), row_of(slower, "dot.1")

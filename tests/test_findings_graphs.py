@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captures import real_trace
@@ -315,7 +316,7 @@ class TestDynamoRecompilation:
         """Each of its steps extracts a forward and a backward again until the limit; in the one after that XLA compiles
         the lazy graphs that take their place."""
         run = Path(LOGDIR) / "torch_xla_dynamo_graph_break"
-        report = xi.load(str(run)).report()
+        report: Any = xi.load(str(run)).report()
         first = report["findings"][0]
         assert (first["id"], first["severity"]) == ("dynamo_recompilation", "critical")
         told = first["evidence"]

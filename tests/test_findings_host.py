@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from captures import session
@@ -306,7 +307,7 @@ def test_of_several_hosts_the_mean_step_is_that_of_the_reports_steps() -> None:
     steps = steps_report(both)
     found = {it["id"]: it for it in session_report(both)["findings"]}["input_bound"]
     assert found["step_ps"] == round(sum(step["duration_ps"] for step in steps) / len(steps))
-    alone = [
+    alone: list[Any] = [
         {it["id"]: it for it in findings_report(session(trace))["findings"]}["input_bound"][
             "step_if_fixed_ps"
         ]

@@ -46,7 +46,7 @@ def captures(*roots: Path) -> list[Path]:
 
 def foreign(folder: Path) -> tuple[str, list[str]]:
     """The framework of a capture, and sentences of its report that speak of others."""
-    document = xi.load(str(folder)).report()
+    document: Any = xi.load(str(folder)).report()
     framework = document["environment"]["framework"]
     words = re.compile("|".join(FOREIGN.get(framework, ["$^"])))
     return framework, [text for part in PARTS for text in texts(document[part]) if words.search(text)]

@@ -116,7 +116,7 @@ def test_states_without_arrivals() -> None:
 
 
 def test_rows_of_the_report() -> None:
-    rows = host_rows(compared(SMALL))
+    rows: Any = host_rows(compared(SMALL))
     assert [row["name"] for row in rows] == [pod.name_of(host) for host in range(6)]
     late = rows[4]
     assert late["last_share"] == late["last"] / late["shared"] == max(row["last_share"] for row in rows)

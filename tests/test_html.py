@@ -70,7 +70,7 @@ def plain(text: str) -> str:
     return text.replace("\u202f", " ")
 
 
-def page(run: str, all_gaps: bool = False) -> tuple[Page, dict[str, Any], str]:
+def page(run: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
     its = xi.load(str(LOGDIR / run))
     report = its.report(all_gaps)
     text = report_html(report)

@@ -42,7 +42,7 @@ class Opener:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
         nothing: Any = SimpleNamespace()
-        held = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
+        held: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
         return Loaded(load.files, nothing, nothing, held)
 
 

@@ -38,7 +38,7 @@ def pod() -> SessionTrace:
 
 
 @functools.cache
-def report() -> Row:
+def report() -> Any:
     return session_report(pod())
 
 
@@ -162,7 +162,7 @@ class TestPod:
 
     def test_idle_time_per_step_and_core_is_the_mean_of_the_hosts_own(self) -> None:
         told = report()["step_idle"]
-        each = [session_report(session(trace))["step_idle"] for trace in pod().traces]
+        each: list[Any] = [session_report(session(trace))["step_idle"] for trace in pod().traces]
         assert len({it["steps"] for it in each}) == 1
         for name in ("work_ps", "idle_ps"):
             assert told[name] == pytest.approx(sum(it[name] for it in each) / len(each), abs=len(each))
@@ -211,7 +211,7 @@ class TestPod:
         assert capsys.readouterr().out.count("TPU:3") == 16
 
     def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
-        document = session_report(join_hosts("pod", "run/pod", many(MANY), []))
+        document: Any = session_report(join_hosts("pod", "run/pod", many(MANY), []))
         assert len(document["hosts"]) == MANY
         text = text_of(document)
         steps = document["hosts"][0]["steps"]

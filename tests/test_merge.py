@@ -90,9 +90,9 @@ def test_a_median_is_that_of_what_is_weighed() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_host_has_its_own_report(seed: int) -> None:
     its = session(several(seed).traces[0])
-    report = session_report(its)
+    report: Any = session_report(its)
     assert report == merged(summaries_of(its))
-    own = host_report(its)
+    own: Any = host_report(its)
     assert report.keys() - own.keys() == {"hosts", "verdict"}
     late = {"findings", "mistakes"} if any(row["id"] == "straggler" for row in report["findings"]) else set()
     assert {name: report[name] for name in own.keys() - late} == {
@@ -135,7 +135,7 @@ def test_hosts_may_come_in_any_order(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_are_those_over_all_traces(seed: int) -> None:
     its = join_hosts("session", "run/session", several(seed).traces, [])
-    report = session_report(its, all_gaps=True)
+    report: Any = session_report(its, all_gaps=True)
     assert report["session"]["duration_ps"] == its.duration_ps
     assert report["session"]["start_unix_ns"] == str(its.start_unix_ns)
     assert report["devices"] == device_summaries(its)
@@ -165,10 +165,11 @@ def test_sums_are_those_over_all_traces(seed: int) -> None:
             for column, spread in row["spread"].items():
                 assert spread["min"] == same["spread"][column]["min"]
                 assert spread["max"] == same["spread"][column]["max"]
-    propagation, found = report["propagation"], propagation_report(its)
+    propagation, found = report["propagation"], dict[str, Any](propagation_report(its))
     for name in ("device_ps", "direct_ps", "recovered_ps", "bare_ps", "none_ps"):
         assert propagation[name] == found["propagation"][name]
-    for name, rows in session_ops(its).items():
+    ops: Any = session_ops(its)
+    for name, rows in ops.items():
         total = sum(row["device_ps"] for row in rows)
         assert sum(row["device_ps"] for row in propagation[name]) == total
     assert _sorted(report["annotations"]) == _sorted(found["annotations"])
@@ -185,8 +186,8 @@ def _sorted(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_of_two_copies_sums_are_double_and_means_the_same(seed: int) -> None:
     trace = several(seed).traces[0]
-    one = session_report(session(trace))
-    two = session_report(session(renamed(trace, "w-0"), renamed(trace, "w-1")))
+    one: Any = session_report(session(trace))
+    two: Any = session_report(session(renamed(trace, "w-0"), renamed(trace, "w-1")))
     for name in ("count", "total_ps", "listed_ps"):
         assert two["gaps"][name] == 2 * one["gaps"][name]
     assert two["gaps"]["by_class_ps"] == {name: 2 * ps for name, ps in one["gaps"]["by_class_ps"].items()}
@@ -262,12 +263,12 @@ def test_a_summary_can_be_sent() -> None:
 
 @pytest.mark.parametrize("name", ["torch_xla_early_item", "torch_xla_dynamo_graph_break"])
 def test_all_instants_of_a_real_report_move(name: str) -> None:
-    (first,) = summaries_of(session(demo(name)))
+    (first,) = (dict[str, Any](it.document) for it in summaries_of(session(demo(name))))
     trace = demo(name)
     trace.shift(7_000_000)
-    (second,) = summaries_of(session(trace))
-    for key in first.document.keys() - {"session", "devices", "step_idle"}:
-        assert moved(first.document[key], 7_000_000) == second.document[key], key
+    (second,) = (dict[str, Any](it.document) for it in summaries_of(session(trace)))
+    for key in first.keys() - {"session", "devices", "step_idle"}:
+        assert moved(first[key], 7_000_000) == second[key], key
 
 
 def test_real_hosts(shared_traces: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def with_findings(
     host: str, *gains: tuple[str, float], steps: int = 4, device_bound: bool = False
 ) -> HostSummary:
     """A host with steps of 100 ps whose findings gain so much of each."""
-    document = host_report(SessionTrace("session", "run/session", []))
+    document: Any = host_report(SessionTrace("session", "run/session", []))
     document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
     step = {"start_ps": 0, "duration_ps": 100, "name": "train", "source": "annotation", "number": None}
     document["steps"] = [step | {"index": index, "host_ps": {}} for index in range(steps)]

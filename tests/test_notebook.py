@@ -52,7 +52,7 @@ def test_a_session_shows_verdict_findings_and_devices(session: xi.Session) -> No
     report, parsed = session.report(), cell(session)
     text = parsed.text()
     assert report["verdict"]["text"].replace("\u202f", " ") in text
-    assert report["session"]["description"] in text
+    assert str(report["session"]["description"]) in text
     assert "synthetic" in [own for tag, own in parsed.texts if tag == "span"]
     assert all(finding["title"] in text for finding in report["findings"])
     rows = [row for table in parsed.rows.values() for row in table]

@@ -34,7 +34,7 @@ def sessions(shared_traces: Path) -> dict[str, SessionTrace]:
 
 
 def shares(session: SessionTrace) -> dict[str, float]:
-    times = propagation_report(session)["propagation"]
+    times: Any = propagation_report(session)["propagation"]
     return {it: times[f"{it}_ps"] / times["device_ps"] for it in ("direct", "recovered", "bare", "none")}
 
 
@@ -93,7 +93,7 @@ def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, Sessi
 @pytest.mark.parametrize("name", [it.split("/")[1] for it in FOLDERS])
 def test_sums_hold_everywhere(sessions: dict[str, SessionTrace], name: str) -> None:
     found = sessions[name]
-    report = propagation_report(found)
+    report: Any = propagation_report(found)
     times = report["propagation"]
     assert sum(times[f"{it}_ps"] for it in ("direct", "recovered", "bare", "none")) == times["device_ps"]
     assert times["device_ps"] == sum(

@@ -144,7 +144,7 @@ print(made.session)
         assert written["flags"]["PJRT_DEVICE"] == "CPU"
         assert "SECRET" not in written["flags"]
         assert int(written["started_unix_ns"]) < int(written["stopped_unix_ns"])
-        report = xi.load(str(tmp_path)).report()
+        report: Any = xi.load(str(tmp_path)).report()
         assert [step["number"] for step in report["steps"]] == [4, 5, 6, 7]
         assert report["recorded"] == written
         assert report["metrics"]["dynamo"]["graphs"] == 1
@@ -160,7 +160,7 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
         )
         done = run(program, tmp_path)
         assert done.returncode == 0, done.stderr
-        report = xi.load(str(tmp_path)).report()
+        report: Any = xi.load(str(tmp_path)).report()
         assert report["recorded"]["samples_per_step"] == report["throughput"]["samples_per_step"] == 64
         assert report["session"]["description"] == "batch 64"
 

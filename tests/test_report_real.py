@@ -48,7 +48,7 @@ DEMOS = {
 }
 
 
-def report(folder: Path) -> dict[str, Any]:
+def report(folder: Path) -> Any:
     return xi.load(str(folder)).report()
 
 

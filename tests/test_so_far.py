@@ -21,12 +21,12 @@ class Reader:
     def __init__(self, seconds: float) -> None:
         self.now, self.seconds = 0.0, seconds
 
-    def document(self, _: object) -> Row:
+    def document(self, _: object) -> Any:
         self.now += self.seconds
         return document()
 
 
-def document(*findings: Row, hosts: int = 2) -> Row:
+def document(*findings: Row, hosts: int = 2) -> Any:
     device = {"span_ps": 1000, "busy_ps": 900}
     return {
         "session": {"hosts": [{}] * hosts, "duration_ps": 1},
@@ -102,10 +102,10 @@ def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> Non
 
 
 def test_without_findings_only_the_busy_time_is_told() -> None:
-    one = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
+    one: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
     assert (
         unfinished(one)["verdict"]["text"].replace("\u202f", " ")
         == "So far the device of 1 host is 90.0 % busy."
     )
-    none = document(hosts=3) | {"devices": []}
+    none: Any = document(hosts=3) | {"devices": []}
     assert unfinished(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."

@@ -18,6 +18,7 @@ Sums = dict[str, list[float]]
 def ours(capture: Path, *columns: str) -> Sums:
     """Sums of columns by op, over all programs; of kernels that name no op none."""
     found: Sums = defaultdict(lambda: [0.0] * len(columns))
+    row: Any
     for row in host_work(session(real_trace(capture)), [])["ops"]:
         if row["program"]:
             found[row["op"]] = [

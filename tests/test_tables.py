@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from synthetic.__main__ import LOGDIR
@@ -13,7 +14,7 @@ import tb_xla_insights as xi
 @pytest.mark.parametrize("name", ["steps", "gaps", "executions", "compiles", "collectives", "findings"])
 def test_a_table_has_the_rows_of_the_report(name: str) -> None:
     session = xi.load(str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores"))
-    report = session.report(all_gaps=True)
+    report: Any = session.report(all_gaps=True)
     rows = report[name]["items"] if name == "gaps" else report[name]
     table = getattr(session, name)()
     assert list(table) == rows
@@ -23,7 +24,7 @@ def test_a_table_has_the_rows_of_the_report(name: str) -> None:
 def test_transfers_are_a_table_too() -> None:
     session = xi.load(str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores"))
     rows = {row["direction"]: row for row in session.transfers()}
-    report = session.report()["transfers"]
+    report: Any = session.report()["transfers"]
     assert rows == {name: {"direction": name, **row} for name, row in report.items()}
     assert len(session.transfers().to_pandas()) == 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ def told(trace: Trace) -> tuple[str, str]:
     return _told(session_report(session(trace)))
 
 
-def _told(report: dict[str, Any]) -> tuple[str, str]:
+def _told(report: Mapping[str, Any]) -> tuple[str, str]:
     found = verdict(report)
     return found["severity"], found["text"].replace("\u202f", " ")
 

@@ -361,7 +361,7 @@ def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.M
     its = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
     together, made = threading.Barrier(3), []
 
-    def report(session: SessionTrace, all_gaps: bool) -> dict[str, Any]:
+    def report(session: SessionTrace, all_gaps: bool) -> Any:
         made.append(threading.get_ident())
         with suppress(threading.BrokenBarrierError):  # whoever makes another one comes here, too
             together.wait(0.3)

@@ -166,11 +166,11 @@ def test_two_hosts_and_one_of_their_devices() -> None:
     assert [it["row"] for it in of_b["threads"]] == ["h1.t0"]
 
 
-def own_ps(device: dict[str, Any]) -> int:
+def own_ps(device: Any) -> int:
     return int(sum(row["self_ps"] for row in device["top_ops"]) + device["more_ops"]["self_ps"])
 
 
-def of(found: dict[str, Any], key: str) -> list[int]:
+def of(found: Any, key: str) -> list[int]:
     return [it[key] for it in found["devices"]]
 
 
@@ -183,7 +183,8 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     end = whole_session.duration_ps
     cuts = [0, end // 7, end // 7 + 1, end // 3, end - 1, end]
     parts = [window(whole_session, a, b) for a, b in pairwise(cuts)]
-    whole = window(whole_session, 0, end)
+    whole: Any = window(whole_session, 0, end)
+    found: Any
     for found in [*parts, whole]:
         assert sum(found["by_class_ps"].values()) == found["duration_ps"]
         for it in found["devices"]:

@@ -35,7 +35,7 @@ TIME = re.compile(r"\d\u202f(s|ms|µs|ns)\b")
 
 
 @pytest.fixture(scope="module")
-def reports() -> list[dict[str, Any]]:
+def reports() -> list[Any]:
     """Of the demo, and of the real captures where there are some."""
     shared = Path(os.environ.get(TRACES) or ROOT.parent / "shared" / "traces")
     folders = [Path(LOGDIR), *(shared / name for name in ("torch_xla", "other", "public"))]

@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 def work(trace: Trace) -> dict[str, Any]:
     its = session(trace)
-    return host_work(its, propagation_report(its)["annotations"])
+    return dict(host_work(its, propagation_report(its)["annotations"]))
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,8 @@ mean step; mistakes come before limits, and one replay tells what all mistakes c
 
 from __future__ import annotations
 
+from typing import Any
+
 from captures import Core, capture, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -159,7 +161,7 @@ def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
         made.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
         now += 30
         made.step(begin, now - begin, 10 + number)
-    report = findings_report(session(made.trace()))
+    report: Any = findings_report(session(made.trace()))
     together = report["mistakes"]
     each = [
         together["step_ps"] - row["step_if_fixed_ps"]

@@ -58,7 +58,7 @@ def json_schema(name: str) -> Part:
             value.pop("title", None)
             if "description" not in value:  # inherited, or that of the type it refers to
                 referred = made["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
-                value["description"] = referred.get("description") or _inherited(kinds[title], key)
+                value["description"] = _inherited(kinds[title], key) or referred["description"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
@@ -75,14 +75,14 @@ def _kinds() -> dict[str, Any]:
     return found
 
 
-def _inherited(kind: Any, key: str) -> str:
-    """The description of a key that a type has from another one."""
+def _inherited(kind: Any, key: str) -> str | None:
+    """The description of a key that a type has from another one; None where it has none of its own there."""
     if key in KEYWORDS:
         return KEYWORDS[key]
     for base in (it for it in get_original_bases(kind) if is_typeddict(it) and key in it.__annotations__):
-        own = TypeAdapter(base).json_schema()["properties"][key]
-        return str(own["description"] if "description" in own else _inherited(base, key))
-    raise KeyError(f"{kind.__name__}.{key} has no description")
+        told = TypeAdapter(base).json_schema()["properties"][key].get("description")
+        return str(told) if told else _inherited(base, key)
+    return None
 
 
 def markdown(schemas: dict[str, Part]) -> str:

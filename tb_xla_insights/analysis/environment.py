@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tb_xla_insights.analysis.kept import kept
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -30,8 +30,14 @@ _PJRT = re.compile(
     r"|Wait for (usage|donation) holds|ThunkExecutor::"
 )
 
-FRAMEWORKS = {"torch_xla": "PyTorch/XLA", "torch_tpu": "TorchTPU", "jax": "JAX", "tensorflow": "TensorFlow"}
-RUNTIMES = ("xrt", "pjrt")
+FRAMEWORKS: dict[Framework, str] = {
+    "torch_xla": "PyTorch/XLA",
+    "torch_tpu": "TorchTPU",
+    "jax": "JAX",
+    "tensorflow": "TensorFlow",
+}
+RUNTIMES: tuple[Runtime, ...] = ("xrt", "pjrt")
+UNKNOWN: Final = "unknown"
 _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
@@ -55,7 +61,7 @@ def environment(session: SessionTrace) -> Environment:
     }
 
 
-def environment_label(framework: str, runtime: str, accelerator: str, devices: int) -> str:
+def environment_label(framework: Framework, runtime: Runtime, accelerator: str, devices: int) -> str:
     """`PyTorch/XLA · PJRT · 8 TPU v3 cores`, from what `environment` tells and the number of devices."""
     parts = [
         FRAMEWORKS.get(framework),

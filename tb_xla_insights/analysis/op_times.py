@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from tb_xla_insights.analysis.reaching import first_reaching, reached
 from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int32, Int64, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.window import More, OpTime, WindowAnnotation
 
 _OPS_OF_ANNOTATION = 5
 
@@ -88,7 +91,7 @@ class OpsOfWindow:
         self._own: Int64 = _own_ps(ops, distinct, run, start_ps, end_ps)[touches]
         self._name, self._key = ops.name[run][touches], ops.key[run][touches]
 
-    def by_name(self, strings: Sequence[str]) -> list[dict[str, Any]]:
+    def by_name(self, strings: Sequence[str]) -> list[OpTime]:
         """`op`, `count` and `self_ps`, by name; those with most time first."""
         columns = room(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
         its = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own)
@@ -117,7 +120,7 @@ class OpsOfWindow:
         return found
 
 
-def annotations_of(parts: Iterable[Sums]) -> list[dict[str, Any]]:
+def annotations_of(parts: Iterable[Sums]) -> list[WindowAnnotation]:
     """The ops of several devices by annotation, that with most time of its own first: `path` (None: none), `count` and
     `self_ps` of its own ops, `share` of the time of all ops, `inside_ps` with what annotations inside of it take;
     `top_ops`, its own ops with most time, and `more_ops`, the sums of all others."""
@@ -127,7 +130,7 @@ def annotations_of(parts: Iterable[Sums]) -> list[dict[str, Any]]:
             _add(found.setdefault(path, {}), (None, op), count, ps)
     own = {path: sum(ps for _, ps in sums.values()) for path, sums in found.items()}
     whole = sum(own.values())
-    rows = []
+    rows: list[WindowAnnotation] = []
     for path, inside_ps in _with_inside(own).items():
         ops, self_ps = _rows(found.get(path, {})), own.get(path, 0)
         rows.append(
@@ -144,9 +147,13 @@ def annotations_of(parts: Iterable[Sums]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-row["self_ps"], row["path"] or ""))
 
 
-def sum_of_ops(rows: list[dict[str, Any]]) -> dict[str, int]:
+def sum_of_ops(rows: Sequence[OpTime]) -> More:
     """Rows of ops as one: `names`, their number, and the sums."""
-    return {"names": len(rows), **{key: sum(row[key] for row in rows) for key in ("count", "self_ps")}}
+    return {
+        "names": len(rows),
+        "count": sum(row["count"] for row in rows),
+        "self_ps": sum(row["self_ps"] for row in rows),
+    }
 
 
 def _with_inside(own: Mapping[str | None, int]) -> dict[str | None, int]:
@@ -167,8 +174,8 @@ def _add(sums: Sums, key: tuple[str | None, str], count: int, ps: int) -> None:
     sums[key] = (known[0] + count, known[1] + ps)
 
 
-def _rows(sums: Sums) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = [
+def _rows(sums: Sums) -> list[OpTime]:
+    rows: list[OpTime] = [
         {"op": listed(op), "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["self_ps"], row["op"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,19 +12,29 @@ from tb_xla_insights.analysis.excerpt import DeviceExcerpt, Excerpt, ThreadExcer
 from tb_xla_insights.analysis.named.times import NO_CLASS, Names, NameTimes
 from tb_xla_insights.analysis.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.analysis.shares import by_class, class_shares
-from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.long_names import listed
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import ByClass
+    from tb_xla_insights.schema.window import (
+        EventTime,
+        LongestEvent,
+        More,
+        NameTime,
+        OpTime,
+        Window,
+        WindowDevice,
+        WindowThread,
+    )
 
 _TOP = 30
 _TOP_OF_THREAD = 8
 _TOP_OPS = 20
 
 
-def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None = None) -> dict[str, Any]:
+def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None = None) -> Window:
     """What happened in [start_ps, end_ps), as the page's `data/window` and the command line's `window` tell it.
 
     `by_class_ps` is the partition on the driving thread's host, which `host` names: the device's if one is given, else
@@ -60,8 +70,8 @@ class HostWindow:
     host: str
     driven: bool
     by_class_ps: ByClass
-    threads: list[dict[str, Any]]
-    devices: list[dict[str, Any]]
+    threads: list[WindowThread]
+    devices: list[WindowDevice]
     ops: list[Sums]
     own_ps: dict[str, Int64]
     events: dict[str, _Events]
@@ -72,14 +82,19 @@ class HostWindow:
         """The same at its place in the session."""
         return replace(self, number=number, shift_ps=shift_ps)
 
-    def told_threads(self) -> list[dict[str, Any]]:
-        return [thread | {"row": f"h{self.number}.{thread['row']}"} for thread in self.threads]
+    def told_threads(self) -> list[WindowThread]:
+        return [{**thread, "row": f"h{self.number}.{thread['row']}"} for thread in self.threads]
 
-    def told_longest(self, name: str) -> dict[str, Any]:
-        """The longest event of a name."""
+    def told_longest(self, name: str, class_: ClassName | None) -> LongestEvent:
+        """The longest event of a name, in the class of that name in all hosts."""
         its = self.events[name].longest
-        place = {"event": f"{self.number}.{its['event']}", "row": f"h{self.number}.{its['row']}"}
-        return its | place | {"start_ps": its["start_ps"] + self.shift_ps}
+        return {
+            **its,
+            "event": f"{self.number}.{its['event']}",
+            "row": f"h{self.number}.{its['row']}",
+            "start_ps": its["start_ps"] + self.shift_ps,
+            "class": class_,
+        }
 
 
 class _Events(NamedTuple):
@@ -87,7 +102,7 @@ class _Events(NamedTuple):
 
     number: int
     total_ps: int
-    longest: dict[str, Any]
+    longest: LongestEvent
 
 
 def window_of_host(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
@@ -97,7 +112,7 @@ def window_of_host(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
     return its.part(its.own_ps)
 
 
-def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> dict[str, Any]:
+def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Window:
     """The window of the hosts of a session, as `window` tells it."""
     main = next((part for part in parts if part.driven), parts[0] if parts else None)
     return {
@@ -114,9 +129,7 @@ def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) ->
     }
 
 
-def _device(
-    device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _device(device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list[OpTime]) -> WindowDevice:
     span_start, span_end = device.span_ps
     span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
     at_work = device.busy.clipped(start_ps, end_ps).total_ps
@@ -146,7 +159,7 @@ class _HostWindow:
     def __init__(self, host: Excerpt, start_ps: int, end_ps: int, number: int = 0) -> None:
         self._host, self._number = host, number
         self._start_ps, self._end_ps = start_ps, end_ps
-        self._told: list[dict[str, Any]] = []
+        self._told: list[WindowThread] = []
         self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
         self.own_ps: dict[str, Int64]
         """Per name of an event, its own time in the window by class, the last column without one. What a device did on
@@ -159,8 +172,9 @@ class _HostWindow:
                 self._told.append(self._thread(thread, times))
         self.own_ps = self._own_ps()
 
-    def _thread(self, thread: ThreadExcerpt, times: NameTimes) -> dict[str, Any]:
+    def _thread(self, thread: ThreadExcerpt, times: NameTimes) -> WindowThread:
         sums = times.own_ps.sum(axis=0)
+        top, more = _events_of_thread(self._host.strings, times)
         return {
             "row": f"t{thread.line}",
             "name": thread.label,
@@ -170,7 +184,8 @@ class _HostWindow:
             "events": int(times.count.sum()),
             "by_class_ps": by_class(sums[:NO_CLASS]),
             "no_class_ps": int(sums[NO_CLASS]),
-            **_events_of_thread(self._host.strings, times),
+            "top": top,
+            "more": more,
         }
 
     def _own_ps(self) -> dict[str, Int64]:
@@ -224,9 +239,9 @@ class _HostWindow:
             )
             yield text, _Events(count, total, brief)
 
-    def _brief(self, thread: ThreadExcerpt, event: int, class_: str | None) -> dict[str, Any]:
+    def _brief(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
         return {
-            "event": thread.first + event,
+            "event": str(thread.first + event),
             "row": f"t{thread.line}",
             "depth": int(thread.depth[event]),
             "name": listed(self._host.strings[thread.name[event]]),
@@ -237,12 +252,12 @@ class _HostWindow:
         }
 
 
-def _class(sums: Int64) -> str | None:
+def _class(sums: Int64) -> ClassName | None:
     """The class of most of the time; None for none."""
     return (*CLASSES, None)[int(sums.argmax())]
 
 
-def _events_of_thread(strings: Sequence[str], times: NameTimes) -> dict[str, Any]:
+def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[EventTime], More]:
     """`top`: the names of events with most time of their own on a thread; `more`: the sums of all others."""
     self_ps = times.own_ps.sum(axis=1)
     rows = sorted(
@@ -250,7 +265,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> dict[str, Any
         for place, (name, time) in enumerate(zip(times.name.tolist(), self_ps.tolist(), strict=True))
         if time
     )[:_TOP_OF_THREAD]
-    shown = [
+    shown: list[EventTime] = [
         {
             "name": listed(name),
             "class": _class(times.own_ps[place]),
@@ -259,12 +274,12 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> dict[str, Any
         }
         for time, name, place in rows
     ]
-    more = {
+    more: More = {
         "names": len(times.name) - len(shown),
         "count": int(times.count.sum()) - sum(row["count"] for row in shown),
         "self_ps": int(self_ps.sum()) - sum(row["self_ps"] for row in shown),
     }
-    return {"top": shown, "more": more}
+    return shown, more
 
 
 def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
@@ -281,14 +296,14 @@ def _top_names(totals: Mapping[str, Int64]) -> list[str]:
     return sorted(time, key=lambda name: (-time[name], name))[:_TOP]
 
 
-def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
+def _top(parts: Sequence[HostWindow]) -> list[NameTime]:
     """The names with most time of their own, over all threads."""
     totals = _totals([part.own_ps for part in parts])
-    found = []
+    found: list[NameTime] = []
     for name in _top_names(totals):
         class_ = _class(totals[name])
         here = [part for part in parts if name in part.events]
-        longest = max(here, key=lambda it: it.events[name].longest["duration_ps"]).told_longest(name)
+        longest = max(here, key=lambda it: it.events[name].longest["duration_ps"])
         found.append(
             {
                 "name": listed(name),
@@ -296,7 +311,7 @@ def _top(parts: Sequence[HostWindow]) -> list[dict[str, Any]]:
                 "count": sum(it.events[name].number for it in here),
                 "total_ps": sum(it.events[name].total_ps for it in here),
                 "self_ps": int(totals[name].sum()),
-                "longest": longest | {"class": class_},
+                "longest": longest.told_longest(name, class_),
             }
         )
     return found

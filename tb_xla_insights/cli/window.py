@@ -21,6 +21,8 @@ from tb_xla_insights.report.many import MANY
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tb_xla_insights.schema.window import NameTime, Window, WindowAnnotation, WindowDevice
+
 
 _NAMES = 3
 """Events of a thread and ops of an annotation that are told by name; `--json` has more."""
@@ -72,7 +74,7 @@ def _milliseconds(text: str) -> int:
     return ps
 
 
-def _print(out: Console, answer: dict[str, Any], folded: bool) -> None:
+def _print(out: Console, answer: Window, folded: bool) -> None:
     duration = answer["duration_ps"]
     start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
     out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
@@ -113,7 +115,7 @@ def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str
     out.print(table)
 
 
-def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> None:
+def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None:
     if not devices:
         return
     times = [f"{name}, {unit}" for name in ("Busy", "Idle", "Stall")]
@@ -129,7 +131,7 @@ def _print_devices(out: Console, devices: list[dict[str, Any]], unit: str) -> No
     out.print(table)
 
 
-def _print_ops(out: Console, annotations: list[dict[str, Any]], devices: list[dict[str, Any]]) -> None:
+def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
     """The ops of the devices that the window is of, by annotation; times and shares add up to those of all ops."""
     from tb_xla_insights.report.work_tables import fitting
 
@@ -170,7 +172,7 @@ def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) ->
     )
 
 
-def _op_names(row: dict[str, Any]) -> str:
+def _op_names(row: Mapping[str, Any]) -> str:
     names = [
         f"{units.cut_middle(op['op'])} {units.time_text(op['self_ps'])}" for op in row["top_ops"][:_NAMES]
     ]
@@ -178,7 +180,7 @@ def _op_names(row: dict[str, Any]) -> str:
     return ", ".join([*names, f"{units.count(more)} more"] if more else names)
 
 
-def _print_top(out: Console, top: list[dict[str, Any]], unit: str) -> None:
+def _print_top(out: Console, top: list[NameTime], unit: str) -> None:
     heads = ("Event", "Class", "Count", f"Total, {unit}", f"Self, {unit}")
     table = common.table("Longest by self time", *heads, left=(0, 1))
     for event in top:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from tb_xla_insights.device_work.peaks import together
 from tb_xla_insights.device_work.roofline import (
@@ -17,6 +17,11 @@ from tb_xla_insights.device_work.roofline import (
 )
 from tb_xla_insights.device_work.together import OpRows, plus
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Annotation
+    from tb_xla_insights.schema.parts import WorkKeys
+    from tb_xla_insights.schema.report import Report
+
 Row = dict[str, Any]
 
 TIMES = ("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps")
@@ -26,10 +31,10 @@ _MOST_UNCOUNTED = 100
 
 
 def work_document(
-    rows: Sequence[Row],
-    steps: Sequence[Row],
-    devices: Iterable[Row],
-    annotations: Iterable[Row],
+    rows: Sequence[Mapping[str, Any]],
+    steps: Sequence[Mapping[str, Any]],
+    devices: Iterable[Mapping[str, Any]],
+    annotations: Iterable[Mapping[str, Any]],
     own_peaks: tuple[float, float] | None = None,
 ) -> Row:
     """`ops`: the rows with their shares of the peaks and what bounds them. `device_work`: the peaks, and sums.
@@ -60,11 +65,14 @@ def work_document(
     }
 
 
-def with_peaks(document: Row, own_peaks: tuple[float, float]) -> Row:
+def with_peaks(document: Report, own_peaks: tuple[float, float]) -> Report:
     """A report with other peaks: FLOP/s and bytes/s of one device."""
     work = document["device_work"]
     devices, annotations = work["peaks"]["devices"], document["annotations"]
-    return document | work_document(document["ops"], work["steps"], devices, annotations, own_peaks)
+    return {
+        **document,
+        **_typed(work_document(document["ops"], work["steps"], devices, annotations, own_peaks)),
+    }
 
 
 class WorkTogether:
@@ -74,23 +82,30 @@ class WorkTogether:
         self._rows = OpRows()
         self._hosts: list[tuple[Any, Row]] = []
 
-    def add(self, host: Any, rows: Iterable[Row], work: Row) -> None:
+    def add(self, host: Any, rows: Iterable[Mapping[str, Any]], work: Mapping[str, Any]) -> None:
         """Adds a host's rows of ops, and the `steps` and `peaks` of its `device_work`; hosts are sorted by `host`."""
         for row in rows:
             self._rows.add(row)
         self._hosts.append((host, {"steps": work["steps"], "devices": work["peaks"]["devices"]}))
 
-    def document(self, annotations: Iterable[Row], own_peaks: tuple[float, float] | None = None) -> Row:
+    def document(
+        self, annotations: Iterable[Annotation], own_peaks: tuple[float, float] | None = None
+    ) -> WorkKeys:
         """Both keys; `annotations` is the report's, `own_peaks` come before those of the devices."""
         steps: list[Row] = []
         devices: list[Row] = []
         for _, host in sorted(self._hosts, key=lambda it: it[0]):
             steps += [step | {"index": len(steps) + place} for place, step in enumerate(host["steps"])]
             devices += host["devices"]
-        return work_document(self._rows.rows(), steps, devices, annotations, own_peaks)
+        return _typed(work_document(self._rows.rows(), steps, devices, annotations, own_peaks))
 
 
-def _peaks(devices: Sequence[Row], roof: Roof, own: bool) -> Row:
+def _typed(document: Row) -> WorkKeys:
+    """The keys of rows that have all of an op's: sums over the columns that TIMES and AMOUNTS name have no types."""
+    return cast("WorkKeys", document)
+
+
+def _peaks(devices: Sequence[Mapping[str, Any]], roof: Roof, own: bool) -> Row:
     sources = {row["source"] for row in devices}
     source = "user" if own else sources.pop() if len(sources) == 1 else None
     return {
@@ -101,7 +116,7 @@ def _peaks(devices: Sequence[Row], roof: Roof, own: bool) -> Row:
     }
 
 
-def _shares(row: Row, roof: Roof, ps: int) -> Row:
+def _shares(row: Mapping[str, Any], roof: Roof, ps: int) -> Row:
     """Shares of the peaks in some time of one device."""
     return {
         "flops_share": share_of(row["flops"], roof.flops_per_s, ps),
@@ -110,22 +125,22 @@ def _shares(row: Row, roof: Roof, ps: int) -> Row:
     }
 
 
-def _with_shares(row: Row, roof: Roof) -> Row:
+def _with_shares(row: Mapping[str, Any], roof: Roof) -> Row:
     works = row["kind"] == "work"
     bound = bound_of(row, roof)
     shares = _shares(row, roof, row["self_ps"] if works else 0)
     roof_ps = roof_time(row, roof) if works else None
     told = {"bound": bound if bound in ("compute", "memory") else None, "bound_by": bound, "roof_ps": roof_ps}
-    return row | shares | told
+    return {**row, **shares, **told}
 
 
-def _known(sums: Row) -> Row:
+def _known(sums: Mapping[str, Any]) -> Row:
     """Sums of work without those that say nothing: where the ops with a count have 0 FLOPs, as copies, and others have
     no count, it is not known how many there are."""
     whole = {
         name: sums["counted_ps" if "flops" in name else "sized_ps"] == sums["work_ps"] for name in AMOUNTS
     }
-    return sums | {name: sums[name] if sums[name] or whole[name] else None for name in AMOUNTS}
+    return {**sums, **{name: sums[name] if sums[name] or whole[name] else None for name in AMOUNTS}}
 
 
 class _Sums:
@@ -165,7 +180,9 @@ class _Sums:
         }
 
 
-def _tree(own: dict[str | None, _Sums], annotations: Iterable[Row], roof: Roof, whole_ps: int) -> list[Row]:
+def _tree(
+    own: dict[str | None, _Sums], annotations: Iterable[Mapping[str, Any]], roof: Roof, whole_ps: int
+) -> list[Row]:
     """A row per annotation that has device time, each before those inside of it, and at last that of no annotation:
     sums with those inside, and `own` without. The `own` ones add up to the whole."""
     inside: dict[str, _Sums] = {}
@@ -191,7 +208,7 @@ def _tree(own: dict[str | None, _Sums], annotations: Iterable[Row], roof: Roof, 
     return found
 
 
-def _of_step(step: Row, roof: Roof) -> Row:
+def _of_step(step: Mapping[str, Any], roof: Roof) -> Row:
     """A step with its shares: `mfu` in the time of its ops, `mfu_of_step` in the time that the step takes on all
     cores."""
     cores_ps, sums = step["duration_ps"] * step["cores"], _known(step)
@@ -200,7 +217,7 @@ def _of_step(step: Row, roof: Roof) -> Row:
     }  # fmt: skip
 
 
-def _mean_step(steps: Sequence[Row], roof: Roof) -> Row | None:
+def _mean_step(steps: Sequence[Mapping[str, Any]], roof: Roof) -> Row | None:
     """The mean step, per core: `steps` is how many it is of; None without steps."""
     cores = sum(step["cores"] for step in steps)
     if not cores:

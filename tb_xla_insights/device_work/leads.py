@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tb_xla_insights.analysis.findings.base import LONGEST_TITLE, joined
 from tb_xla_insights.analysis.thresholds import severity_of
@@ -14,6 +14,7 @@ from tb_xla_insights.device_work.roofline import Roof, most_of, share_of
 from tb_xla_insights.units import brief_time, brief_times, change_text, share
 
 Row = dict[str, Any]
+R = TypeVar("R", bound=Mapping[str, Any])
 
 FINDING = "below_roofline"
 
@@ -98,7 +99,7 @@ class Place:
         }
 
 
-def with_leads(document: Row) -> Row:
+def with_leads(document: R) -> R:
     """A report that says more of a device that is the bottleneck: the finding `device_bound` names the places in which
     most time lies, and `below_roofline` stands among the limits where the worst of them could gain enough. Other
     reports stay as they are; calling it again changes nothing but for other peaks."""
@@ -117,7 +118,7 @@ def with_leads(document: Row) -> Row:
             if row["kind"] == "limit" and (row["gain"] or 0.0) < worst["gain"]
         )
         findings.insert(next(smaller, len(findings)), worst)
-    return document | {"findings": findings}
+    return cast("R", {**document, "findings": findings})  # the same keys
 
 
 def lead_texts(document: Mapping[str, Any]) -> list[str]:

@@ -88,7 +88,7 @@ def peaks_of(trace: Trace) -> list[Row]:
     return together(_peak(trace, device) for device in trace.devices)
 
 
-def together(rows: Iterable[Row]) -> list[Row]:
+def together(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Joins the rows of equal devices; `count` is their sum."""
     found: dict[tuple[Any, ...], int] = {}
     for row in rows:

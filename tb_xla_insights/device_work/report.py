@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
@@ -16,10 +16,12 @@ from tb_xla_insights.device_work.steps import step_sums
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Annotation
+    from tb_xla_insights.schema.parts import WorkKeys
 
 
-def host_work(session: SessionTrace, annotations: Iterable[Row]) -> Row:
+def host_work(session: SessionTrace, annotations: Iterable[Annotation]) -> WorkKeys:
     """The report's keys `ops` and `device_work`; `annotations` is the report's key."""
     together = WorkTogether()
     for number, trace in enumerate(session.traces):
@@ -32,7 +34,7 @@ def session_work(
     step: int | None = None,
     device: str | None = None,
     own_peaks: tuple[float, float] | None = None,
-) -> Row:
+) -> WorkKeys:
     """The same of one step (an index into the report's `steps`) or of all of the capture, on one device (by its id) or
     on all, with `own_peaks` (FLOP/s and bytes/s of a device) before those that are known of it. Raises InputError where
     the session has no such step or device."""
@@ -50,8 +52,9 @@ def session_work(
         asked = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
         raise InputError(f"{session.path}: no {' on '.join(asked)}; see the report's steps and devices")
     document = together.document(propagation_report(session)["annotations"], own_peaks)
-    for row in document["device_work"]["steps"] if step is not None else ():
-        row["index"] = step
+    if step is not None:
+        for row in document["device_work"]["steps"]:
+            row["index"] = step
     return document
 
 

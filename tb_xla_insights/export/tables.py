@@ -30,13 +30,17 @@ def tables(session: Session) -> dict[str, Rows]:
         for gap in gaps["items"]
         for position, link in enumerate(gap["chain"])
     ]
+    transfers: Mapping[str, Any] = report["transfers"]
     found: dict[str, Sequence[Mapping[str, Any]]] = {
         "devices": [_with_duty(row) for row in report["devices"]],
-        **{name: report[name] for name in ("steps", "executions", "early_executions", "compiles")},
+        "steps": report["steps"],
+        "executions": report["executions"],
+        "early_executions": report["early_executions"],
+        "compiles": report["compiles"],
         "gaps": [{key: value for key, value in gap.items() if key != "chain"} for gap in gaps["items"]],
         "gap_chains": chains,
         "gap_patterns": gaps["patterns"],
-        "transfers": [{"direction": name, **row} for name, row in report["transfers"].items()],
+        "transfers": [{"direction": name, **row} for name, row in transfers.items()],
         "collectives": report["collectives"],
         "ops": report["ops"],
         "annotations": report["annotations"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.errors import InputError
@@ -15,7 +15,7 @@ WORDS = ("slowest", "median")
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
-def chosen(items: Sequence[str], report: dict[str, Any]) -> list[int]:
+def chosen(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
     """The hosts, by their places in the report's `session.hosts`, ascending. `items`: `slowest`, `median`, `all`, a
     place (`31`) or a range (`0-15`). Raises InputError for others."""
     count = len(report["session"]["hosts"])

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.pod.compared import Compared
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.report.summary import HostSummary
+    from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.session import HostFile
     from tb_xla_insights.trace.model import Trace
 
 Result = TypeVar("Result")
@@ -200,7 +202,7 @@ class SessionHosts:
         samples_per_step: float | None = None,
         seen: Callable[[Merged], None] = lambda _: None,
         also: Also[Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> Report:
         """The session's report, merged from its hosts' summaries, in whichever order they come; `seen` is told after
         every host, and again and again while none comes. `also` says what else is taken from each.
 
@@ -230,14 +232,14 @@ class SessionHosts:
             seen(merged)
         return self.document(merged)
 
-    def document(self, merged: Merged) -> dict[str, Any]:
+    def document(self, merged: Merged) -> Report:
         """The report as far as it is merged, with paths as the user named them."""
         document = merged.document()
         self.compared = merged.compared
         told = self._told()
-        hosts = [row | {"file": told.get(row["file"], row["file"])} for row in document["session"]["hosts"]]
-        session = document["session"] | {"path": self.files.path, "hosts": hosts}
-        return document | {"session": session}
+        head = document["session"]
+        hosts: list[HostFile] = [{**row, "file": told.get(row["file"], row["file"])} for row in head["hosts"]]
+        return {**document, "session": {**head, "path": self.files.path, "hosts": hosts}}
 
     def _readings(self) -> dict[str, Reading]:
         """Every host's, by where its file is."""

@@ -16,6 +16,7 @@ from tb_xla_insights.visible import visible
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.pod.compared import Compared
+    from tb_xla_insights.schema.report import Report
     from tb_xla_insights.timeline import Timeline
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -30,7 +31,7 @@ class Loaded:
     files: SessionFiles
     trace: SessionTrace
     timeline: Timeline
-    report: dict[str, Any] | None = None
+    report: Report | None = None
 
     def choose(
         self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
@@ -124,12 +125,16 @@ class _Comparison:
     """Where a comparison stays."""
 
 
-def head_without_rows(report: dict[str, Any]) -> dict[str, Any]:
+def head_without_rows(report: Report) -> dict[str, Any]:
     """What a page needs before it draws views that a report is enough for: as `Loaded.head`, with no host chosen."""
     from tb_xla_insights.report.device_columns import device_heads
     from tb_xla_insights.report.ranks import ranks
 
-    summary = {name: report[name] for name in ("session", "environment", "diagnostics")}
-    summary["devices"] = device_heads(report["devices"])
+    summary = {
+        "session": report["session"],
+        "environment": report["environment"],
+        "diagnostics": report["diagnostics"],
+        "devices": device_heads(report["devices"]),
+    }
     empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
     return {**summary, **empty, "strip": {"buckets": 0, "devices": [], "host": []}, "ranks": ranks(report)}

@@ -22,6 +22,8 @@ from tb_xla_insights.tasks.host import read_host
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
     from tb_xla_insights.timeline.host import HostTimeline
     from tb_xla_insights.trace.model import SessionTrace
 
@@ -37,7 +39,7 @@ class Pod:
     def __init__(
         self,
         hosts: SessionHosts,
-        report: dict[str, Any],
+        report: Report,
         parts: list[Parts],
         budget: int | None = None,
     ) -> None:
@@ -124,8 +126,11 @@ class Pod:
         report = self.report | {"diagnostics": [*self.report["diagnostics"], *lost]}
         return Loaded(self.files, trace, Timeline(trace, list(hosts.values())), report)
 
-    def _lost(self, place: int) -> dict[str, Any]:
-        return Diagnostic("unread_trace", "warning", self._unread[place], self._inputs[place].name).as_json()
+    def _lost(self, place: int) -> DiagnosticRow:
+        row: DiagnosticRow = Diagnostic(
+            "unread_trace", "warning", self._unread[place], self._inputs[place].name
+        ).as_json()
+        return row
 
     def _in_memory(self, places: tuple[int, ...]) -> dict[int, HostTimeline]:
         """The hosts of these places, read where they are not in memory; without those that cannot be read."""
@@ -183,7 +188,7 @@ class Pod:
                     self._shown = {key: shown for key, shown in self._shown.items() if place not in key}
 
 
-def reported(files: Any, report: dict[str, Any], parts: list[Parts]) -> SessionTrace:
+def reported(files: Any, report: Report, parts: list[Parts]) -> SessionTrace:
     """The session without any trace: what the report tells of all hosts, views tell as if they were all here."""
     from tb_xla_insights.report.host_parts import keep_parts
     from tb_xla_insights.report.views import keep_report

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -41,7 +42,7 @@ def import_ahead() -> None:
 def after_imports(handler: Handler) -> Handler:
     """The handler, which waits for the imports."""
 
-    def answer(arguments: Arguments) -> dict[str, Any]:
+    def answer(arguments: Arguments) -> Mapping[str, Any]:
         import_answers()
         return handler(arguments)
 

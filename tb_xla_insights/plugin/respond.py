@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +27,7 @@ _LEVEL = 6
 _LONGEST_LINE = 5_000
 """Letters, more than a path has: what was asked for may be far longer."""
 
-Handler = Callable[[Arguments], dict[str, Any]]
+Handler = Callable[[Arguments], Mapping[str, Any]]
 Application = Callable[..., Iterable[bytes]]
 
 
@@ -90,7 +90,7 @@ def _document(request: wrappers.Request, route: str) -> dict[str, str]:
 
 
 def _answer(
-    request: wrappers.Request, route: str, document: Callable[[], dict[str, Any]]
+    request: wrappers.Request, route: str, document: Callable[[], Mapping[str, Any]]
 ) -> wrappers.Response:
     try:
         return respond(request, document())
@@ -127,7 +127,7 @@ def error(
 
 def respond(
     request: wrappers.Request,
-    document: dict[str, Any],
+    document: Mapping[str, Any],
     code: int = 200,
     headers: list[tuple[str, str]] | None = None,
 ) -> wrappers.Response:

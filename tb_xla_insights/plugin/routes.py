@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
@@ -17,6 +17,8 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace
 
 # A request for data of a session that is not in memory (any more) waits for it this long.
@@ -139,7 +141,7 @@ class Routes:
         query, rows = arguments.text("q"), arguments.names("rows")
         return self._shown(arguments, rows or []).timeline.search(query, rows)
 
-    def window(self, arguments: Arguments) -> dict[str, Any]:
+    def window(self, arguments: Arguments) -> Window:
         from tb_xla_insights.analysis.window import window
 
         start, end = arguments.window()
@@ -230,7 +232,7 @@ class Routes:
         named = arguments.optional_text("st")
         found = propagation_view(loaded.trace, step, device, named)
         if loaded.report is not None:
-            every = loaded.report["propagation"]
+            every: Mapping[str, Any] = loaded.report["propagation"]
             found["total"] = {name: every[name] for name in found["total"]}
         hosts = [trace.host for trace in loaded.trace.traces]
         return {**found, "hosts": hosts, "picked": picked, "stale": stale}
@@ -343,13 +345,15 @@ class Routes:
         return view(self._shown(arguments, (), devices, step, usual, strict=False).trace)
 
 
-def _report_of(known: SoFar | Loaded | Pod) -> dict[str, Any]:
+def _report_of(known: SoFar | Loaded | Pod) -> Report:
     """The report of the hosts that were read, on the session's time base."""
     from tb_xla_insights.report.views import whole_report
 
     if isinstance(known, SoFar):
-        return whole_report(known.session)
-    return known.report or whole_report(known.usual().trace)
+        of_some: Report = whole_report(known.session)
+        return of_some
+    report: Report = known.report or whole_report(known.usual().trace)
+    return report
 
 
 def _so_far(load: Load) -> SoFar | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.trace.model import Int32, Int64
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.parts import ClockOffset
 
 FEWEST = 5
 """Ends that a host must share with others to be placed: the median of fewer is chance."""
@@ -186,7 +189,7 @@ def _disagreement(apart: Floats, kind: Int32) -> float:
     return float(np.abs(medians).max()) if len(medians) > 1 else 0.0
 
 
-def offset_rows(clocks: Clocks) -> list[dict[str, Any]]:
+def offset_rows(clocks: Clocks) -> list[ClockOffset]:
     """Per host `clock_offset_ps` and `residual_ps`, null where too little is shared, and `drift_ppm`."""
     rows = zip(
         clocks.offset_ps.tolist(),

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
+from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, ClassName
 from tb_xla_insights.pod.align import NOT
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.instances import NOBODY
 from tb_xla_insights.pod.recorded import HostCollectives
 from tb_xla_insights.trace.model import Int64
 
-DEVICE = "device"
-COLUMNS = (*CLASSES, DEVICE)
+DEVICE: Final = "device"
+COLUMNS: tuple[ClassName | Literal["device"], ...] = (*CLASSES, DEVICE)
 """What a step is compared by: the classes of host time, and how long the busiest core computed."""
 
 WAITING = frozenset(("wait", "from_device"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import COLUMNS, WAITING
 from tb_xla_insights.trace.model import Int64
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session import Difference, Host
+
 ALIKE_PS = 150_000_000
 """What differs by less a step from the median host is not told."""
 
 
-def host_rows(compared: Compared) -> list[dict[str, Any]]:
+def host_rows(compared: Compared) -> list[Host]:
     """The report's `hosts`. `step_ps`: the median of its steps; `idle_ps`: its devices' idle time by class; of the
     shared collectives, how many it takes part in (`shared`), to how many it comes last (`last`, `last_share`), how long
     the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null where hosts are not compared.
@@ -31,7 +34,7 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
         told.waits_ps.sum(axis=0).tolist(),
         strict=True,
     )
-    rows = []
+    rows: list[Host] = []
     for which, (host, (clock, last, shared, others, waits)) in enumerate(
         zip(compared.hosts, numbers, strict=True)
     ):
@@ -58,7 +61,7 @@ def host_rows(compared: Compared) -> list[dict[str, Any]]:
     return rows
 
 
-def differs(compared: Compared, host: int) -> dict[str, Any] | None:
+def differs(compared: Compared, host: int) -> Difference | None:
     """The class in which a host's mean step differs most from the median host's; not what it only waits. Of a file that
     is cut nobody knows: `unrecorded`."""
     table = compared.table

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.compared import Compared
 from tb_xla_insights.pod.hosts import DEVICE
 from tb_xla_insights.units import brief_time, brief_times, count, share
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.findings import Finding as FindingRow
 
 MOST_NAMED = 3
 """Hosts that a sentence names."""
@@ -54,10 +57,10 @@ def straggler(compared: Compared) -> Finding | None:
     )
 
 
-def straggler_json(compared: Compared) -> dict[str, Any] | None:
+def straggler_json(compared: Compared) -> FindingRow | None:
     """The finding as it stands in the report, a mistake."""
     found = straggler(compared)
-    return found.as_json() | {"kind": "mistake", "step_ps": compared.table.mean_step_ps} if found else None
+    return found.as_json("mistake", compared.table.mean_step_ps) if found else None
 
 
 def _title(compared: Compared) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ MOST_NAMED = 6
 _US = 1_000_000
 
 
-def host_columns(compared: Compared, rows: list[dict[str, Any]], named: list[int]) -> dict[str, list[Any]]:
+def host_columns(compared: Compared, rows: Sequence[Any], named: list[int]) -> dict[str, list[Any]]:
     told, charges = compared.arrivals, compared.arrivals.charges()[:-1]
     latest = told.latest()
     last = (

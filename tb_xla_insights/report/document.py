@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.device_work import with_peaks
 from tb_xla_insights.device_work.leads import with_leads
@@ -11,10 +11,13 @@ from tb_xla_insights.report.summary import summarise
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.report import Report
+
 
 def session_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
-) -> dict[str, Any]:
+) -> Report:
     """The whole document, as the command line, Python and the page give it; docs/json.md tells every key.
 
     Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
@@ -29,7 +32,7 @@ def session_report(
     return merged.document()
 
 
-def report_with_peaks(document: dict[str, Any], peaks: tuple[float, float]) -> dict[str, Any]:
+def report_with_peaks(document: Report, peaks: tuple[float, float]) -> Report:
     """The document with other peaks of a device: FLOP/s and bytes/s."""
     document = with_leads(with_peaks(document, peaks))
-    return document | {"verdict": verdict(document)}
+    return {**document, "verdict": verdict(document)}

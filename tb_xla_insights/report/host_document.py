@@ -35,6 +35,8 @@ from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import EarlyExecution, Execution, Program
+    from tb_xla_insights.schema.parts import FoundKeys, PropagationKeys, SummaryKeys
+    from tb_xla_insights.schema.report import HostReport
     from tb_xla_insights.schema.session import SessionHead
 
 SCHEMA = 1
@@ -57,7 +59,7 @@ def session_head(session: SessionTrace) -> SessionHead:
     }
 
 
-def session_summary(session: SessionTrace) -> dict[str, Any]:
+def session_summary(session: SessionTrace) -> SummaryKeys:
     """What needs no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
     made = _told_directly(session)
     # On a CPU scopes are in the programs.
@@ -65,7 +67,7 @@ def session_summary(session: SessionTrace) -> dict[str, Any]:
     return made
 
 
-def _told_directly(session: SessionTrace) -> dict[str, Any]:
+def _told_directly(session: SessionTrace) -> SummaryKeys:
     """The summary without what compiled programs tell."""
     return {
         "session": session_head(session),
@@ -83,7 +85,7 @@ def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 def host_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
-) -> dict[str, Any]:
+) -> HostReport:
     """What a session's report says of one host alone: all of `session_report` but `hosts` and `verdict`."""
     found = beside(session)
     tasks: dict[str, Callable[[], Any]] = {
@@ -105,8 +107,11 @@ def host_report(
         "summary": partial(_told_directly, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
-    (propagation, scoped), summary, findings = map(answers.pop, ("propagation", "summary", "findings"))
-    explained = findings.pop("explained_by")
+    propagation: PropagationKeys
+    propagation, scoped = answers["propagation"]
+    summary: SummaryKeys = answers["summary"]
+    findings: FoundKeys = answers["findings"]
+    explained = findings["explained_by"]
     for item in answers["gaps"]["items"]:
         item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= scoped
@@ -115,23 +120,38 @@ def host_report(
         "schema": SCHEMA,
         **summary,
         "steps": answers["steps"],
-        **answers,
+        "gaps": answers["gaps"],
+        "step_idle": answers["step_idle"],
+        "executions": answers["executions"],
+        "programs": answers["programs"],
+        "launching": answers["launching"],
+        "early_executions": answers["early_executions"],
+        "compiles": answers["compiles"],
+        "transfers": answers["transfers"],
+        "input_pipeline": answers["input_pipeline"],
+        "collectives": answers["collectives"],
+        "outside": answers["outside"],
         **propagation,
         "metrics": metrics_document(session),
         "recorded": found.recorded,
         "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
-        **findings,
+        "findings": findings["findings"],
+        "mistakes": findings["mistakes"],
     }
 
 
-def _propagation(session: SessionTrace) -> tuple[dict[str, Any], bool]:
+def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
     """The report's keys about propagation and ops, and whether any op has a scope, be it that of what it calls, or a
     program that ran tells one."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
     scoped |= any(find_ops(it).working for it in session.traces if all(device.made for device in it.devices))
-    document["propagation"] |= session_ops(session)
-    return document | host_work(session, document["annotations"]), scoped
+    annotations = document["annotations"]
+    return {
+        "annotations": annotations,
+        "propagation": {**document["propagation"], **session_ops(session)},
+        **host_work(session, annotations),
+    }, scoped
 
 
 def told_executions(session: SessionTrace) -> list[Execution]:

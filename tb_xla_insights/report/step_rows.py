@@ -7,14 +7,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.steps import Step
+
 _AT_ONCE = 512
 """Rows that are made at a time while somebody goes through all."""
 
@@ -31,9 +33,9 @@ class _Host:
     first: int = 0
     shift_ps: int = 0
 
-    def rows(self, start: int, end: int) -> list[Row]:
+    def rows(self, start: int, end: int) -> list[Step]:
         values = [_values(column[start:end]) for column in self.columns.values()]
-        made: list[Row] = [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
+        made: list[Any] = [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
         for row, times in zip(made, self.host_ps[start:end].tolist(), strict=True):
             row["index"] += self.first
             row["start_ps"] += self.shift_ps
@@ -41,7 +43,7 @@ class _Host:
         return made
 
 
-class StepRows(Sequence[Row]):
+class StepRows(Sequence["Step"]):
     """Rows of the report's `steps`, of hosts one after the other; a row is made when it is asked for."""
 
     def __init__(self, hosts: Sequence[_Host]) -> None:
@@ -49,7 +51,7 @@ class StepRows(Sequence[Row]):
         self._ends = [*accumulate(host.count for host in self._hosts)]
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> StepRows:
+    def of(cls, rows: Sequence[Any]) -> StepRows:
         """The same rows in columns. Their keys are those of the first one."""
         if isinstance(rows, StepRows):
             return rows
@@ -78,7 +80,7 @@ class StepRows(Sequence[Row]):
         found = [np.array(host.columns["duration_ps"], np.int64) for host in self._hosts]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
-    def chunks(self) -> Iterator[list[Row]]:
+    def chunks(self) -> Iterator[list[Step]]:
         """All rows, some at a time."""
         for host in self._hosts:
             for start in range(0, host.count, _AT_ONCE):
@@ -87,7 +89,7 @@ class StepRows(Sequence[Row]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Step]:
         return chain.from_iterable(self.chunks())
 
     def __getitem__(self, index: Any) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
 from tb_xla_insights.report.host_document import host_report
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.trace.model import SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.report import HostReport
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class HostSummary:
 
     host: str
     base_unix_ns: int
-    document: dict[str, Any]
+    document: HostReport
     collectives: HostCollectives
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
@@ -12,6 +12,9 @@ from tb_xla_insights.device_work.leads import FINDING, lead_texts
 from tb_xla_insights.report.finding_text import steps_of_a_host
 from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
 from tb_xla_insights.units import brief_time, change_text, count, part_text, share, time_text
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.findings import Verdict
 
 _COMPILING = ("recompilation", "dynamo_recompilation")
 
@@ -29,7 +32,7 @@ _UNSEEN = "whether runs compute or wait is not recorded"
 """Of a device that recorded program runs and no ops."""
 
 
-def verdict(report: Mapping[str, Any]) -> dict[str, str]:
+def verdict(report: Mapping[str, Any]) -> Verdict:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
     mistakes cost together, and the largest limit; of devices that are the bottleneck, in what their time lies; before
     that, who holds up the others, if nothing gains more. What lies outside the devices' span is said as well from a
@@ -47,7 +50,7 @@ def verdict(report: Mapping[str, Any]) -> dict[str, str]:
     told = _inside_span(report, _MOST_LETTERS - len(sentence) - 1)
     first = outside["share"] > 0.5 and not _late(report)
     texts = (sentence, told["text"]) if first else (told["text"], sentence)
-    severity = told["severity"] if told["severity"] != "good" else "info"
+    severity = "info" if told["severity"] == "good" else told["severity"]
     return {"text": " ".join(texts), "severity": severity}
 
 
@@ -84,7 +87,7 @@ def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
     return f"{share(outside['share'])} of the capture lies {where}{doing}."
 
 
-def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
+def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     """The verdict on what lies within the devices' span, in `room` letters where that is possible."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
@@ -96,7 +99,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     if bound:
         text = f"{whose} the bottleneck: {duty} busy."
         leads = (text + it for it in lead_texts(report))
-        worst = next((it["severity"] for it in findings if it["id"] == FINDING), "good")
+        worst: Any = next((it["severity"] for it in findings if it["id"] == FINDING), "good")
         return {"text": next((it for it in leads if len(it) <= room), text), "severity": worst}
     mistakes, limits = (
         [it for it in findings if it["kind"] == kind and _counts(it)] for kind in ("mistake", "limit")
@@ -153,7 +156,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> dict[str, str]:
     return {"text": next((text for text in texts if len(text) <= room), texts[-1]), "severity": severity}
 
 
-def _without_devices(report: Mapping[str, Any]) -> dict[str, str]:
+def _without_devices(report: Mapping[str, Any]) -> Verdict:
     """What is said where no device worked, or none was recorded."""
     inside = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
     if len(inside) == len(report["session"]["hosts"]):

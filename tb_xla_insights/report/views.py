@@ -67,12 +67,12 @@ def kept_view(
     return once(session, name, lambda: make(session))
 
 
-def whole_report(session: SessionTrace) -> dict[str, Any]:
+def whole_report(session: SessionTrace) -> Any:
     """The report with all gaps, which the views share."""
-    return kept_view(session, "report", lambda its: session_report(its, all_gaps=True))
+    return once(session, "report", lambda: session_report(session, all_gaps=True))
 
 
-def keep_report(session: SessionTrace, report: dict[str, Any]) -> None:
+def keep_report(session: SessionTrace, report: Any) -> None:
     """Has the session's views tell what a report says that was merged before, whichever hosts are in memory."""
     kept_view(session, "report", lambda _: report)
 

@@ -6,6 +6,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+Lost = Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "optimised away"]
+
 
 class Annotation(TypedDict):
     """One path of annotations or scopes."""
@@ -26,7 +28,7 @@ class Annotation(TypedDict):
     """Number of launches of programs with its ops."""
     programs: list[str]
     """Ids of these programs."""
-    lost: Literal["flag off", "autograd thread", "dynamo", "no ops of its own", "optimised away"] | None
+    lost: Lost | None
     """Why no op carries it; `null` where one does, or where the framework never names ops after annotations."""
 
 
@@ -103,8 +105,8 @@ class SourceLine(TypedDict):
     """Number of ops."""
 
 
-class Propagation(TypedDict):
-    """Own time of ops by the source of their scope: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`."""
+class Coverage(TypedDict):
+    """Own time of ops by the source of their scope."""
 
     device_ps: int
     """Own time of all ops."""
@@ -116,6 +118,11 @@ class Propagation(TypedDict):
     """Of ops whose name has no scope."""
     none_ps: int
     """Of ops without a name."""
+
+
+class AnnotationOrder(Coverage):
+    """How far annotations reached the devices, and in which order."""
+
     runs: int
     """`runs` of the program with most device time."""
     phases: int
@@ -124,6 +131,11 @@ class Propagation(TypedDict):
     """`inversion_share` of that program."""
     programs: list[ProgramOrder]
     """One row per program."""
+
+
+class Propagation(AnnotationOrder):
+    """Own time of ops by the source of their scope: `direct_ps + recovered_ps + bare_ps + none_ps = device_ps`."""
+
     unexplained: list[UnexplainedOp]
     """Ops without an annotation; most time first."""
     mixed: list[MixedOp]

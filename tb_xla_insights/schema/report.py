@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.annotations import Annotation, Propagation
@@ -15,8 +17,8 @@ from tb_xla_insights.schema.steps import Step, StepIdle
 from tb_xla_insights.schema.texts import Metrics, Recorded, Throughput
 
 
-class Report(TypedDict):
-    """Everything known of a session."""
+class HostReport(TypedDict):
+    """What a session's report says of one host alone."""
 
     schema: int
     """Counts up when a key changes its meaning or goes."""
@@ -28,7 +30,7 @@ class Report(TypedDict):
     """What limits the analysis."""
     devices: list[Device]
     """One row per device."""
-    steps: list[Step]
+    steps: Sequence[Step]
     """One row per whole step of each host."""
     gaps: Gaps
     """Idle time of the devices."""
@@ -70,7 +72,17 @@ class Report(TypedDict):
     """What to change; mistakes before limits, in each the largest gain first."""
     mistakes: Mistakes
     """What the mistakes cost together."""
+
+
+class HostsReport(HostReport):
+    """What all hosts together tell, not yet as a sentence."""
+
     hosts: list[Host]
     """One row per host."""
+
+
+class Report(HostsReport):
+    """Everything known of a session."""
+
     verdict: Verdict
     """The first sentence."""

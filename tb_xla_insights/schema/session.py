@@ -139,7 +139,7 @@ class Device(TypedDict):
     """Number of op events."""
 
 
-DifferenceOfHost = TypedDict("DifferenceOfHost", {"class": ClassName})
+DifferenceOfHost = TypedDict("DifferenceOfHost", {"class": ClassName | Literal["device"]})
 
 
 class Difference(DifferenceOfHost):

@@ -167,8 +167,8 @@ class Window(TypedDict):
     """End of the window."""
     duration_ps: int
     """Its duration."""
-    host: str
-    """Name of the host whose driving thread `by_class_ps` is of."""
+    host: str | None
+    """Name of the host whose driving thread `by_class_ps` is of; `null` without hosts."""
     by_class_ps: ByClass
     """What that driving thread does; adds up to the window."""
     hosts: list[WindowHost]

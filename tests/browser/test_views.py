@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from browser.conftest import ROOT, session_named
@@ -16,7 +17,7 @@ from tb_xla_insights import load
 def test_the_four_figures_and_the_idle_time_by_cause_are_of_the_same_time(
     xi: Xi, page: Page, case_study: str
 ) -> None:
-    told = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
+    told: Any = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()["step_idle"]
     xi.open(case_study, v="overview")
     expect(page.get_by_test_id("verdict")).to_contain_text("busy")
     figures = [page.get_by_test_id(f"kpi-{name}").locator("dd") for name in ("step", "work", "idle")]

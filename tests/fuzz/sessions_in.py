@@ -118,7 +118,7 @@ def check_report(data: bytes) -> Iterator[str]:
     yield from shape_of(report)
 
 
-def shape_of(report: dict[str, Any]) -> Iterator[str]:
+def shape_of(report: Any) -> Iterator[str]:
     """What a report is an example of: which of its tables have rows, and what is found."""
     for name, value in report.items():
         if isinstance(value, list):

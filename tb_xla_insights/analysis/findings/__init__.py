@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.beside import NOTHING, Beside
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
@@ -28,6 +28,9 @@ from tb_xla_insights.analysis.findings.worth import (
     valued,
 )
 from tb_xla_insights.trace.model import SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.parts import FoundKeys
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
@@ -65,7 +68,7 @@ def _found(facts: Facts) -> list[Finding]:
     return found
 
 
-def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> dict[str, Any]:
+def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> FoundKeys:
     """The report's `findings` and `mistakes`, of a session of one host or none, and what of each gap they explain
     (`explained_by`, see `Ledger.explained_by`).
 
@@ -77,7 +80,5 @@ def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> dict[str
     facts = Facts(session, beside)
     found = _found(facts)
     together = mistakes_together(session.traces[0], found)
-    rows = [
-        finding.as_json() | {"kind": kind_of(finding), "step_ps": together["step_ps"]} for finding in found
-    ]
+    rows = [finding.as_json(kind_of(finding), together["step_ps"]) for finding in found]
     return {"findings": rows, "mistakes": together, "explained_by": facts.ledger.explained_by()}

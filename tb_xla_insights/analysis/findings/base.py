@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from tb_xla_insights.analysis.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import brief_time, brief_times, count
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.findings import Finding as FindingRow
 
 MOST_WINDOWS = 20
 """Places that a finding shows: the longest ones."""
@@ -74,7 +77,8 @@ class Finding:
     step_if_fixed_most_ps: int | None = None
     idle_ps: int | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
+        """The finding as the report tells it."""
         return {
             "id": self.id,
             "severity": self.severity,
@@ -93,6 +97,8 @@ class Finding:
                 {"start_ps": window.start_ps, "end_ps": window.end_ps, "device": window.device}
                 for window in self.windows
             ],
+            "kind": kind,
+            "step_ps": step_ps,
         }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.lost import ADVICE, AUTOGRAD, DYNAMO, FLAG_OFF, OPTIMISED
@@ -73,7 +75,7 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     )
 
 
-def _names(missed: list[str], lost: dict[str, str], reason: str) -> list[str]:
+def _names(missed: list[str], lost: Mapping[str, str], reason: str) -> list[str]:
     """Annotations that are lost for a reason, each name once."""
     return list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == reason))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
@@ -146,7 +146,7 @@ def leaves_nothing(findings: Sequence[Finding]) -> bool:
     )
 
 
-NO_MISTAKES: dict[str, Any] = {
+NO_MISTAKES: Mistakes = {
     "count": 0,
     "step_ps": None,
     "usual_step_ps": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,11 +20,14 @@ from tb_xla_insights.analysis.propagation.tree import whole_rows
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 
-FLAG_OFF = "flag off"
-AUTOGRAD = "autograd thread"
-DYNAMO = "dynamo"
-NO_OPS = "no ops of its own"
-OPTIMISED = "optimised away"
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Lost
+
+FLAG_OFF: Final = "flag off"
+AUTOGRAD: Final = "autograd thread"
+DYNAMO: Final = "dynamo"
+NO_OPS: Final = "no ops of its own"
+OPTIMISED: Final = "optimised away"
 
 ADVICE = {
     FLAG_OFF: "Ops were traced without scopes: set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the "
@@ -57,7 +61,7 @@ def flag_off(trace: Trace) -> bool:
     return bool(ops.name) and not ops.diagnostics and not any(it.op_name or it.parts for it in ops.origin)
 
 
-def lost_annotations(trace: Trace) -> dict[str, str]:
+def lost_annotations(trace: Trace) -> dict[str, Lost]:
     """Why each annotation of one host that no device op carries is lost, by path. Without recorded ops nothing is
     known to be lost, and what loader threads annotate never makes ops."""
     ops, host = find_ops(trace), host_annotations(trace)
@@ -73,7 +77,7 @@ def lost_annotations(trace: Trace) -> dict[str, str]:
     backward = _backward(trace, lost, ops)
     dynamo = _dynamo_paths(trace)
     made = _with_enclosing(host.paths.path_of(scope) for scope in ops.working)
-    found = {}
+    found: dict[str, Lost] = {}
     for path in lost:
         if any(path == it or path.startswith(f"{it}/") for it in backward):
             found[path] = AUTOGRAD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.propagation.host import host_annotations
@@ -21,7 +21,9 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Annotation, Coverage, Lost
     from tb_xla_insights.schema.annotations import ProgramOrder as ProgramOrderRow
+    from tb_xla_insights.schema.parts import AnnotationKeys
 
 _NAMED_OTHERWISE = frozenset(("jax", "tensorflow", "torch_tpu"))
 """Frameworks whose host annotations never name ops: their scopes come from functions."""
@@ -30,7 +32,7 @@ _LOUD = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
 """Reasons worth a finding, the one that a user can do most about first."""
 
 
-def propagation_report(session: SessionTrace) -> dict[str, Any]:
+def propagation_report(session: SessionTrace) -> AnnotationKeys:
     """The keys `annotations` and `propagation` of the report.
 
     `annotations`: one entry per path, those around others first, siblings in the order of the host: `path`, `kind`
@@ -49,7 +51,7 @@ def propagation_report(session: SessionTrace) -> dict[str, Any]:
     orders.sort(key=lambda it: -it.device_ps)
     main = orders[0] if orders else None
     return {
-        "annotations": [{**row_document(row), "lost": lost.get(row.path)} for row in rows],
+        "annotations": [row_document(row, lost.get(row.path)) for row in rows],
         "propagation": {
             **session_coverage(session),
             "runs": main.runs if main else 0,
@@ -60,7 +62,7 @@ def propagation_report(session: SessionTrace) -> dict[str, Any]:
     }
 
 
-def row_document(row: Row) -> dict[str, Any]:
+def row_document(row: Row, lost: Lost | None) -> Annotation:
     """One annotation as the report tells it."""
     return {
         "path": row.path,
@@ -71,6 +73,7 @@ def row_document(row: Row) -> dict[str, Any]:
         "device_ops": row.device_ops,
         "executions": row.executions,
         "programs": sorted(filter(None, row.programs)),
+        "lost": lost,
     }
 
 
@@ -95,22 +98,24 @@ def session_rows(session: SessionTrace) -> list[Row]:
     return list(merged.values())
 
 
-def session_coverage(session: SessionTrace) -> dict[str, int]:
+def session_coverage(session: SessionTrace) -> Coverage:
     """Device time of all hosts by where its scope comes from."""
-    total = dict.fromkeys(("device_ps", "direct_ps", "recovered_ps", "bare_ps", "none_ps"), 0)
-    for trace in session.traces:
-        ops = find_ops(trace)
-        for name, time in coverage(ops, ops.totals[1]).items():
-            total[name] += time
-    return total
+    each = [coverage(ops, ops.totals[1]) for ops in map(find_ops, session.traces)]
+    return {
+        "device_ps": sum(it["device_ps"] for it in each),
+        "direct_ps": sum(it["direct_ps"] for it in each),
+        "recovered_ps": sum(it["recovered_ps"] for it in each),
+        "bare_ps": sum(it["bare_ps"] for it in each),
+        "none_ps": sum(it["none_ps"] for it in each),
+    }
 
 
-def session_lost(session: SessionTrace) -> dict[str, str]:
+def session_lost(session: SessionTrace) -> dict[str, Lost]:
     """Why annotations are lost, by path. What one host's devices carry is not lost; frameworks whose annotations never
     name ops lose none."""
     if framework_of(session) in _NAMED_OTHERWISE:
         return {}
-    lost: dict[str, str] = {}
+    lost: dict[str, Lost] = {}
     carried = {row.path for row in session_rows(session) if row.device_ps}
     for trace in session.traces:
         for path, reason in lost_annotations(trace).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +32,7 @@ def _numbers(trace: Trace) -> dict[tuple[str, int], int]:
 
 
 def strips_of(
-    trace: Trace | None, step: int | None, device: int | None, lost: dict[str, str]
+    trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, str]
 ) -> dict[str, Any]:
     """`phases`, `strips`, `ribbons` and `order`."""
     if trace is None or step is None or device is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import ScopeKind, kind_of, number_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Coverage
 
 _UNPLACED = 1e15
 """Comes after what the host placed, and leaves a float room for the number of a scope."""
@@ -197,8 +201,13 @@ def _launches_by_program(trace: Trace, chosen: NDArray[np.bool_]) -> dict[str, i
     return found
 
 
-def coverage(ops: Ops, time: Int64) -> dict[str, int]:
+def coverage(ops: Ops, time: Int64) -> Coverage:
     """Device time by state, of times per distinct op; `device_ps` is their sum, exactly."""
-    by_state = [int(time[ops.state == state].sum()) for state in range(4)]
-    names = ("direct_ps", "recovered_ps", "bare_ps", "none_ps")
-    return {"device_ps": sum(by_state), **dict(zip(names, by_state, strict=True))}
+    direct, recovered, bare, none = (int(time[ops.state == state].sum()) for state in range(4))
+    return {
+        "device_ps": direct + recovered + bare + none,
+        "direct_ps": direct,
+        "recovered_ps": recovered,
+        "bare_ps": bare,
+        "none_ps": none,
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tb_xla_insights.analysis.propagation.view_rows import tree_rows
 from tb_xla_insights.analysis.steps import steps_of, with_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Coverage
 
 _MOST_ROWS = 500
 _MOST_OPS = 30
@@ -170,9 +173,9 @@ def _steps(session: SessionTrace, host: int, at: int | None) -> dict[str, Any]:
     return {"first": offset + first, "numbers": [step.number for step in its[first : first + _MOST_STEPS]]}
 
 
-def _coverage(trace: Trace | None, chosen: Chosen) -> dict[str, int]:
+def _coverage(trace: Trace | None, chosen: Chosen) -> Coverage:
     if trace is None:
-        return dict.fromkeys(("device_ps", "direct_ps", "recovered_ps", "bare_ps", "none_ps"), 0)
+        return {"device_ps": 0, "direct_ps": 0, "recovered_ps": 0, "bare_ps": 0, "none_ps": 0}
     ops = find_ops(trace)
     return coverage(ops, ops.sums(chosen)[1])
 

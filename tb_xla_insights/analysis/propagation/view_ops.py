@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tb_xla_insights.analysis.propagation.lost import group_unexplained, op_kind
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.trace.model import SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.parts import ScopedOps
 
 Rows = list[dict[str, Any]]
 
@@ -75,9 +78,9 @@ def source_lines(trace: Trace, chosen: Chosen) -> Rows:
     return sorted(rows, key=lambda it: (-it["device_ps"], it["source"], it["path"] or ""))
 
 
-def session_ops(session: SessionTrace) -> dict[str, Rows]:
+def session_ops(session: SessionTrace) -> ScopedOps:
     """The keys `unexplained`, `mixed` and `lines` of the report's `propagation`: the same of all ops of all hosts."""
-    found: dict[str, Rows] = {"unexplained": [], "mixed": [], "lines": []}
+    found: dict[str, Any] = {"unexplained": [], "mixed": [], "lines": []}
     for trace in session.traces:
         chosen = find_ops(trace).whole
         found["unexplained"] += unexplained_ops(trace, chosen)
@@ -90,7 +93,7 @@ def session_ops(session: SessionTrace) -> dict[str, Rows]:
     }
 
 
-def _merged(rows: Rows, *keys: str) -> Rows:
+def _merged(rows: Rows, *keys: str) -> Any:
     """Rows that agree in some keys as one, with the sums of the others; the longest first."""
     merged: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:

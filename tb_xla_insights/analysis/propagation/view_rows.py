@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from tb_xla_insights.analysis.propagation.tree import (
 )
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Lost
+
 Place = tuple[int, int]
 """Begin and end, in picoseconds of the session."""
 
@@ -32,7 +35,7 @@ def tree_rows(
     step: int | None,
     device: int | None,
     chosen: Chosen,
-    lost: dict[str, str],
+    lost: dict[str, Lost],
 ) -> tuple[list[dict[str, Any]], dict[str, int], dict[str, int]]:
     """Rows, the row of what has no annotation, and the numbers of steps and devices behind the means."""
     ones = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
@@ -67,11 +70,10 @@ def tree_rows(
         one = ones.get(row.path, Row(row.path))
         rows.append(
             {
-                **row_document(row),
+                **row_document(row, lost.get(row.path)),
                 "name": row.path.rpartition("/")[2],
                 "depth": row.path.count("/"),
                 "programs": len(row.programs),
-                "lost": lost.get(row.path),
                 "mean_host_ps": host_in.get(row.path, 0) // per_step,
                 "mean_device_ps": device_in.get(row.path, 0) // per_core,
                 "step_host_ps": one.host_ps,

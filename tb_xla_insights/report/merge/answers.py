@@ -3,48 +3,51 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, environment_label
+from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.input_pipeline import input_verdict
 from tb_xla_insights.analysis.outside import Outside, outside_of
 from tb_xla_insights.analysis.step_idle import step_idle_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.merge.parts import Part, weighted_mean, weighted_median
-from tb_xla_insights.report.merge.tables import Row, Rows
 from tb_xla_insights.report.throughput import throughput
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import InputPipeline, Transfers, TransfersByDirection
     from tb_xla_insights.schema.feeding import Outside as OutsideTold
-    from tb_xla_insights.schema.steps import LeftOut, StepIdle
+    from tb_xla_insights.schema.launches import Compile, Launching, Program
+    from tb_xla_insights.schema.session import Device, Environment, Framework, Runtime
+    from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
     from tb_xla_insights.schema.texts import Throughput
 
 Parts = Sequence[Part]
 
 
-def environment_together(parts: Parts) -> Row:
+def environment_together(parts: Parts) -> Environment:
     """What made the captures: the first framework and runtime that any host tells, the accelerator of most devices."""
     told = [part.rows["environment"] for part in parts]
     frameworks, runtimes = ({it[key] for it in told} for key in ("framework", "runtime"))
     accelerators: Counter[str] = Counter()
     for part in parts:
         accelerators[part.rows["environment"]["accelerator"]] += len(part.rows["devices"])
-    framework = next((name for name in FRAMEWORKS if name in frameworks), "unknown")
-    runtime = next((name for name in RUNTIMES if name in runtimes), "unknown")
+    framework: Framework = next((name for name in FRAMEWORKS if name in frameworks), UNKNOWN)
+    runtime: Runtime = next((name for name in RUNTIMES if name in runtimes), UNKNOWN)
     accelerator = max(accelerators, key=lambda it: accelerators[it])
     return {
         "framework": framework,
         "runtime": runtime,
         "accelerator": accelerator,
-        **{name: any(it[name] for it in told) for name in ("hlo_scopes", "synthetic")},
+        "hlo_scopes": any(it["hlo_scopes"] for it in told),
+        "synthetic": any(it["synthetic"] for it in told),
         "label": environment_label(framework, runtime, accelerator, accelerators.total()),
     }
 
 
-def devices_together(parts: Parts, duration_ps: int) -> Rows:
+def devices_together(parts: Parts, duration_ps: int) -> list[Device]:
     """All devices; the whole capture is the session's, of `duration_ps`."""
     rows = []
     for device in (device for part in parts for device in part.rows["devices"]):
@@ -76,12 +79,12 @@ def steps_at_work(parts: Parts) -> int:
     return sum(part.steps for part in parts if part.rows["step_idle"]["devices"])
 
 
-def launching_together(parts: Parts) -> Row:
+def launching_together(parts: Parts) -> Launching:
     """The report's `launching`: `fixed` is that of the median host, each counted as often as it has runs behind it; of
     `lead` the median is that of the hosts' medians, in the same way."""
     fixed = [it for part in parts if (it := part.rows["launching"]["fixed"])]
     leads = [it for part in parts if (it := part.rows["launching"]["lead"])]
-    made: Row = {"fixed": None, "lead": None}
+    made: Launching = {"fixed": None, "lead": None}
     if fixed:
         middle = weighted_median((it["fixed_ps"], it["n"]) for it in fixed)
         shown = next(it for it in fixed if it["fixed_ps"] == middle)
@@ -98,45 +101,57 @@ def launching_together(parts: Parts) -> Row:
     return made
 
 
-def transfers_together(parts: Parts) -> dict[str, Row]:
+def transfers_together(parts: Parts) -> TransfersByDirection:
     """The report's `transfers`: sums, and means over the steps of all hosts."""
     steps = sum(part.steps for part in parts)
-    made = {}
-    for name in parts[0].rows["transfers"]:
-        rows = [part.rows["transfers"][name] for part in parts]
-        sums = {key: sum(row[key] for row in rows) for key in ("count", "duration_ps", "sized", "in_steps")}
-        sizes = {
-            key: sum(row[key] or 0 for row in rows) if any(row[key] is not None for row in rows) else None
-            for key in ("bytes", "bytes_in_steps")
+
+    def together(direction: str) -> Transfers:
+        rows = [part.rows["transfers"][direction] for part in parts]
+        in_steps = sum(row["in_steps"] for row in rows)
+        bytes_in_steps = _known_sum(row["bytes_in_steps"] for row in rows)
+        return {
+            "count": sum(row["count"] for row in rows),
+            "duration_ps": sum(row["duration_ps"] for row in rows),
+            "bytes": _known_sum(row["bytes"] for row in rows),
+            "sized": sum(row["sized"] for row in rows),
+            "in_steps": in_steps,
+            "bytes_in_steps": bytes_in_steps,
+            "per_step": in_steps / steps if steps else None,
+            "bytes_per_step": None if bytes_in_steps is None else round(bytes_in_steps / steps),
         }
-        in_steps = sizes["bytes_in_steps"]
-        means = {
-            "per_step": sums["in_steps"] / steps if steps else None,
-            "bytes_per_step": None if in_steps is None else round(in_steps / steps),
-        }
-        every = sums | sizes | means
-        made[name] = {key: every[key] for key in rows[0]}
-    return made
+
+    return {"to_device": together("to_device"), "from_device": together("from_device")}
 
 
-def input_together(parts: Parts) -> Row:
+def _known_sum(values: Iterable[int | None]) -> int | None:
+    """The sum of those that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def input_together(parts: Parts) -> InputPipeline:
     """The report's `input_pipeline`: sums, shares of all that is summed, and what they mean for the devices together;
     `kind` is the first host's that has one."""
     rows = [part.rows["input_pipeline"] for part in parts]
     span = sum(part.span_ps for part in parts)
     kind = next((row["kind"] for row in rows if row["kind"]), None)
-    made = {
-        name: sum(row[name] for row in rows)
-        for name in ("batches", "loader_threads", "wait_ps", "idle_ps", "infeed_ps", "load_ps", "send_ps")
+    idle = sum(row["idle_ps"] for row in rows)
+    share = idle / span if span else 0.0
+    return {
+        "kind": kind,
+        "batches": sum(row["batches"] for row in rows),
+        "loader_threads": sum(row["loader_threads"] for row in rows),
+        "wait_ps": sum(row["wait_ps"] for row in rows),
+        "idle_ps": idle,
+        "infeed_ps": sum(row["infeed_ps"] for row in rows),
+        "share": share,
+        "load_ps": sum(row["load_ps"] for row in rows),
+        "load_hidden": weighted_mean((row["load_hidden"], row["load_ps"]) for row in rows),
+        "send_ps": sum(row["send_ps"] for row in rows),
+        "send_hidden": weighted_mean((row["send_hidden"], row["send_ps"]) for row in rows),
+        "verdict": input_verdict(share, kind is not None and span > 0),
+        "late_hosts": [],
     }
-    hidden = {
-        f"{name}_hidden": weighted_mean((row[f"{name}_hidden"], row[f"{name}_ps"]) for row in rows)
-        for name in ("load", "send")
-    }
-    share = made["idle_ps"] / span if span else 0.0
-    verdict = input_verdict(share, kind is not None and span > 0)
-    every = made | hidden | {"kind": kind, "share": share, "verdict": verdict, "late_hosts": []}
-    return {name: every[name] for name in rows[0]}
 
 
 def outside_together(parts: Parts, framework: str) -> OutsideTold | None:
@@ -162,24 +177,24 @@ def outside_together(parts: Parts, framework: str) -> OutsideTold | None:
     return outside_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
-def throughput_together(parts: Parts, steps: Sequence[Row]) -> Throughput | None:
+def throughput_together(parts: Parts, steps: Sequence[Step]) -> Throughput | None:
     """The report's `throughput`; the samples of a step are those of all hosts together, whoever tells them."""
     told = next((it for part in parts if (it := part.rows["throughput"])), None)
     return throughput(steps, None, told["samples_per_step"]) if told else None
 
 
-def compiles_together(rows: Rows, programs: Rows) -> Rows:
+def compiles_together(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
     """The report's `compiles` in order of time, from those of all hosts; `kin` are those of all of them: what only ran
     is in `programs`."""
-    ran = {row["program"]: row["program_ids"] for row in programs}
-    by_module: dict[str, Rows] = {}
+    ran: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}
+    by_module: dict[str, list[Compile]] = {}
     for row in rows:
         by_module.setdefault(row["module"] or "", []).append(row)
-    made = []
+    made: list[Compile] = []
     for row in rows:
         alike = by_module[row["module"]] if row["module"] else []
         compiled = {it["program_id"] for it in alike}
-        kin = {it["graph"] for it in alike}
+        kin = {graph for it in alike if (graph := it["graph"])}
         kin |= {f"{row['module']}({id_})" for id_ in ran.get(row["module"], []) if id_ not in compiled}
-        made.append(row | {"kin": sorted(kin - {row["graph"]}) if alike else []})
+        made.append({**row, "kin": sorted(kin - {row["graph"]}) if alike else []})
     return sorted(made, key=lambda row: row["start_ps"])

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
-from tb_xla_insights.report.merge.tables import HostKey, Row
+from tb_xla_insights.report.merge.tables import HostKey
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.texts import Metrics, MetricsAgainstTrace, Recorded
+
+T = TypeVar("T")
 
 
 class Texts:
@@ -12,36 +17,43 @@ class Texts:
     sums; a metrics report is of one process, so it agrees where it does with one host."""
 
     def __init__(self) -> None:
-        self._metrics: tuple[HostKey, Row] | None = None
-        self._recorded: tuple[HostKey, Row] | None = None
-        self._counts: dict[str, Row] = {}
-        self._joined: dict[str, int] = {}
+        self._metrics: tuple[HostKey, Metrics] | None = None
+        self._recorded: tuple[HostKey, Recorded] | None = None
+        self._counts: dict[str, MetricsAgainstTrace] = {}
+        self._joined_compiles = self._joined_executions = 0
 
-    def add(self, key: HostKey, metrics: Row | None, recorded: Row | None) -> None:
+    def add(self, key: HostKey, metrics: Metrics | None, recorded: Recorded | None) -> None:
         self._metrics = _first(self._metrics, key, metrics)
         self._recorded = _first(self._recorded, key, recorded)
         if metrics is None:
             return
         for row in metrics["against_trace"]:
-            known = self._counts.setdefault(row["what"], row | {"trace": 0, "agrees": False})
+            known = self._counts.setdefault(row["what"], {**row, "trace": 0, "agrees": False})
             known["trace"] += row["trace"]
             known["agrees"] |= row["agrees"]
-        for name in ("joined_compiles", "joined_executions"):
-            self._joined[name] = self._joined.get(name, 0) + (metrics["debug"] or {}).get(name, 0)
+        if metrics["debug"]:
+            self._joined_compiles += metrics["debug"]["joined_compiles"]
+            self._joined_executions += metrics["debug"]["joined_executions"]
 
     @property
-    def metrics(self) -> Row | None:
+    def metrics(self) -> Metrics | None:
         if self._metrics is None:
             return None
         _, told = self._metrics
-        debug = told["debug"] and told["debug"] | self._joined
-        return told | {"against_trace": [*self._counts.values()], "debug": debug}
+        debug = told["debug"]
+        if debug:
+            debug = {
+                **debug,
+                "joined_compiles": self._joined_compiles,
+                "joined_executions": self._joined_executions,
+            }
+        return {**told, "against_trace": [*self._counts.values()], "debug": debug}
 
     @property
-    def recorded(self) -> Row | None:
+    def recorded(self) -> Recorded | None:
         return self._recorded and self._recorded[1]
 
 
-def _first(known: tuple[HostKey, Any] | None, key: HostKey, told: Any) -> tuple[HostKey, Any] | None:
+def _first(known: tuple[HostKey, T] | None, key: HostKey, told: T | None) -> tuple[HostKey, T] | None:
     """What the first host tells."""
     return known if told is None or (known and known[0] < key) else (key, told)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.findings.base import Finding, Recurs, Window
 from tb_xla_insights.analysis.findings.worth import (
@@ -19,6 +19,10 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
 from tb_xla_insights.report.merge.parts import Part, weighted_mean
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.findings import Mistakes
+    from tb_xla_insights.schema.parts import FindingKeys
 
 Row = dict[str, Any]
 _OFTEN: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
@@ -35,7 +39,7 @@ def after_colon(detail: str) -> str:
     return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
 
 
-def findings_together(parts: Sequence[Part]) -> Row:
+def findings_together(parts: Sequence[Part]) -> FindingKeys:
     """The report's `findings` and `mistakes`, of hosts in their order."""
     by_id: dict[str, dict[int, Row]] = {}
     for part in parts:
@@ -47,7 +51,7 @@ def findings_together(parts: Sequence[Part]) -> Row:
     bound = by_id.get("device_bound")
     if bound and leaves_nothing(found) and _on_most(parts, bound) and not _has_mistake(parts):
         found.append(_together(parts, bound))
-    rows = [finding.as_json() | {"kind": kind_of(finding), "step_ps": step} for finding in found]
+    rows = [finding.as_json(kind_of(finding), step) for finding in found]
     return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
 
 
@@ -137,7 +141,7 @@ def _mean_step(parts: Sequence[Part], of: Callable[[Part], int | None]) -> int |
     return round((sum(part.steps_ps for part in parts) - saved) / sum(part.steps for part in parts))
 
 
-def _mistakes(parts: Sequence[Part], found: Sequence[Finding], step: int | None) -> Row:
+def _mistakes(parts: Sequence[Part], found: Sequence[Finding], step: int | None) -> Mistakes:
     """The report's `mistakes`. The largest limit is the session's: hosts that have another one keep the step that their
     mistakes leave."""
     limit = next((it.id for it in found if kind_of(it) == "limit" and it.step_if_fixed_ps is not None), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.device_work import WorkTogether
 from tb_xla_insights.device_work.leads import with_leads
@@ -24,7 +24,6 @@ from tb_xla_insights.report.merge.tables import (
     Programs,
     Propagation,
     Row,
-    Rows,
     Sums,
 )
 from tb_xla_insights.report.merge.told_once import Diagnostics, unlike_hosts
@@ -34,6 +33,16 @@ from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.build import clock_unknown
 from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.feeding import Collective
+    from tb_xla_insights.schema.gaps import Gap
+    from tb_xla_insights.schema.launches import Compile, EarlyExecution, Execution, Program
+    from tb_xla_insights.schema.report import HostReport, Report
+    from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
+
+    InStep = TypeVar("InStep", Gap, Compile, EarlyExecution)
+    """Rows with a `step`."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +71,9 @@ class Merged:
         self._compared: Compared | None = None
         self._only: HostSummary | None = None
         self._gaps = Gaps(all_gaps)
-        self._executions, self._programs = Programs("program", "join"), Programs("program")
-        self._collectives = Sums("op", "kind")
+        self._executions: Programs[Execution] = Programs("program", "join")
+        self._programs: Programs[Program] = Programs("program")
+        self._collectives: Sums[Collective] = Sums("op", "kind")
         self._annotations, self._propagation, self._work = Annotations(), Propagation(), WorkTogether()
         self._texts, self._diagnostics = Texts(), Diagnostics()
 
@@ -73,7 +83,8 @@ class Merged:
         self._compared = None
         (head,) = document["session"]["hosts"]
         key = natural_key(summary.host), head["file"], number
-        rows = {name: document[name] for name in BY_HOST} | {"steps": StepRows.of(document["steps"])}
+        rows: Row = {name: it for name, it in document.items() if name in BY_HOST}
+        rows["steps"] = StepRows.of(document["steps"])
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
         self._only = None if self._hosts else summary
         told = HostInput(summary.host, _for_arrivals(document), summary.collectives)
@@ -100,24 +111,24 @@ class Merged:
             self._compared = compare_hosts([host.told for host in self._in_order()])
         return self._compared
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Report:
         """The report's document."""
         document = with_leads(with_arrivals(self._of_each(self._in_order()), self.compared))
-        return document | {"verdict": verdict(document)}
+        return {**document, "verdict": verdict(document)}
 
     def _in_order(self) -> list[_Host]:
         """The hosts in the session's order."""
         return sorted(self._hosts, key=lambda host: host.key)
 
-    def _of_each(self, hosts: list[_Host]) -> Row:
+    def _of_each(self, hosts: list[_Host]) -> HostReport:
         """What hosts tell alone."""
         told = [it.as_json() for it in self._skipped]
         if len(hosts) > 1:
             return self._together(hosts, told)
         own = self._only.document if self._only else host_report(SessionTrace(self._name, self._path, []))
-        return own | {"diagnostics": [*told, *own["diagnostics"]]}
+        return {**own, "diagnostics": [*told, *own["diagnostics"]]}
 
-    def _together(self, hosts: list[_Host], told: Rows) -> Row:
+    def _together(self, hosts: list[_Host], told: list[DiagnosticRow]) -> HostReport:
         shifts, first, unknown = _time_base(hosts)
         parts = _placed(hosts, shifts)
         places = {
@@ -128,7 +139,7 @@ class Merged:
             for part, shift in zip(parts, shifts, strict=True)
         )
         steps = StepRows.joined([part.rows["steps"] for part in parts])
-        items = []
+        items: list[Gap] = []
         for number, item in self._gaps.items:
             shift, offset = places[number]
             items.append(_in_step(moved(item, shift), offset))
@@ -172,22 +183,27 @@ class Merged:
         }
 
 
-def _for_arrivals(document: Row) -> Row:
+def _for_arrivals(document: HostReport) -> Row:
     """What of a host's document the comparison of hosts looks at."""
     annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
     return {
-        **{name: document[name] for name in ("steps", "devices", "compiles", "collectives", "diagnostics")},
+        "steps": document["steps"],
+        "devices": document["devices"],
+        "compiles": document["compiles"],
+        "collectives": document["collectives"],
+        "diagnostics": document["diagnostics"],
         "gaps": {"by_class_ps": document["gaps"]["by_class_ps"]},
         "annotations": annotations,
     }
 
 
-def _time_base(hosts: list[_Host]) -> tuple[list[int], int, Rows]:
+def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]:
     """How much later the zero of each host is than the session's, which is the earliest event of any; that in epoch
     nanoseconds (0 where no host tells its own); and which hosts cannot be placed, as `trace.build.join_hosts` says."""
     known = [host.base_unix_ns for host in hosts if host.base_unix_ns]
     first = earliest(known) if known else 0
-    shifts, unknown = [], []
+    shifts: list[int] = []
+    unknown: list[DiagnosticRow] = []
     for host in hosts:
         near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first)
         shifts.append((host.base_unix_ns - first) * 1000 if near else 0)
@@ -223,8 +239,8 @@ def _offsets(parts: list[Part]) -> list[int]:
     return found
 
 
-def _in_step(row: Row, offset: int) -> Row:
-    return row if row["step"] is None else row | {"step": row["step"] + offset}
+def _in_step(row: InStep, offset: int) -> InStep:
+    return row if row["step"] is None else {**row, "step": row["step"] + offset}
 
 
 def _skipped_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
@@ -233,6 +249,6 @@ def _skipped_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
     return not left_out, *natural_key(diagnostic.host if left_out and diagnostic.host else "")
 
 
-def _once(rows: Rows) -> Rows:
+def _once(rows: list[DiagnosticRow]) -> list[DiagnosticRow]:
     """Each row once: what the reader said of a host's clock is said again here."""
     return [row for place, row in enumerate(rows) if row not in rows[:place]]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.report.merge.parts import Part
-from tb_xla_insights.report.merge.tables import HostKey, Row, Rows
+from tb_xla_insights.report.merge.tables import HostKey
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session import Diagnostic
 
 _OF_ONE_PROCESS = frozenset(("metrics_disagree", "debug_log_disagrees"))
 """About texts that one process wrote, be it that of another host: told where no host's trace agrees."""
@@ -18,7 +22,7 @@ _EDGE_STEPS = 2
 
 _MOST_NAMED = 3
 
-_Told = tuple[HostKey, int, str, Row]
+_Told = tuple[HostKey, int, str, "Diagnostic"]
 """A host, the place in its list, its name, the diagnostic."""
 
 
@@ -29,7 +33,7 @@ class Diagnostics:
         self._found: dict[tuple[str, str, str, int], list[_Told]] = {}
         self._hosts = 0
 
-    def add(self, key: HostKey, host: str, rows: Rows) -> None:
+    def add(self, key: HostKey, host: str, rows: Sequence[Diagnostic]) -> None:
         self._hosts += 1
         times: Counter[tuple[str, str, str]] = Counter()
         for place, row in enumerate(rows):
@@ -37,7 +41,7 @@ class Diagnostics:
             times[said] += 1  # what a host says twice, of two devices, is not said of two hosts
             self._found.setdefault((*said, times[said]), []).append((key, place, host, row))
 
-    def rows(self) -> Rows:
+    def rows(self) -> list[Diagnostic]:
         """In the order of the first host that has each."""
         told = []
         for (id_, *_), its in self._found.items():
@@ -46,20 +50,20 @@ class Diagnostics:
                 told.append((its[0][:2], self._row(its)))
         return [row for _, row in sorted(told, key=lambda it: it[0])]
 
-    def _row(self, its: Sequence[_Told]) -> Row:
+    def _row(self, its: Sequence[_Told]) -> Diagnostic:
         _, _, host, first = its[0]
-        row = {name: first[name] for name in ("id", "severity", "message")}
+        row: Diagnostic = {"id": first["id"], "severity": first["severity"], "message": first["message"]}
         if len(its) == 1:
-            return row | {"host": host}
+            return {**row, "host": host}
         where = f"on {len(its)} of {self._hosts} hosts"
         if len(its) == self._hosts:
             where = "on both hosts" if len(its) == 2 else f"on all {len(its)} hosts"
         alike = all(it["message"] == first["message"] for *_, it in its)
         text = f"{first['message']} ({where}{'' if alike else f'; the numbers are those of {host}'})"
-        return row | {"message": text, "hosts": len(its)}
+        return {**row, "message": text, "hosts": len(its)}
 
 
-def unlike_hosts(parts: Sequence[Part]) -> Row | None:
+def unlike_hosts(parts: Sequence[Part]) -> Diagnostic | None:
     """A diagnostic where means over all steps blend hosts that do not the same: their steps come from another source or
     have another name, another program takes most device time, or their number differs by more than what a capture's
     edges cut. Hosts without steps are in no mean."""
@@ -87,7 +91,7 @@ def unlike_hosts(parts: Sequence[Part]) -> Row | None:
     return _differ("warning", f"{who} {text} Capture hosts of one job together, or look at each alone.")
 
 
-def _each_its_own(ones: Sequence[Part]) -> Row:
+def _each_its_own(ones: Sequence[Part]) -> Diagnostic:
     """The diagnostic where no two hosts do the same."""
     who = f"Each of {len(ones)} hosts runs something of its own"
     if len(ones) == 2:
@@ -99,7 +103,7 @@ def _each_its_own(ones: Sequence[Part]) -> Row:
     )
 
 
-def _differ(severity: str, message: str) -> Row:
+def _differ(severity: Literal["info", "warning"], message: str) -> Diagnostic:
     return {"id": "hosts_differ", "severity": severity, "message": message}
 
 

@@ -1,0 +1,76 @@
+"""Keys that are made together; what each means is told with the report, or with the row that has them."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.annotations import (
+    Annotation,
+    AnnotationOrder,
+    MixedOp,
+    Propagation,
+    SourceLine,
+    UnexplainedOp,
+)
+from tb_xla_insights.schema.device_work import DeviceWork, Op
+from tb_xla_insights.schema.findings import Finding, Mistakes
+from tb_xla_insights.schema.session import Device, Diagnostic, Environment, SessionHead
+
+
+class SummaryKeys(TypedDict):
+    """What needs no analysis of causes."""
+
+    session: SessionHead
+    environment: Environment
+    diagnostics: list[Diagnostic]
+    devices: list[Device]
+
+
+class AnnotationKeys(TypedDict):
+    """Which annotations reached the devices."""
+
+    annotations: list[Annotation]
+    propagation: AnnotationOrder
+
+
+class ScopedOps(TypedDict):
+    """Ops without an annotation, of several, and the lines that made them."""
+
+    unexplained: list[UnexplainedOp]
+    mixed: list[MixedOp]
+    lines: list[SourceLine]
+
+
+class WorkKeys(TypedDict):
+    """What the devices do."""
+
+    ops: list[Op]
+    device_work: DeviceWork
+
+
+class PropagationKeys(WorkKeys):
+    """What the devices do, and which annotations it carries."""
+
+    annotations: list[Annotation]
+    propagation: Propagation
+
+
+class FindingKeys(TypedDict):
+    """What to change."""
+
+    findings: list[Finding]
+    mistakes: Mistakes
+
+
+class ClockOffset(TypedDict):
+    """How a host's clock differs from the session's."""
+
+    clock_offset_ps: int | None
+    residual_ps: int | None
+    drift_ppm: float | None
+
+
+class FoundKeys(FindingKeys):
+    """What to change, and what of each gap (by its device and start) each finding explains."""
+
+    explained_by: dict[tuple[str, int], dict[str, int]]
