@@ -178,7 +178,7 @@ def captures(out: Path) -> list[Path]:
 
 def read(folder: Path) -> tuple[Document, Document]:
     """Report and truth of a capture."""
-    return xi.load(str(folder)).report(), json.loads((folder / "truth.json").read_text())
+    return dict(xi.load(str(folder)).report()), json.loads((folder / "truth.json").read_text())
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "demo_logs")]
@@ -30,7 +30,7 @@ QUALITIES = (0.8, 0.7, 0.6, 0.5, 0.4, 0.3)
 """The first one with which a picture is small enough."""
 
 PATIENCE_MS = 120_000
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 CASE_STUDY = f"{case_study.RUN}/{case_study.SESSION}"
 LONGER = "torch_xla_dynamic_shapes/2026_11_21_00_04_32"
