@@ -37,10 +37,10 @@ OLDER_NAMES = {
 def licences(installed: Distribution) -> set[str]:
     """As SPDX calls them: from the expression of current metadata, else from classifiers, else from free text."""
     metadata = installed.metadata
-    if expression := metadata["License-Expression"]:
+    if expression := " ".join(metadata.get_all("License-Expression", [])):
         return set(re.findall(r"[\w.+-]+", expression)) - {"AND", "OR", "WITH"}
     classifiers = [text for text in metadata.get_all("Classifier", []) if text.startswith("License ::")]
-    names = [text.rpartition(" :: ")[2] for text in classifiers] or [metadata["License"] or "none"]
+    names = [text.rpartition(" :: ")[2] for text in classifiers] or metadata.get_all("License", ["none"])
     return {OLDER_NAMES.get(name, name) for name in names}
 
 

@@ -23,7 +23,14 @@ def with_findings(
     """A host with steps of 100 ps whose findings gain so much of each."""
     document: Any = host_report(SessionTrace("session", "run/session", []))
     document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
-    step = {"start_ps": 0, "duration_ps": 100, "name": "train", "source": "annotation", "number": None}
+    step = {
+        "host": host,
+        "start_ps": 0,
+        "duration_ps": 100,
+        "name": "train",
+        "source": "annotation",
+        "number": None,
+    }
     document["steps"] = [step | {"index": index, "host_ps": {}} for index in range(steps)]
     device = {"span_ps": 400, "busy_ps": 200, "ops": 1, "duty": {"capture": {}}}
     document["devices"] = [device]

@@ -206,7 +206,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
     [info] = [name for name in wheel.namelist() if name.endswith("dist-info/entry_points.txt")]
     folder = info.rpartition("/")[0]
     entries = wheel.read(info).decode()
-    assert "xla-insights = tb_xla_insights.cli.main:command" in entries
+    assert "xla-insights = tb_xla_insights.cli.start:command" in entries
     assert re.search(r"\[tensorboard_plugins\]\s+xla_insights = tb_xla_insights\.plugin:XlaInsights", entries)
     metadata = wheel.read(f"{folder}/METADATA").decode()
     assert "Name: tb-xla-insights" in metadata

@@ -212,7 +212,7 @@ class Facts:
             return Elsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]
         own, all_ = (self.mean(its, recurs).ps for its in (taken, self.ledger.shares[:, columns].sum(axis=1)))
-        edges, whole = (int(its[columns].sum()) // self.core_steps for its in self._idle_in_steps)
+        edges, whole = (int(its[columns].sum()) // max(1, self.core_steps) for its in self._idle_in_steps)
         parts = {
             "in other findings": max(0, all_ - own),
             "before or after all runs": edges,
