@@ -69,6 +69,7 @@ def test_there_are_no_gaps_while_device_rows_are_aligned(xi: Xi, page: Page, cas
 def test_an_aligned_op_is_selected_at_its_own_time(xi: Xi, page: Page, case_study: str) -> None:
     # The device works on this step a quarter of a second later: far outside of what is loaded for the host.
     xi.open(case_study, w="600+10", al="1")
+    page.wait_for_function("xi.drawn.edges !== null")
     op = max((it for it in xi.slices(row=f"{TPU0}.ops") if it["count"] == 1), key=lambda it: it["w"])
     xi.click(op)
     assert xi.drawn("selection")["start_ps"] == op["real_ps"] > 840 * MS

@@ -192,7 +192,7 @@ def test_a_word_says_what_it_means_under_the_pointer_and_where_it_has_the_focus(
     expect(tip).to_contain_text("Nothing was queued when the gap began")
     page.mouse.move(0, 0)
     expect(tip).to_be_hidden()
-    head = page.get_by_test_id("gap-list").get_by_role("button", name="Mostly")
+    head = page.get_by_test_id("gap-list").get_by_role("button", name="Cause")
     head.focus()
     expect(tip).to_contain_text("what the host did most until the next run was launched")
     expect(head).to_have_attribute("aria-describedby", "term-tip")
