@@ -266,4 +266,4 @@ def test_tensorboard_finds_the_plugin_by_itself(address: str) -> None:
 @pytest.mark.usefixtures("installed")
 def test_the_command_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="xla-insights")
-    assert [script.value for script in scripts] == ["tb_xla_insights.cli.main:command"]
+    assert [script.value for script in scripts] == ["tb_xla_insights.cli.start:command"]

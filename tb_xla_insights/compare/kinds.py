@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.compare.side import Side
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare import Between, KindExecution, KindStep, KindSteps, LazyDynamo
+    from tb_xla_insights.schema.speedups import Between, KindExecution, KindStep, KindSteps, LazyDynamo
 
 
 def lazy_dynamo(

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         ComparedGaps,
         ComparedProgram,
         ComparedSteps,
-        GapClass,
         StepPair,
     )
+    from tb_xla_insights.schema.differences import GapClass
 
 _NUMBER = re.compile(r"[._]\d+$")
 """What PyTorch/XLA puts behind a program's name: the size of its graph."""

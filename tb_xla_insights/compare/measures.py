@@ -10,7 +10,7 @@ from tb_xla_insights.compare.chance import Answer, ChanceTest, median_test
 from tb_xla_insights.compare.side import IDLE, Row, Side
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare import ClassDifference, Judged, JudgedTimePair, Measure, TimePair
+    from tb_xla_insights.schema.differences import ClassDifference, Judged, JudgedTimePair, Measure, TimePair
 
 Value = float | int | None
 Better = Literal["lower", "higher"]

@@ -32,7 +32,7 @@ from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare import PairRow, Pairs, PairValue
+    from tb_xla_insights.schema.speedups import PairRow, Pairs, PairValue
 
 _NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})(e[+-]?\d\d?)?", re.ASCII | re.IGNORECASE)
 """A number, as the page reads it, too; anything else, also `1/2`, may be a path."""

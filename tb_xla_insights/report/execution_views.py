@@ -33,7 +33,7 @@ from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.compare import Between as BetweenRow
+    from tb_xla_insights.schema.speedups import Between as BetweenRow
 
 _TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
 _MOST_RUNS = 2000

@@ -1,0 +1,161 @@
+"""What a comparison says of lazy against dynamo, and the table of a file of pairs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.common import ExecutionKind
+
+
+class KindStep(TypedDict):
+    """A step of one session."""
+
+    steps: int
+    """Number of steps."""
+    tracing_ps: int | None
+    """IR tracing in a step; `null` where nothing was traced."""
+    device_ps: int | None
+    """Device time of a step, per core."""
+    wall_ps: int | None
+    """Duration of a step."""
+    executions: float | None
+    """Launches in a step."""
+
+
+class KindSteps(TypedDict):
+    """The step of both sessions."""
+
+    a: KindStep
+    """A."""
+    b: KindStep
+    """B."""
+
+
+class Speedup(TypedDict):
+    """Lazy over dynamo."""
+
+    tracing: float | None
+    """IR tracing."""
+    device: float | None
+    """Device time."""
+    wall: float | None
+    """Duration of a step."""
+
+
+class KindExecution(TypedDict):
+    """A program in the order of the device; times are means of a run."""
+
+    program: str
+    """Name of the program."""
+    kind: ExecutionKind
+    """What launched it."""
+    count: int
+    """Number of runs."""
+    per_step: float | None
+    """Number of runs per step."""
+    host_ps: int
+    """Host time."""
+    device_ps: int
+    """Device time."""
+    queue_ps: int
+    """Queue time."""
+    overhead_ps: int
+    """Overhead."""
+
+
+class KindExecutions(TypedDict):
+    """The programs of both sessions."""
+
+    a: list[KindExecution]
+    """A."""
+    b: list[KindExecution]
+    """B."""
+
+
+class Between(TypedDict):
+    """Idle time between two programs that follow each other."""
+
+    before: str | None
+    """Program before."""
+    after: str | None
+    """Program after."""
+    count: int
+    """How often."""
+    total_ps: int
+    """Sum."""
+    mean_ps: int
+    """Mean."""
+    cause: ClassName | None
+    """The cause with most time; `null` without idle time."""
+
+
+class BetweenBoth(TypedDict):
+    """The same of both sessions."""
+
+    a: list[Between]
+    """A."""
+    b: list[Between]
+    """B."""
+
+
+class LazyDynamo(TypedDict):
+    """Lazy against dynamo."""
+
+    lazy: Literal["a", "b"]
+    """The session that launched lazily."""
+    dynamo: Literal["a", "b"]
+    """The session that launched through dynamo."""
+    step: KindSteps
+    """What a step takes."""
+    speedup: Speedup
+    """Lazy over dynamo."""
+    executions: KindExecutions
+    """What each execution costs."""
+    between: BetweenBoth
+    """What lies between executions."""
+
+
+class PairValue(TypedDict):
+    """A pair of times or sessions in a speed-up table."""
+
+    a: str
+    """Cell of the file."""
+    b: str
+    """Cell of the file."""
+    a_ps: int
+    """Median step of A."""
+    b_ps: int
+    """Median step of B."""
+    steps: list[int | None] | None
+    """Number of steps behind each; `null` where both are given times."""
+    p: float | None
+    """How often chance alone makes such a difference."""
+    verdict: Literal["better", "worse", "same", "chance", "few"] | None
+    """What the test of chance says."""
+
+
+class PairRow(TypedDict):
+    """One model of a speed-up table."""
+
+    model: str
+    """Name of the model."""
+    speedups: list[float | None]
+    """A value per column; `null` where the file has none."""
+    pairs: list[PairValue | None]
+    """The pair behind each value; `null` where the file gives the value."""
+
+
+class Pairs(TypedDict):
+    """A table of speed-ups: `compare --pairs`."""
+
+    columns: list[str]
+    """Names of the columns."""
+    rows: list[PairRow]
+    """One row per model."""
+    means: list[float | None]
+    """Arithmetic mean of each column; `null` where it is empty."""
+    counts: list[int]
+    """Number of values in each column."""
