@@ -187,11 +187,12 @@ export function timelineView(app) {
 
   /** Moves device rows under the steps of the host, or back. @param {boolean} on @param {boolean} [quiet] as a link says */
   async function align(on, quiet = false) {
-    const own = session;
+    // The session's rows may come anew meanwhile.
+    const own = name();
     try {
       const answer = on && own ? await overview() : null;
-      if (own !== session) return;
-      const next = answer && own && alignmentOf(answer.steps, gaps.rows(own.rows));
+      if (own !== name()) return;
+      const next = answer && session && alignmentOf(answer.steps, gaps.rows(session.rows));
       if (on && !next) app.note({ id: 'align', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
       else if (!quiet) {
         const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
@@ -202,7 +203,7 @@ export function timelineView(app) {
       model.set({ align: next, cursor: null, hover: null });
       link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
     } catch (error) {
-      if (own === session) failed(/** @type {Error} */ (error));
+      if (own === name()) failed(/** @type {Error} */ (error));
     }
   }
 
