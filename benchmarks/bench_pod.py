@@ -94,7 +94,7 @@ def cost_of_a_task(file: Path) -> tuple[float, int]:
     from functools import partial
 
     from tb_xla_insights.catalog import load_catalog
-    from tb_xla_insights.logdir.hosts import summary_of
+    from tb_xla_insights.logdir.session_hosts import summary_of
     from tb_xla_insights.tasks import HostCapture
     from tb_xla_insights.tasks.host import Task
 

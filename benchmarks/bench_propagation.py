@@ -71,7 +71,7 @@ def program() -> None:
 
 def capture(path: str) -> None:
     import tb_xla_insights as xi
-    from tb_xla_insights.analysis.launches import find_launches
+    from tb_xla_insights.analysis.launches.launches import find_launches
     from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
     from tb_xla_insights.timeline import Timeline
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tb_xla_insights.visible import visible
+from tb_xla_insights.escapes import visible
 
 Severity = Literal["info", "warning", "error"]
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
-from tb_xla_insights.logdir.hosts import Also, SessionHosts
+from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
@@ -16,8 +16,8 @@ from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
 if TYPE_CHECKING:
-    from tb_xla_insights.analysis.excerpt import Excerpt
-    from tb_xla_insights.analysis.window import HostWindow
+    from tb_xla_insights.analysis.window.excerpt import Excerpt
+    from tb_xla_insights.analysis.window.window import HostWindow
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
     from tb_xla_insights.schema.report import Report
@@ -143,7 +143,7 @@ class Session:
 
         Raises InputError for an empty window, and NoDeviceError for an unknown device.
         """
-        from tb_xla_insights.analysis.window import window, windows_together
+        from tb_xla_insights.analysis.window.window import window, windows_together
 
         if end_ps <= start_ps:
             raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
@@ -155,7 +155,7 @@ class Session:
     def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
         """The window's part of each host that has the device. Where a host lies on the session's time base is known
         once all are read, so each tells what the window may hold of it; those that begin too late are read again."""
-        from tb_xla_insights.analysis.window import HostWindow, window_of_host
+        from tb_xla_insights.analysis.window.window import HostWindow, window_of_host
 
         options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
         parts: dict[int, HostWindow] = {}
@@ -230,13 +230,13 @@ class Session:
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""
-        from tb_xla_insights.analysis.busy import device_summaries
+        from tb_xla_insights.analysis.idle.busy import device_summaries
 
         return self._table(device_summaries, lambda report: report["devices"])
 
     def steps(self) -> Table:
         """One row per step, as in the report; `host_ps` is a dict by class."""
-        from tb_xla_insights.analysis.step_table import steps_report
+        from tb_xla_insights.analysis.steps.table import steps_report
 
         return self._table(steps_report, lambda report: report["steps"])
 
@@ -252,8 +252,8 @@ class Session:
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
-        from tb_xla_insights.analysis.compile_table import compiles_report
-        from tb_xla_insights.report.beside import beside
+        from tb_xla_insights.analysis.compiles.table import compiles_report
+        from tb_xla_insights.report.sidecars import beside
 
         return self._table(
             lambda trace: compiles_report(trace, beside(trace).causes), lambda report: report["compiles"]
@@ -261,14 +261,14 @@ class Session:
 
     def transfers(self) -> Table:
         """Transfers to the device and from it: `direction`, and what the report has of each."""
-        from tb_xla_insights.analysis.transfers import transfers_report
+        from tb_xla_insights.analysis.host.transfers import transfers_report
 
         rows = self._of(transfers_report, lambda report: report["transfers"])
         return Table([{"direction": name, **row} for name, row in rows.items()])
 
     def collectives(self) -> Table:
         """One row per collective op, as in the report."""
-        from tb_xla_insights.analysis.collectives import collectives_report
+        from tb_xla_insights.analysis.device.collectives import collectives_report
 
         return self._table(collectives_report, lambda report: report["collectives"])
 
@@ -344,8 +344,8 @@ def unplaced_window_task(
 ) -> tuple[list[str], Excerpt | HostWindow]:
     """The ids of a host's devices, and what the window may hold of it if it begins at most `_APART_PS` after the first
     host; the window's part itself, where the window holds all of it anyway."""
-    from tb_xla_insights.analysis.excerpt import excerpt
-    from tb_xla_insights.analysis.window import window_of_host
+    from tb_xla_insights.analysis.window.excerpt import excerpt
+    from tb_xla_insights.analysis.window.window import window_of_host
 
     its = excerpt(trace, start_ps - _APART_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
@@ -356,8 +356,8 @@ def unplaced_window_task(
 
 def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:
     """The window of a host that was placed."""
-    from tb_xla_insights.analysis.excerpt import excerpt
-    from tb_xla_insights.analysis.window import window_of_host
+    from tb_xla_insights.analysis.window.excerpt import excerpt
+    from tb_xla_insights.analysis.window.window import window_of_host
 
     return window_of_host(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from captures import session
 from launching import US, Tpu
 
-from tb_xla_insights.analysis.beside import NOTHING, Beside
+from tb_xla_insights.analysis.sidecars import NOTHING, Beside
 from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.trace.model import Trace
 

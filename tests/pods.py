@@ -14,8 +14,8 @@ from synthetic.pod_schedule import Pod
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.pod.collectives import host_collectives
-from tb_xla_insights.pod.compared import Compared, compare_hosts
-from tb_xla_insights.pod.hosts import HostInput
+from tb_xla_insights.pod.comparison import Compared, compare_hosts
+from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.read import read_trace

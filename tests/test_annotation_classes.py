@@ -8,7 +8,7 @@ import pytest
 from captures import capture, real_trace, thread
 from test_classes import shares, timeline
 
-from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.catalog import CLASSES
 
 

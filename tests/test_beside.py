@@ -15,13 +15,13 @@ from test_debug_text import block
 from test_metrics_text import EXPLAIN, REPORT
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.metrics import metrics_document
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
@@ -211,7 +211,7 @@ class TestFinding:
                 raise InputError(f"{path}: permission denied; make the file readable for this user")
             return open_source(path, **options)
 
-        monkeypatch.setattr("tb_xla_insights.report.beside.open_source", refused)
+        monkeypatch.setattr("tb_xla_insights.report.sidecars.open_source", refused)
         (run / "notes.txt").write_text("x")
         [message] = diagnostics(report_of(run), "text_not_understood")
         assert message.startswith("notes.txt is not used, or not all of it: permission denied; make the file")

@@ -11,8 +11,8 @@ from captures import Core, capture, real_trace, session, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.busy import busy, device_summaries, idle, stalls
-from tb_xla_insights.analysis.intervals import Intervals, own_time, union
+from tb_xla_insights.analysis.idle.busy import busy, device_summaries, idle, stalls
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time, union
 from tb_xla_insights.trace.model import Trace
 
 HOST = thread("python", ("step", 0, 100, {"_r": 1}))

@@ -12,7 +12,7 @@ from programs import module, read
 from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.callbacks import find_callbacks
+from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.compare import compare
 from tb_xla_insights.trace.model import Trace
 

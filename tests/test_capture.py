@@ -19,7 +19,7 @@ import pytest
 from helpers import free_port, write_session
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.runs import JOINS
+from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.capture.addresses import host_name, parse_addresses
 from tb_xla_insights.capture.capture import Capture
 from tb_xla_insights.capture.server import Options, Server, is_too_long, refusal

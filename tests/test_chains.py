@@ -12,8 +12,8 @@ from captures import Core, capture, real_trace, thread
 from launching import US, Tpu, demo, event
 from synthetic import case_study
 
-from tb_xla_insights.analysis.chains import HANDED_OVER, NOT_BEGUN, find_chains
-from tb_xla_insights.analysis.idle import KINDS, find_gaps
+from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN, find_chains
+from tb_xla_insights.analysis.idle.idle_time import KINDS, find_gaps
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.compare.chance import FEWEST, LEVEL, Answer, ChanceTest, Steps, median_test
+from tb_xla_insights.compare.significance import FEWEST, LEVEL, Answer, ChanceTest, Steps, median_test
 
 Numbers = Sequence[float]
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.export.chrome import _durations, _joined, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane

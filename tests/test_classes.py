@@ -12,8 +12,8 @@ from extracting import extractions_by_definition
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.classes import HELPERS, partition, thread_segments
-from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.host.classes import HELPERS, partition, thread_segments
+from tb_xla_insights.analysis.time.class_times import class_shares
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
 

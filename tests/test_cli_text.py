@@ -24,7 +24,7 @@ from rich.console import Console
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.busy import device_summaries
+from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.cli import common, host_text, idle_text
 from tb_xla_insights.cli.layout import TOGETHER, wrapped
 from tb_xla_insights.cli.main import main

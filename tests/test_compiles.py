@@ -9,9 +9,9 @@ from captures import capture, real_trace, session, thread
 from launching import Tpu, demo
 from synthetic import case_study
 
-from tb_xla_insights.analysis.beside import Beside
-from tb_xla_insights.analysis.compile_table import compiles_report
-from tb_xla_insights.analysis.compiles import find_compiles
+from tb_xla_insights.analysis.sidecars import Beside
+from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.compiles.compilations import find_compiles
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.metrics_text import parse_metrics
 

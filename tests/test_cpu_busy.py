@@ -9,8 +9,8 @@ import pytest
 from captures import real_trace
 from cpu_ops import read
 
-from tb_xla_insights.analysis.busy import busy
-from tb_xla_insights.analysis.idle import LISTED_PS
+from tb_xla_insights.analysis.idle.busy import busy
+from tb_xla_insights.analysis.idle.idle_time import LISTED_PS
 
 
 @pytest.mark.parametrize(

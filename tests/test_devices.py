@@ -9,7 +9,7 @@ import pytest
 from captures import Core, capture, real_trace, thread
 from independent import parse
 
-from tb_xla_insights.analysis.busy import idle_ps
+from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.trace.model import Device, Spans, Trace
 
 

@@ -10,9 +10,9 @@ from launching import Tpu, demo, event
 from loops import findings
 from synthetic import case_study
 
-from tb_xla_insights.analysis.early import early_executions, find_early, reads_report
-from tb_xla_insights.analysis.enclosing import annotation_path
-from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.launches.early_executions import early_executions, find_early, reads_report
+from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
+from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
 

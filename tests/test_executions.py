@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo
 from synthetic import dynamo_issue
 
-from tb_xla_insights.analysis.executions import (
+from tb_xla_insights.analysis.launches.executions import (
     executions_report,
     find_costs,
     fixed_cost,
     robust_line,
 )
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 
 COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 

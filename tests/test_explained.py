@@ -10,7 +10,7 @@ from launching import demo
 
 from tb_xla_insights.report import views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.explained import places, told_by, why
+from tb_xla_insights.report.gap_findings import places, told_by, why
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.classes import event_classes, partition, thread_segments
-from tb_xla_insights.analysis.early import early_executions
-from tb_xla_insights.analysis.extractions import find_extractions
-from tb_xla_insights.analysis.intervals import union
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.host.classes import event_classes, partition, thread_segments
+from tb_xla_insights.analysis.launches.early_executions import early_executions
+from tb_xla_insights.analysis.host.extractions import find_extractions
+from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 

@@ -10,7 +10,7 @@ from graphs import Framework, Graph, compiling
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.beside import Beside, Block
+from tb_xla_insights.analysis.sidecars import Beside, Block
 from tb_xla_insights.analysis.findings import Finding, find_findings
 from tb_xla_insights.trace.model import SessionTrace
 

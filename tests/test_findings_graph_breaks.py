@@ -6,7 +6,7 @@ import pytest
 from launching import Tpu
 from loops import STEP, findings
 
-from tb_xla_insights.analysis.beside import Beside, GraphBreaks
+from tb_xla_insights.analysis.sidecars import Beside, GraphBreaks
 from tb_xla_insights.schema.texts import GraphBreak
 
 

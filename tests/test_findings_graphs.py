@@ -12,8 +12,8 @@ from loops import LAUNCH, STEP, findings, loop, us
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.again import extracted_again
-from tb_xla_insights.analysis.beside import Beside, Block, GraphBreaks, Guard, Metrics
+from tb_xla_insights.analysis.compiles.repeated_extractions import extracted_again
+from tb_xla_insights.analysis.sidecars import Beside, Block, GraphBreaks, Guard, Metrics
 from tb_xla_insights.schema.texts import GraphBreak
 
 

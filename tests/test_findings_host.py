@@ -12,9 +12,9 @@ from loops import LAUNCH, STEP, findings, loop, us
 from simulated import Simulation
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
-from tb_xla_insights.analysis.idle import STARVED, find_gaps
-from tb_xla_insights.analysis.step_idle import step_idle_report
-from tb_xla_insights.analysis.step_table import steps_report
+from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
+from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_time

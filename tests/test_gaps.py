@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.busy import device_summaries, idle
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.idle import KINDS, LISTED_PS, find_gaps
-from tb_xla_insights.analysis.shares import by_class, class_shares, covered
+from tb_xla_insights.analysis.idle.busy import device_summaries, idle
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.idle.idle_time import KINDS, LISTED_PS, find_gaps
+from tb_xla_insights.analysis.time.class_times import by_class, class_shares, covered
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace

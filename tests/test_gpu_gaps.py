@@ -10,9 +10,9 @@ from gpus import US, event, gpu, kernel, nested, programs, runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.idle import KINDS, find_gaps
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.idle.idle_time import KINDS, find_gaps
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 

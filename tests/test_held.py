@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_xla_insights.held import held_bytes
+from tb_xla_insights.deep_size import held_bytes
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
 from tb_xla_insights.logdir.store import Store, opener

@@ -14,8 +14,8 @@ from synthetic import pod
 from synthetic.pod_schedule import Late, Pod
 from synthetic.times import MS
 
-from tb_xla_insights.pod.compared import compare_hosts
-from tb_xla_insights.pod.rows import host_rows
+from tb_xla_insights.pod.comparison import compare_hosts
+from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.view import difference, hosts_view
 
 US = 1_000_000

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.intervals import Intervals, union, union_of
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_of
 
 spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=8)
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 from captures import capture, thread
 
-from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.trace.model import Trace
 
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, Tpu, demo
 
-from tb_xla_insights.analysis.in_order import in_order
-from tb_xla_insights.analysis.launches import KINDS, Launches, find_launches
-from tb_xla_insights.analysis.runs import JOINS
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.launches.match_by_order import in_order
+from tb_xla_insights.analysis.launches.launches import KINDS, Launches, find_launches
+from tb_xla_insights.analysis.launches.enqueues import JOINS
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.model import Flows, Trace
 
 

@@ -10,7 +10,7 @@ from helpers import raising, write_session
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.missing import missing_hosts
+from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.read import read_session, readings_of
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 

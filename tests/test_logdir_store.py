@@ -12,10 +12,10 @@ import pytest
 from helpers import raising, write_session
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.hosts import held_estimate
+from tb_xla_insights.logdir.session_hosts import held_estimate
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded import Loaded
-from tb_xla_insights.logdir.room import Room
+from tb_xla_insights.logdir.loaded_hosts import Loaded
+from tb_xla_insights.logdir.memory_gate import Room
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
 from tb_xla_insights.logdir.store import (
     Load,

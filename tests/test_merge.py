@@ -15,16 +15,16 @@ from launching import demo
 from merging import Row, merged, renamed
 from test_report_random import any_gpus, any_session
 
-from tb_xla_insights.analysis.busy import device_summaries
-from tb_xla_insights.analysis.collectives import collectives_report
-from tb_xla_insights.analysis.compile_table import compiles_report
-from tb_xla_insights.analysis.early import early_executions
-from tb_xla_insights.analysis.executions import executions_report, programs_report
-from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.device.collectives import collectives_report
+from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.launches.early_executions import early_executions
+from tb_xla_insights.analysis.launches.executions import executions_report, programs_report
+from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.propagation import propagation_report, session_ops
-from tb_xla_insights.analysis.step_idle import step_idle_report
-from tb_xla_insights.analysis.step_table import steps_report
-from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from programs import STEP_PS, Step, training
 from synthetic import case_study
 
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
 from tb_xla_insights.analysis.propagation.order import device_stretches, find_order, find_phases, sequence
 from tb_xla_insights.analysis.propagation.tree import annotation_rows, chosen_runs
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("data", 100_000), ("forward", 200_000), ("loss", 100_000), ("update", 100_000)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from captures import Core, capture, real_trace, session, thread
 
-from tb_xla_insights.analysis.outside import find_outside, outside_report
+from tb_xla_insights.analysis.idle.outside_span import find_outside, outside_report
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Trace
 

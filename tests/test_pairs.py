@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import loop
 
-from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD
 from tb_xla_insights.compare.pairs import Timed, read_pairs, steps_to_time
 from tb_xla_insights.errors import InputError
 

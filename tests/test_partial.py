@@ -9,7 +9,7 @@ from captures import Core, Event, capture, real_trace, session, thread
 from launching import demo
 from simulated import Simulation
 
-from tb_xla_insights.analysis.partial import partial_diagnostics, partial_steps
+from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics, partial_steps
 
 STEP = {"_r": 1, "step_num": 5}
 

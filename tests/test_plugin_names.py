@@ -11,7 +11,7 @@ from werkzeug.test import Client, EnvironBuilder
 from werkzeug.wrappers import Request
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.plugin.names import Names, parse_names
+from tb_xla_insights.plugin.allowed_hosts import Names, parse_names
 
 FOREIGN = "rebound.example:6006"
 OWN_NAME = socket.gethostname()
@@ -57,7 +57,7 @@ def test_what_is_no_name(host: str) -> None:
 def test_where_the_network_is_served_names_that_nobody_can_register_will_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.plugin.names._printed_name", lambda: "gpu-7.lab.example")
+    monkeypatch.setattr("tb_xla_insights.plugin.allowed_hosts._printed_name", lambda: "gpu-7.lab.example")
     for names in (Names(bind_all=True), Names(host="10.0.0.7")):
         for host in (
             "gpu-box:6006",

@@ -40,7 +40,7 @@ def client(pod: Path) -> Client:
 @pytest.fixture
 def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """The same with all hosts in memory."""
-    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", HOSTS)
+    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._FEW", HOSTS)
     client = tensorboard("--logdir", str(pod))
     opened(client, "s")
     monkeypatch.undo()
@@ -206,7 +206,7 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
 
 def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
     from tb_xla_insights.errors import InputError
-    from tb_xla_insights.logdir.choice import chosen
+    from tb_xla_insights.logdir.host_choice import chosen
 
     rows = [
         {"name": name, "step_ps": step, "others_wait_ps": None}

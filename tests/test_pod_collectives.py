@@ -19,7 +19,7 @@ from synthetic.times import MS
 from synthetic.writer import Space
 
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
-from tb_xla_insights.pod.thin import thinned
+from tb_xla_insights.pod.thinning import thinned
 
 SMALL = Pod(hosts=2, cores=2, steps=3)
 

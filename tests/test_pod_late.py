@@ -21,11 +21,11 @@ from tb_xla_insights.pod.advice import names
 from tb_xla_insights.pod.arrivals import Arrivals, charges_of, waiting_for_others
 from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collectives import host_collectives
-from tb_xla_insights.pod.compared import Compared, compare_hosts
+from tb_xla_insights.pod.comparison import Compared, compare_hosts
 from tb_xla_insights.pod.instances import Instances
-from tb_xla_insights.pod.late import find_late
-from tb_xla_insights.pod.rows import host_rows
-from tb_xla_insights.pod.shared import Shared
+from tb_xla_insights.pod.late_hosts import find_late
+from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.shared_instructions import Shared
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler, straggler_json
 from tb_xla_insights.pod.view import hosts_view
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis import reaching
+from tb_xla_insights.analysis.time import interval_index as reaching
 
 TIMES = st.integers(0, 20)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.record import record
 from tb_xla_insights.record.stderr import DebugText

@@ -74,7 +74,7 @@ def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
 def test_an_answer_asks_for_no_byte_twice(
     store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int, command: str
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", most_kept)
+    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._FEW", most_kept)
     store.files = dict.fromkeys(HOSTS[:2], CONTENT)
     words = command.replace("OUT", str(tmp_path / "out")).split()
     assert main([words[0], f"{store.address}/logs", *words[1:]]) == 0

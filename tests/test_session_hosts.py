@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three hosts are more than are kept."""
-    monkeypatch.setattr("tb_xla_insights.logdir.hosts._FEW", 2)
+    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._FEW", 2)
 
 
 @pytest.fixture

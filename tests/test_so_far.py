@@ -7,9 +7,9 @@ from typing import Any
 
 from merging import Row
 
-from tb_xla_insights.logdir.hosts import Also
-from tb_xla_insights.logdir.so_far import Reports, SoFar
-from tb_xla_insights.report.unfinished import unfinished
+from tb_xla_insights.logdir.session_hosts import Also
+from tb_xla_insights.logdir.partial_reports import Reports, SoFar
+from tb_xla_insights.report.partial import unfinished
 
 
 class Reader:

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, demo
 
-from tb_xla_insights.analysis.busy import busy
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.step_idle import step_idle_report
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.idle.busy import busy
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from captures import Core, capture, real_trace, thread
 
-from tb_xla_insights.analysis.step_sources import Step
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.steps.sources import Step
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.model import Trace
 
 

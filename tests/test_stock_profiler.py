@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from captures import real_trace
 
-from tb_xla_insights.analysis.busy import device_summaries
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Trace

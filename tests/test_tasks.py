@@ -20,7 +20,7 @@ from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.host import Task
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
-from tb_xla_insights.tasks.under_way import run_in_threads
+from tb_xla_insights.tasks.in_flight import run_in_threads
 from tb_xla_insights.trace.model import Trace
 
 NAMES = ("a", "b", "c", "d", "e")

@@ -14,7 +14,7 @@ from test_compare import measure, plain, uneven
 
 import tb_xla_insights as xi
 from tb_xla_insights import units
-from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput

@@ -11,7 +11,7 @@ from synthetic.writer import Space
 from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.long_names import LONGEST
+from tb_xla_insights.name_limit import LONGEST
 from tb_xla_insights.timeline import Timeline
 
 

@@ -9,8 +9,8 @@ import pytest
 from captures import capture, real_trace, session, thread
 from launching import demo
 
-from tb_xla_insights.analysis.early import find_early
-from tb_xla_insights.analysis.transfers import find_transfers, transfers_report
+from tb_xla_insights.analysis.launches.early_executions import find_early
+from tb_xla_insights.analysis.host.transfers import find_transfers, transfers_report
 from tb_xla_insights.report.metrics_text import parse_metrics
 
 TO, FROM = "PjRtComputationClient::TransferToDevice", "PjRtComputationClient::TransferFromDevice"

@@ -15,7 +15,7 @@ from captures import Core, capture, real_trace, session, thread
 from launching import US, demo
 from loops import loop
 
-from tb_xla_insights.analysis.chains import HANDED_OVER
+from tb_xla_insights.analysis.idle.chains import HANDED_OVER
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views

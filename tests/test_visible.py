@@ -24,7 +24,7 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.html.page import report_html
-from tb_xla_insights.visible import visible, visible_json
+from tb_xla_insights.escapes import visible, visible_json
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 Capture = pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from captures import Event, capture, real_trace, thread
 
-from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace

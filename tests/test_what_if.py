@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo
 from loops import STEP, loop, us
 
-from tb_xla_insights.analysis.busy import stalls
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.analysis.steps import steps_of
-from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.analysis.idle.busy import stalls
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.replay.what_if import Fix, step_without
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from loops import findings
 from simulated import SYNC, Simulation, simulate
 
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.what_if import Fix, step_without
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix, step_without
 from tb_xla_insights.units import brief_time
 
 STEPS = 6

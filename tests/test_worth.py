@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from launching import US, Tpu, event
 from loops import STEP, loop, us
 
-from tb_xla_insights.analysis.beside import NOTHING
+from tb_xla_insights.analysis.sidecars import NOTHING
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.findings.worth import in_order, leaves_nothing

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from rich.console import Console
 
-from tb_xla_insights.analysis.window import window
+from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.cli.window import _print as print_window
@@ -18,7 +18,7 @@ from tb_xla_insights.export.chrome import write_chrome
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.loaded_hosts import Loaded
 from tb_xla_insights.logdir.store import Load
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes

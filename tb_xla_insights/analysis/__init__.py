@@ -1,3 +1,3 @@
 """Columns to answers, one question per module."""
 
-import tb_xla_insights.built  # noqa: F401
+import tb_xla_insights.require_kernels  # noqa: F401

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.clocks import disagreement
-from tb_xla_insights.analysis.compile_calls import CUTS, find_compile_calls
+from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.shares import class_shares
-from tb_xla_insights.analysis.step_sources import recorded_times
-from tb_xla_insights.analysis.steps import annotated_steps, steps_of
+from tb_xla_insights.analysis.launches.enqueues import NONE
+from tb_xla_insights.analysis.time.class_times import class_shares
+from tb_xla_insights.analysis.steps.sources import recorded_times
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.unknown_names import unknown_names
-from tb_xla_insights.analysis.workless import gpus_without_work
+from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace

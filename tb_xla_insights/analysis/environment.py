@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:

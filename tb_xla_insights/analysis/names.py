@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 

@@ -92,7 +92,7 @@ def run(options: Any) -> int:
 
 def _fails(document: dict[str, Any], share: float) -> bool:
     """Whether B is worse by more than that share of a step; says so, or why nothing can be said, on stderr."""
-    from tb_xla_insights.compare.words import longer, unjudged
+    from tb_xla_insights.compare.sentences import longer, unjudged
 
     if reason := unjudged(document):
         printing.tell(f"warning: --fail-on worse has nothing to judge: {reason}")

@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.units import MISSING
-from tb_xla_insights.visible import visible
+from tb_xla_insights.escapes import visible
 
 _LEAST = {
     "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.paths import SUFFIX, is_capture
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.report.beside import files_beside
+from tb_xla_insights.report.sidecars import files_beside
 
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.json_text import json_bytes, rows_of
-from tb_xla_insights.visible import visible, visible_json
+from tb_xla_insights.escapes import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console

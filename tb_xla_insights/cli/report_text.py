@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.cli.beside_text import print_beside
+from tb_xla_insights.cli.sidecars_text import print_beside
 from tb_xla_insights.cli.duty import DUTY
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
-from tb_xla_insights.cli.many_text import print_devices, print_hosts, print_steps
+from tb_xla_insights.cli.condensed_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.report.many import MANY
-from tb_xla_insights.visible import visible
+from tb_xla_insights.report.condensed import MANY
+from tb_xla_insights.escapes import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -196,7 +196,7 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
 
 
 def _stalls(out: Console, devices: Sequence[Document]) -> None:
-    from tb_xla_insights.analysis.busy import stalls_together
+    from tb_xla_insights.analysis.idle.busy import stalls_together
 
     rows = stalls_together(devices)
     if not rows:

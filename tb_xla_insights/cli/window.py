@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common, printing
-from tb_xla_insights.cli.window_many import (
+from tb_xla_insights.cli.window_condensed import (
     hosts_apart,
     is_many,
     print_many_devices,
@@ -16,7 +16,7 @@ from tb_xla_insights.cli.window_many import (
     threads_told,
 )
 from tb_xla_insights.errors import NoDeviceError
-from tb_xla_insights.report.many import MANY
+from tb_xla_insights.report.condensed import MANY
 
 if TYPE_CHECKING:
     from rich.console import Console

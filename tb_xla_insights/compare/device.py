@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from tb_xla_insights.compare.chance import Answer, ChanceTest, Floats
+from tb_xla_insights.compare.significance import Answer, ChanceTest, Floats
 from tb_xla_insights.compare.measures import judged, way_of
-from tb_xla_insights.compare.side import Row, Side
+from tb_xla_insights.compare.session_totals import Row, Side
 from tb_xla_insights.device_work import OpTimes
-from tb_xla_insights.device_work.by_step import Key
+from tb_xla_insights.device_work.step_op_times import Key
 from tb_xla_insights.report.host_parts import of_hosts
 
 if TYPE_CHECKING:

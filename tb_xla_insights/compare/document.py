@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.compare import matches
-from tb_xla_insights.compare.chance import ChanceTest
+from tb_xla_insights.compare import matching as matches
+from tb_xla_insights.compare.significance import ChanceTest
 from tb_xla_insights.compare.device import device_work
-from tb_xla_insights.compare.kinds import lazy_dynamo
+from tb_xla_insights.compare.lazy_dynamo import lazy_dynamo
 from tb_xla_insights.compare.measures import classes, measures
-from tb_xla_insights.compare.side import Side
+from tb_xla_insights.compare.session_totals import Side
 from tb_xla_insights.compare.step import usual_step
-from tb_xla_insights.compare.words import chance_text, headline_row, verdict
+from tb_xla_insights.compare.sentences import chance_text, headline_row, verdict
 from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.compare.chance import Answer, ChanceTest, median_test
-from tb_xla_insights.compare.side import IDLE, Row, Side
+from tb_xla_insights.compare.significance import Answer, ChanceTest, median_test
+from tb_xla_insights.compare.session_totals import IDLE, Row, Side
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.differences import ClassDifference, Judged, JudgedTimePair, Measure, TimePair

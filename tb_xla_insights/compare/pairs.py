@@ -21,12 +21,12 @@ from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tb_xla_insights.analysis.step_table import steps_report
-from tb_xla_insights.compare.chance import Steps, median_test
+from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.compare.significance import Steps, median_test
 from tb_xla_insights.compare.measures import judgement
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, read_text
-from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.throughput import recorded_samples
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER

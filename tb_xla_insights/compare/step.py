@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.idle import find_gaps
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.shares import class_shares
-from tb_xla_insights.analysis.steps import steps_of, with_offsets
+from tb_xla_insights.analysis.time.class_times import class_shares
+from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.execution_views import usual_step as index_of_usual_step
 from tb_xla_insights.report.views import whole_report

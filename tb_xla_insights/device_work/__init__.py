@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tb_xla_insights.device_work.by_step import OpTimes, op_times
+from tb_xla_insights.device_work.step_op_times import OpTimes, op_times
 from tb_xla_insights.device_work.document import WorkTogether, with_peaks, work_document
 from tb_xla_insights.device_work.report import host_work, session_work
 

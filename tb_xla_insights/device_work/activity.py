@@ -8,10 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.callbacks import primitive
-from tb_xla_insights.analysis.collectives import collective_kinds
-from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.opcodes import contains, opcode, waits
+from tb_xla_insights.analysis.host.callbacks import primitive
+from tb_xla_insights.analysis.device.collectives import collective_kinds
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.device.opcodes import contains, opcode, waits
 from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
 

@@ -9,7 +9,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work.activity import categories, kinds, metadata_of
 from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS

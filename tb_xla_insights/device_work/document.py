@@ -15,7 +15,7 @@ from tb_xla_insights.device_work.roofline import (
     roof_time,
     share_of,
 )
-from tb_xla_insights.device_work.together import OpRows, plus
+from tb_xla_insights.device_work.joined_rows import OpRows, plus
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Annotation

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.reading import modules_of
+from tb_xla_insights.analysis.propagation.programs import modules_of
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import Part
 

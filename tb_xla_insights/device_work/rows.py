@@ -9,12 +9,12 @@ import numpy as np
 
 from tb_xla_insights.analysis.propagation.lost import op_source
 from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
-from tb_xla_insights.analysis.propagation.reading import modules_of
+from tb_xla_insights.analysis.propagation.programs import modules_of
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
 from tb_xla_insights.device_work.activity import categories, executions, kinds, metadata_of
 from tb_xla_insights.device_work.amounts import find_amounts
 from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS
-from tb_xla_insights.device_work.together import OpRows
+from tb_xla_insights.device_work.joined_rows import OpRows
 from tb_xla_insights.trace.model import Int64, Trace
 
 Row = dict[str, Any]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.propagation.tree import chosen_runs
-from tb_xla_insights.analysis.steps import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"

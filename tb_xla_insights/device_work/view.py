@@ -50,7 +50,7 @@ from tb_xla_insights.device_work.occurrences import Key, Occurrence, occurrences
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, choose
-from tb_xla_insights.device_work.together import OpRows
+from tb_xla_insights.device_work.joined_rows import OpRows
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1

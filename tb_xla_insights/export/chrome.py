@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.gaps import gaps_report
+from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.timeline.rows import HostRows

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.visible import visible
+from tb_xla_insights.escapes import visible
 
 Child = str | int | None
 Row = Mapping[str, Any]

@@ -26,11 +26,11 @@ from tb_xla_insights.html.markup import (
     text,
     time,
 )
-from tb_xla_insights.report.explained import told_by, why
+from tb_xla_insights.report.gap_findings import told_by, why
 from tb_xla_insights.report.figures import idle_rows, left_out
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
-from tb_xla_insights.report.many import MANY, devices_apart, same_steps
+from tb_xla_insights.report.condensed import MANY, devices_apart, same_steps
 from tb_xla_insights.report.throughput import throughput_text
 
 _CHAINS = 30

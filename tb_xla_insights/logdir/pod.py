@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.held import held_bytes
-from tb_xla_insights.logdir.choice import WORDS, chosen
-from tb_xla_insights.logdir.hosts import SessionHosts
-from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.deep_size import held_bytes
+from tb_xla_insights.logdir.host_choice import WORDS, chosen
+from tb_xla_insights.logdir.session_hosts import SessionHosts
+from tb_xla_insights.logdir.loaded_hosts import Loaded
 from tb_xla_insights.memory import give_back
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import read_host

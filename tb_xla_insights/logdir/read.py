@@ -13,7 +13,7 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.blocks import StalledError, patiently
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.files import file_info
-from tb_xla_insights.logdir.missing import missing_hosts
+from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import fault_text, read_host

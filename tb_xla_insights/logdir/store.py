@@ -13,18 +13,18 @@ from dataclasses import asdict
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.held import held_bytes
-from tb_xla_insights.logdir.hosts import Also, SessionHosts, few, held_estimate
+from tb_xla_insights.deep_size import held_bytes
+from tb_xla_insights.logdir.session_hosts import Also, SessionHosts, few, held_estimate
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.loaded_hosts import Loaded
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
-from tb_xla_insights.logdir.room import Room
+from tb_xla_insights.logdir.memory_gate import Room
 from tb_xla_insights.logdir.sessions import SessionFiles, as_it_is
-from tb_xla_insights.logdir.so_far import Reports, SoFar
-from tb_xla_insights.logdir.stages import Stages
+from tb_xla_insights.logdir.partial_reports import Reports, SoFar
+from tb_xla_insights.logdir.load_progress import Stages
 from tb_xla_insights.memory import give_back
-from tb_xla_insights.visible import visible
+from tb_xla_insights.escapes import visible
 
 _WEIGH_SECONDS = 10.0
 

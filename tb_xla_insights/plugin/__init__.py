@@ -53,7 +53,7 @@ class XlaInsights(base_plugin.TBLoader):
             raise base_plugin.FlagsError("--xla_insights_memory_mb must not be negative")
         if names := getattr(flags, "xla_insights_hosts", ""):
             from tb_xla_insights.errors import InputError
-            from tb_xla_insights.plugin.names import parse_names
+            from tb_xla_insights.plugin.allowed_hosts import parse_names
 
             try:
                 parse_names(names)

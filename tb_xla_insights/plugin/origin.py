@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from werkzeug import wrappers
 
-from tb_xla_insights.plugin.names import FLAG, Names, name_of, parts
+from tb_xla_insights.plugin.allowed_hosts import FLAG, Names, name_of, parts
 
 HEADER = "X-XLA-Insights"
 

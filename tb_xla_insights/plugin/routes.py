@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded import Loaded, head_without_rows
+from tb_xla_insights.logdir.loaded_hosts import Loaded, head_without_rows
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.logdir.so_far import SoFar
+from tb_xla_insights.logdir.partial_reports import SoFar
 from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
@@ -142,7 +142,7 @@ class Routes:
         return self._shown(arguments, rows or []).timeline.search(query, rows)
 
     def window(self, arguments: Arguments) -> Window:
-        from tb_xla_insights.analysis.window import window
+        from tb_xla_insights.analysis.window.window import window
 
         start, end = arguments.window()
         device = arguments.optional_text("device")
@@ -292,7 +292,7 @@ class Routes:
         """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
         are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
         from tb_xla_insights.device_work.view import device_view
-        from tb_xla_insights.report.ranks import ranks
+        from tb_xla_insights.report.host_ranks import ranks
         from tb_xla_insights.report.views import whole_report
 
         loaded = self._loaded(arguments)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.pod.causes import Cause
-from tb_xla_insights.pod.compared import Compared
-from tb_xla_insights.pod.hosts import DEVICE
+from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.host_steps import DEVICE
 
 MOST_CAUSES = 2
 """Causes of which a text tells."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.hosts import COLUMNS, DEVICE, WAITING, Table
+from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING, Table
 
 EXPLAINS = 0.25
 """Of how late a host is, what the class that takes longer must take longer to be the cause."""

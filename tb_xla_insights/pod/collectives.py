@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.busy import busy
-from tb_xla_insights.analysis.collectives import find_collectives
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.opcodes import COLLECTIVES, instruction
+from tb_xla_insights.analysis.idle.busy import busy
+from tb_xla_insights.analysis.device.collectives import find_collectives
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, instruction
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
-from tb_xla_insights.pod.recorded import HostCollectives, Instruction, counted
-from tb_xla_insights.pod.thin import MOST_ROWS, thinned
+from tb_xla_insights.pod.collective_columns import HostCollectives, Instruction, counted
+from tb_xla_insights.pod.thinning import MOST_ROWS, thinned
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 from tb_xla_insights.xplane.hlo import read_module

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.align import NOT, Aligned
+from tb_xla_insights.pod.alignment import NOT, Aligned
 from tb_xla_insights.pod.clocks import Clocks
-from tb_xla_insights.pod.recorded import HostCollectives
-from tb_xla_insights.pod.shared import Shared
+from tb_xla_insights.pod.collective_columns import HostCollectives
+from tb_xla_insights.pod.shared_instructions import Shared
 from tb_xla_insights.trace.model import Int32, Int64
 
 NOBODY = -1

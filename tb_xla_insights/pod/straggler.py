@@ -15,8 +15,8 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.pod.advice import MOST_CAUSES, advice, names
 from tb_xla_insights.pod.arrivals import waiting_for_others
 from tb_xla_insights.pod.causes import Cause
-from tb_xla_insights.pod.compared import Compared
-from tb_xla_insights.pod.hosts import DEVICE
+from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.host_steps import DEVICE
 from tb_xla_insights.units import brief_time, brief_times, count, share
 
 if TYPE_CHECKING:

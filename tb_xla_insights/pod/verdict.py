@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.pod.advice import names
-from tb_xla_insights.pod.compared import Compared
+from tb_xla_insights.pod.comparison import Compared
 from tb_xla_insights.pod.straggler import what_takes
 from tb_xla_insights.units import brief_time, brief_times, share
 

@@ -63,10 +63,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.compared import Compared
-from tb_xla_insights.pod.hosts import COLUMNS
-from tb_xla_insights.pod.late import noise_ps
-from tb_xla_insights.pod.rows import host_rows
+from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.host_steps import COLUMNS
+from tb_xla_insights.pod.late_hosts import noise_ps
+from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import straggler
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.pod.view_hosts import MOST_NAMED, core_rows, host_columns

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.compared import Compared
-from tb_xla_insights.pod.hosts import COLUMNS
-from tb_xla_insights.pod.rows import differs
+from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.host_steps import COLUMNS
+from tb_xla_insights.pod.host_rows import differs
 from tb_xla_insights.trace.model import Int64
 
 MOST_NAMED = 6

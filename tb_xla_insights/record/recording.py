@@ -14,7 +14,7 @@ from numbers import Real
 from pathlib import Path
 
 from tb_xla_insights import __version__
-from tb_xla_insights.analysis.beside import DESCRIPTION, RECORD, SAMPLES
+from tb_xla_insights.analysis.sidecars import DESCRIPTION, RECORD, SAMPLES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.replace import replacing

@@ -19,7 +19,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tb_xla_insights.analysis.beside import Block, Unread
+from tb_xla_insights.analysis.sidecars import Block, Unread
 
 _LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<said>.*)")
 _FRAME = re.compile(r"\S.* \(.+:\d+\)")

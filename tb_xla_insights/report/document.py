@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.device_work import with_peaks
-from tb_xla_insights.device_work.leads import with_leads
+from tb_xla_insights.device_work.bottlenecks import with_leads
 from tb_xla_insights.report.merge import Merged
 from tb_xla_insights.report.summary import summarise
 from tb_xla_insights.report.verdict import verdict

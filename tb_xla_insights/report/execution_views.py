@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.executions import Costs, find_costs, launching, runs_on
+from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching, runs_on
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     HOW_TO_SEE_WHY,
@@ -19,10 +19,10 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
     tracer_named,
 )
-from tb_xla_insights.analysis.graph_words import types_text
-from tb_xla_insights.analysis.launches import KINDS, find_launches
-from tb_xla_insights.analysis.runs import JOINS
-from tb_xla_insights.analysis.steps import steps_of, with_offsets
+from tb_xla_insights.analysis.compiles.graph_words import types_text
+from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
+from tb_xla_insights.analysis.launches.enqueues import JOINS
+from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.compile_text import UNKNOWN, heading_of, reason_of, state_of, what_is_new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from tb_xla_insights.analysis.beside import GraphBreaks, Unread
+from tb_xla_insights.analysis.sidecars import GraphBreaks, Unread
 from tb_xla_insights.report.metrics_text import count as whole
 
 if TYPE_CHECKING:

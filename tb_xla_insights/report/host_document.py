@@ -6,29 +6,29 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.busy import device_summaries
-from tb_xla_insights.analysis.collectives import collectives_report
-from tb_xla_insights.analysis.compile_table import compiles_report
-from tb_xla_insights.analysis.debug_log import causes_by_program, early_blocks
+from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.device.collectives import collectives_report
+from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.compiles.debug_log import causes_by_program, early_blocks
 from tb_xla_insights.analysis.diagnostics import diagnose
-from tb_xla_insights.analysis.early import early_executions
+from tb_xla_insights.analysis.launches.early_executions import early_executions
 from tb_xla_insights.analysis.environment import environment
-from tb_xla_insights.analysis.executions import executions_report, launching, programs_report
+from tb_xla_insights.analysis.launches.executions import executions_report, launching, programs_report
 from tb_xla_insights.analysis.findings import findings_report
-from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.input_pipeline import input_report
-from tb_xla_insights.analysis.outside import outside_report
-from tb_xla_insights.analysis.partial import partial_diagnostics
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.host.input_pipeline import input_report
+from tb_xla_insights.analysis.idle.outside_span import outside_report
+from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.reading import programs_have_scopes
-from tb_xla_insights.analysis.step_idle import step_idle_report
-from tb_xla_insights.analysis.step_table import steps_report
-from tb_xla_insights.analysis.transfers import transfers_report
+from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
+from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace

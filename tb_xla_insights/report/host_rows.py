@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.report.many import hosts_apart
+from tb_xla_insights.report.condensed import hosts_apart
 
 Row = Mapping[str, Any]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.beside import EXTRACTED, KEPT_COUNTERS, Beside, GraphBreaks, Metrics
-from tb_xla_insights.analysis.compile_calls import UNFINISHED
-from tb_xla_insights.analysis.compiles import find_compiles
-from tb_xla_insights.analysis.debug_log import executed
+from tb_xla_insights.analysis.sidecars import EXTRACTED, KEPT_COUNTERS, Beside, GraphBreaks, Metrics
+from tb_xla_insights.analysis.compiles.calls import UNFINISHED
+from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.debug_log import executed
 from tb_xla_insights.analysis.findings.base import plural
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.transfers import find_transfers
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tb_xla_insights.analysis.beside import Metrics, Unread
+from tb_xla_insights.analysis.sidecars import Metrics, Unread
 
 _HEAD = re.compile(r"^(Metric|Counter): (\S.*?)\s*$")
 _FIELD = re.compile(r"^\s+(\w+): (.*?)\s*$")

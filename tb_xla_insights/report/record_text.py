@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_xla_insights.analysis.beside import SAMPLES, Unread
+from tb_xla_insights.analysis.sidecars import SAMPLES, Unread
 from tb_xla_insights.files.texts import TextError, parsed_json
 from tb_xla_insights.units import MOST_SAMPLES
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.beside import SAMPLES
+from tb_xla_insights.analysis.sidecars import SAMPLES
 from tb_xla_insights.units import PS_PER
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
-from tb_xla_insights.device_work.leads import FINDING, lead_texts
+from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
 from tb_xla_insights.report.finding_text import steps_of_a_host
-from tb_xla_insights.report.late_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
+from tb_xla_insights.report.straggler_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
 from tb_xla_insights.units import brief_time, change_text, count, part_text, share, time_text
 
 if TYPE_CHECKING:

@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import stalls_together
-from tb_xla_insights.analysis.gaps import gaps_report
-from tb_xla_insights.analysis.idle import find_gaps
-from tb_xla_insights.analysis.kept import once
-from tb_xla_insights.analysis.segments import Segments
-from tb_xla_insights.analysis.shares import class_shares, covered
-from tb_xla_insights.analysis.step_work import step_work
+from tb_xla_insights.analysis.idle.busy import stalls_together
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.memo import once
+from tb_xla_insights.analysis.time.segments import Segments
+from tb_xla_insights.analysis.time.class_times import class_shares, covered
+from tb_xla_insights.analysis.steps.device_work import step_work
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.device_columns import EXACT, device_columns, in_units, unit_ps
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.explained import places, told_by, why
+from tb_xla_insights.report.gap_findings import places, told_by, why
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import of_hosts
-from tb_xla_insights.report.ranks import ranks
+from tb_xla_insights.report.host_ranks import ranks
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.memory import give_back
-from tb_xla_insights.visible import visible
+from tb_xla_insights.escapes import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog

@@ -20,7 +20,7 @@ from tb_xla_insights.files.source import is_url
 from tb_xla_insights.memory import available_bytes, keep_freed, keep_one_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
-from tb_xla_insights.tasks.under_way import answers_of
+from tb_xla_insights.tasks.in_flight import answers_of
 
 _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""

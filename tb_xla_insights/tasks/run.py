@@ -54,7 +54,7 @@ def run(
         if (workers := workers_for(hosts, memory)) > 1:
             return run_in_processes(hosts, task, workers, in_order, go_on)
     elif len(hosts) > 1 and is_url(hosts[0].path):
-        from tb_xla_insights.tasks.under_way import run_in_threads
+        from tb_xla_insights.tasks.in_flight import run_in_threads
 
         at_once = _REMOTE_AT_ONCE if all(host.bytes for host in hosts) else _UNSIZED_AT_ONCE
         return run_in_threads(list(hosts), task, at_once, in_order, go_on)

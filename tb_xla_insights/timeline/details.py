@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.long_names import LONGEST, listed
+from tb_xla_insights.name_limit import LONGEST, listed
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts

@@ -18,18 +18,18 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import event_classes, partition
+from tb_xla_insights.analysis.host.classes import event_classes, partition
 from tb_xla_insights.analysis.codes import INHERIT
-from tb_xla_insights.analysis.collectives import collective_kinds
+from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.opcodes import collective, waits
-from tb_xla_insights.analysis.steps import step_times, steps_of
+from tb_xla_insights.analysis.device.opcodes import collective, waits
+from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.long_names import listed
+from tb_xla_insights.name_limit import listed
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
-from tb_xla_insights.trace.entries import texts_by_entry
+from tb_xla_insights.trace.metadata_events import texts_by_entry
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest
 from tb_xla_insights.trace.threads import ROLES, thread_labels

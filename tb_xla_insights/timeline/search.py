@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
-from tb_xla_insights.long_names import listed
+from tb_xla_insights.name_limit import listed
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import window
 from tb_xla_insights.timeline.rows import HostRows

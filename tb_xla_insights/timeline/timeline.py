@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps import with_offsets
+from tb_xla_insights.analysis.steps.step_times import with_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy
+from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline.pyramid import Slices, rung_of, spread

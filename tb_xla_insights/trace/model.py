@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.entries import count_by_entry, rows_of_entries, told_by_entry
+from tb_xla_insights.trace.metadata_events import count_by_entry, rows_of_entries, told_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
 _ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.arrays import cut, room
 from tb_xla_insights.trace import codes, kernels
-from tb_xla_insights.trace.entries import told_by_entry
+from tb_xla_insights.trace.metadata_events import told_by_entry
 from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.trace.entries import told_by_entry
+from tb_xla_insights.trace.metadata_events import told_by_entry
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 

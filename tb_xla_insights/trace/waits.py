@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
-from tb_xla_insights.trace.entries import rows_of_entries
+from tb_xla_insights.trace.metadata_events import rows_of_entries
 from tb_xla_insights.trace.model import Int32, Int64, Line
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.xplane.columns import StatColumns

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from synthetic import dynamo_issue
 
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare.words import VERDICTS
+from tb_xla_insights.compare.sentences import VERDICTS
 
 JUDGED = re.compile("better|worse|faster|slower")
 LAZY, DYNAMO = (session_named(f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))

@@ -13,13 +13,13 @@ from fuzz.change import damaged
 from fuzz.sessions_in import printer, usual
 from fuzz.target import Limits, Target, refused, scratch
 
-from tb_xla_insights.analysis.beside import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.pairs import Timed, read_pairs
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.report.beside import beside
+from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 

@@ -18,8 +18,8 @@ from fuzz.tree import Node, NoMessageError, message, parsed, root, text, written
 from rich.console import Console
 from sums import check_sums
 
-from tb_xla_insights.analysis.beside import RECORD
-from tb_xla_insights.analysis.window import window
+from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.document import comparison_view

@@ -18,10 +18,10 @@ from werkzeug.wrappers import Response
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded import Loaded
+from tb_xla_insights.logdir.loaded_hosts import Loaded
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Store
-from tb_xla_insights.plugin.names import Names
+from tb_xla_insights.plugin.allowed_hosts import Names
 from tb_xla_insights.plugin.respond import Application, get
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.timeline import Timeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.beside import NOTHING, Beside
+from tb_xla_insights.analysis.sidecars import NOTHING, Beside
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation

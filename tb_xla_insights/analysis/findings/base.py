@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.beside import Beside, Metrics
-from tb_xla_insights.analysis.enclosing import annotation_path
+from tb_xla_insights.analysis.sidecars import Beside, Metrics
+from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.step_idle import at_work, device_time
-from tb_xla_insights.analysis.step_sources import recorded_steps, step_rows
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.steps.idle import at_work, device_time
+from tb_xla_insights.analysis.steps.sources import recorded_steps, step_rows
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, EVERY_SHARE, Severity
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import brief_time, brief_times, count

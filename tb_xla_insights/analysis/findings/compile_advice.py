@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from tb_xla_insights.analysis.graph_diff import Change
+from tb_xla_insights.analysis.compiles.graph_diff import Change
 
 Tracer = Literal["lazy", "dynamo", "jax", "other"]
 """What makes graphs: PyTorch/XLA's lazy tensors, torch.compile, jax.jit, or something else."""

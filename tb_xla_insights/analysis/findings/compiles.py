@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.again import extracted_again
-from tb_xla_insights.analysis.compile_calls import BEGUN_BEFORE, UNFINISHED
-from tb_xla_insights.analysis.compiles import find_compiles
-from tb_xla_insights.analysis.enclosing import annotation_path
+from tb_xla_insights.analysis.compiles.repeated_extractions import extracted_again
+from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
+from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -40,11 +40,11 @@ from tb_xla_insights.analysis.findings.compile_costs import (
     known_elsewhere,
     slow_first_runs,
 )
-from tb_xla_insights.analysis.graph_diff import Change, GraphDiff, find_graph_diffs
-from tb_xla_insights.analysis.graph_words import changes_text, difference_text, types_text
-from tb_xla_insights.analysis.intervals import union, union_of
-from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
+from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
+from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from tb_xla_insights.analysis.busy import busy, stall_ops, stalls
-from tb_xla_insights.analysis.callbacks import find_callbacks
-from tb_xla_insights.analysis.collectives import find_collectives
+from tb_xla_insights.analysis.idle.busy import busy, stall_ops, stalls
+from tb_xla_insights.analysis.host.callbacks import find_callbacks
+from tb_xla_insights.analysis.device.collectives import find_collectives
 from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
     Facts,
@@ -21,17 +21,17 @@ from tb_xla_insights.analysis.findings.base import (
     joined,
     longest_windows,
 )
-from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.opcodes import COLLECTIVES, opcode
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, opcode
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
-from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.shares import covered
-from tb_xla_insights.analysis.step_sources import recorded_times
-from tb_xla_insights.analysis.step_table import device_busy_ps
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.launches.enqueues import NONE
+from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.steps.sources import recorded_times
+from tb_xla_insights.analysis.steps.table import device_busy_ps
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import brief_times, share
 

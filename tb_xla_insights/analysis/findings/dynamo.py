@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.again import extracted_again
-from tb_xla_insights.analysis.beside import Guard
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.compiles import find_compiles
-from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.compiles.repeated_extractions import extracted_again
+from tb_xla_insights.analysis.sidecars import Guard
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.launches.early_executions import find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -29,11 +29,11 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
-from tb_xla_insights.analysis.intervals import union, union_of
-from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.shares import class_shares
+from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.time.class_times import class_shares
 from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.launches.early_executions import find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.graphs import CUT, cut_parts, one_graph
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 
 
 def cpu_fallback(facts: Facts) -> Finding | None:

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.debug_log import early_blocks
-from tb_xla_insights.analysis.early import Early, find_early
+from tb_xla_insights.analysis.compiles.debug_log import early_blocks
+from tb_xla_insights.analysis.launches.early_executions import Early, find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -24,9 +24,9 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.intervals import union
-from tb_xla_insights.analysis.launches import LAZY, find_launches
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.early import reads_report
-from tb_xla_insights.analysis.executions import find_costs
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.launches.early_executions import reads_report
+from tb_xla_insights.analysis.launches.executions import find_costs
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -21,14 +21,14 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
-from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import loading
-from tb_xla_insights.analysis.runs import NONE
-from tb_xla_insights.analysis.shares import class_shares
-from tb_xla_insights.analysis.step_idle import step_idle_report
-from tb_xla_insights.analysis.step_table import device_busy_ps, host_times
-from tb_xla_insights.analysis.steps import annotated_steps
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.launches.enqueues import NONE
+from tb_xla_insights.analysis.time.class_times import class_shares
+from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
+from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.idle import STARVED, find_gaps
-from tb_xla_insights.analysis.intervals import Intervals
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import shares_inside
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
+from tb_xla_insights.analysis.time.intervals import Intervals
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import shares_inside
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 

@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.analysis.enclosing import annotation_path
+from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
 from tb_xla_insights.analysis.findings.base import Facts, rounded
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.steps import annotated_steps
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.trace.model import Trace
 
 

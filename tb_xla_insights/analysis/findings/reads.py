@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.blocking import blocked, blocks_report, find_blocks
-from tb_xla_insights.analysis.classes import partition
-from tb_xla_insights.analysis.early import find_early, last_steps, reads_report
-from tb_xla_insights.analysis.enclosing import annotation_at
+from tb_xla_insights.analysis.host.blocking_waits import blocked, blocks_report, find_blocks
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.launches.early_executions import find_early, last_steps, reads_report
+from tb_xla_insights.analysis.host.enclosing_annotations import annotation_at
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -22,13 +22,13 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.intervals import union, union_of
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import shares_inside
-from tb_xla_insights.analysis.step_sources import step_rows
-from tb_xla_insights.analysis.steps import steps_of
+from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import shares_inside
+from tb_xla_insights.analysis.steps.sources import step_rows
+from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
-from tb_xla_insights.analysis.what_if import Fix, late_ps
+from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share, time_text

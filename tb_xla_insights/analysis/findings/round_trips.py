@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.early import find_early
+from tb_xla_insights.analysis.launches.early_executions import find_early
 from tb_xla_insights.analysis.findings.base import Facts
-from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.transfers import find_transfers
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.trace.model import Int64, Trace
 
 

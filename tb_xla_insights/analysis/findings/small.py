@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.early import find_early
-from tb_xla_insights.analysis.executions import find_costs, fixed_cost
+from tb_xla_insights.analysis.launches.early_executions import find_early
+from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -16,12 +16,12 @@ from tb_xla_insights.analysis.findings.base import (
     rounded,
 )
 from tb_xla_insights.analysis.findings.markers import sync_once
-from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.opcodes import contains, element_wise
+from tb_xla_insights.analysis.device.opcodes import contains, element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
-from tb_xla_insights.analysis.what_if import Fix
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.units import brief_time

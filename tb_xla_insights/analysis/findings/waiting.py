@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.classes import partition
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.findings.base import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.intervals import Intervals, union
-from tb_xla_insights.analysis.launches import find_launches
-from tb_xla_insights.analysis.shares import covered, shares_inside
+from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import covered, shares_inside
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.model import Int64, Trace

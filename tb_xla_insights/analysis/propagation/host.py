@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.propagation.scopes import HostPaths, fits, fitting
-from tb_xla_insights.analysis.steps import annotated_steps, steps_at
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest
 

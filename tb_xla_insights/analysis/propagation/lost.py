@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches import DYNAMO_KIND, find_launches
+from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import loading
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE, STATES
 from tb_xla_insights.analysis.propagation.host import host_annotations

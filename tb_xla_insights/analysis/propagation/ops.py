@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.kept import kept
+from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.propagation.columns import (
     Programs,
     columns_of,
@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.propagation.columns import (
 from tb_xla_insights.analysis.propagation.hlo_scopes import NONE, Origin, origin_of_name
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
-from tb_xla_insights.analysis.propagation.reading import Reading, modules_of
+from tb_xla_insights.analysis.propagation.programs import Reading, modules_of
 from tb_xla_insights.analysis.propagation.source import Frames
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, Int64, Trace

@@ -11,14 +11,14 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.kept import kept
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import stretches
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import number_of
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.steps import annotated_steps
+from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.lost import ADVICE, FLAG_OFF
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.propagation.report import propagation_report, session_lost
-from tb_xla_insights.analysis.propagation.strips import strips_of
+from tb_xla_insights.analysis.propagation.step_phases import strips_of
 from tb_xla_insights.analysis.propagation.tree import chosen_runs, coverage
 from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.launches import find_launches
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.propagation.report import row_document, session_rows
-from tb_xla_insights.analysis.propagation.strips import phase_places
+from tb_xla_insights.analysis.propagation.step_phases import phase_places
 from tb_xla_insights.analysis.propagation.tree import (
     Row,
     annotation_rows,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
-from tb_xla_insights.analysis.input_pipeline import input_verdict
-from tb_xla_insights.analysis.outside import Outside, outside_of
-from tb_xla_insights.analysis.step_idle import step_idle_of
+from tb_xla_insights.analysis.host.input_pipeline import input_verdict
+from tb_xla_insights.analysis.idle.outside_span import Outside, outside_of
+from tb_xla_insights.analysis.steps.idle import step_idle_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.merge.parts import Part, weighted_mean, weighted_median
 from tb_xla_insights.report.throughput import throughput

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.device_work import WorkTogether
-from tb_xla_insights.device_work.leads import with_leads
+from tb_xla_insights.device_work.bottlenecks import with_leads
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
-from tb_xla_insights.pod.compared import Compared, compare_hosts
-from tb_xla_insights.pod.hosts import HostInput
+from tb_xla_insights.pod.comparison import Compared, compare_hosts
+from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA, host_report
 from tb_xla_insights.report.merge import answers
-from tb_xla_insights.report.merge.beside import Texts
+from tb_xla_insights.report.merge.sidecars import Texts
 from tb_xla_insights.report.merge.findings import findings_together
-from tb_xla_insights.report.merge.late import with_arrivals
+from tb_xla_insights.report.merge.stragglers import with_arrivals
 from tb_xla_insights.report.merge.parts import BY_HOST, Part, moved
 from tb_xla_insights.report.merge.tables import (
     Annotations,
@@ -26,7 +26,7 @@ from tb_xla_insights.report.merge.tables import (
     Row,
     Sums,
 )
-from tb_xla_insights.report.merge.told_once import Diagnostics, unlike_hosts
+from tb_xla_insights.report.merge.repeated import Diagnostics, unlike_hosts
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict

@@ -1,0 +1,1 @@
+"""What devices did: names of ops, collectives."""

@@ -1,0 +1,1 @@
+"""What the host did: classes, annotations, transfers, waits."""

@@ -1,0 +1,55 @@
+"""Where the program itself waits until the device is done (`jax.block_until_ready`), reads apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tb_xla_insights.analysis.launches.early_executions import last_steps
+from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.thresholds import READS_SHARE
+from tb_xla_insights.trace.annotations import annotated
+from tb_xla_insights.trace.model import Int32, Trace
+from tb_xla_insights.trace.nesting import outermost
+
+
+@kept
+def find_blocks(trace: Trace) -> Int32:
+    """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
+    last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
+    its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
+    rows = trace.rows_of(tagged(trace, "blocks"))
+    rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
+    annotations, frames = annotated(trace), tagged(trace, "python_tracer")
+    asked, above = np.ones(len(rows), np.bool_), trace.parent[rows]
+    while (inside := above >= 0).any():
+        asked &= ~inside | annotations[above] | frames[trace.meta[above]]
+        above = np.where(inside, trace.parent[above], above)
+    found = outermost(trace.parent, rows[asked])
+    return found[trace.duration_ps[found] >= SLACK_PS]
+
+
+def blocked(trace: Trace) -> Intervals:
+    """When the program waits for the device."""
+    rows = find_blocks(trace)
+    return union(trace.start_ps[rows], trace.end_ps[rows])
+
+
+def blocks_report(trace: Trace) -> dict[str, Any]:
+    """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
+    of them), `waits` and `duration_ps` (without those before the first step)."""
+    rows, steps = find_blocks(trace), len(steps_of(trace))
+    step = last_steps(trace, rows)
+    with_waits = len(np.unique(step[step >= 0]))
+    return {
+        "steps": steps,
+        "steps_with_waits": with_waits,
+        "waits": int((step >= 0).sum()),
+        "duration_ps": int(trace.duration_ps[rows[step >= 0]].sum()),
+        "every_step": with_waits > 0 and with_waits >= READS_SHARE * steps,
+    }

@@ -1,0 +1,1 @@
+"""When devices were idle, and why."""

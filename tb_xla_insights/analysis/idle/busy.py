@@ -1,0 +1,192 @@
+"""When a device works, when it is idle, and when it only looks busy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.device.opcodes import instruction, opcode, waits
+from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.trace.metadata_events import told_by_entry
+from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session import Busy, Duty, Stall
+    from tb_xla_insights.schema.session import Device as DeviceRow
+
+Definition = Literal["ops", "modules", "capture"]
+"""What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
+ops within the whole capture."""
+
+DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
+
+_EXCLUDED = frozenset(
+    [
+        "infeed", "outfeed", "host send", "host send done", "host recv", "host recv done", "host receive",
+        "host receive done", "async done", "megacore fusion",
+    ]
+)  # fmt: skip
+"""Categories that xprof leaves out of a TPU's duty cycle: the core only waits for others in them."""
+
+_LEFT_OUT, _WAITS = 1, 2
+
+
+def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
+    """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
+    modules where it has no ops or the definition says so; of all its ops where the latter says so and it has no
+    modules. (docs/definitions.md, "Busy, span, duty cycle")"""
+    return _busy(trace, _index(trace, device), definition == "modules")
+
+
+def idle(trace: Trace, device: Device, least_ps: int = 1) -> Intervals:
+    """The rest of the device's span: its gaps from some length on."""
+    return busy(trace, device).gaps(*device.span_ps, least_ps)
+
+
+def idle_ps(trace: Trace, device: Device) -> int:
+    """How long the device's gaps are together, the shortest ones included."""
+    start, end = device.span_ps
+    return end - start - busy(trace, device).clipped(start, end).total_ps
+
+
+@kept
+def busy_somewhere(trace: Trace) -> Intervals:
+    """When some device of the host is busy."""
+    all_ = [busy(trace, device) for device in trace.devices]
+    return all_[0] if len(all_) == 1 else union_of(all_)
+
+
+def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
+    """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
+    waited = _waited(trace, _index(trace, device))
+    if not len(waited):
+        return waited
+    # An op that waits may be left out of busy, or lie below one that is.
+    return waited.without(busy(trace, device, definition).gaps(*device.span_ps))
+
+
+def stall_ops(trace: Trace, device: Device) -> list[Stall]:
+    """What the device waits in: per op its name, how many times and for how long, the longest first. Of ops that wait
+    side by side each has its whole time."""
+    stalled = stalls(trace, device)
+    if not len(stalled):
+        return []
+    op, start, end = own_time(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
+    time = covered(stalled.start_ps, stalled.end_ps, start, end)
+    mine = (_op_flags(trace, _index(trace, device))[op] & _WAITS > 0) & (time > 0)
+    op, time = op[mine], time[mine]
+    rows: list[Stall] = []
+    for name in np.unique(device.ops.name[op]).tolist():
+        its = device.ops.name[op] == name
+        count, duration = len(np.unique(op[its])), int(time[its].sum())
+        rows.append({"op": instruction(trace.strings[name]), "count": count, "duration_ps": duration})
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
+
+
+def stalls_together(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
+    """The `stalls` of several devices of a report in one list, per op, the longest first."""
+    sums: dict[str, list[int]] = {}
+    for row in (row for device in devices for row in device["stalls"]):
+        total = sums.setdefault(row["op"], [0, 0])
+        total[0] += row["count"]
+        total[1] += row["duration_ps"]
+    rows: list[Stall] = [
+        {"op": op, "count": count, "duration_ps": time} for op, (count, time) in sums.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
+
+
+@kept
+def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
+    device = trace.devices[index]
+    if by_modules or not len(device.ops):
+        spans = device.modules if len(device.modules) else device.ops
+        return union(spans.start_ps, spans.end_ps)
+    counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _LEFT_OUT == 0)
+    return union(device.ops.start_ps, device.ops.end_ps, counts)
+
+
+@kept
+def _waited(trace: Trace, index: int) -> Intervals:
+    """When every op that is innermost waits."""
+    ops = trace.devices[index].ops
+    waits = _op_flags(trace, index) & _WAITS > 0
+    if not waits.any():
+        return span_intervals(0, 0)
+    op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+    waiting = waits[op]
+    return union(start, end, waiting).without(union(start, end, ~waiting))
+
+
+def device_summaries(session: SessionTrace) -> list[DeviceRow]:
+    """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
+    stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
+    devices = [(trace, device) for trace in session.traces for device in trace.devices]
+    return side_by_side([partial(_summary, session, trace, device) for trace, device in devices])
+
+
+def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
+    duty: Duty = {
+        "ops": _duty(session, trace, device, "ops"),
+        "modules": _duty(session, trace, device, "modules"),
+        "capture": _duty(session, trace, device, "capture"),
+    }
+    span_ps, busy_ps = duty["ops"]["span_ps"], duty["ops"]["busy_ps"]
+    return {
+        "id": device.id,
+        "name": device.name,
+        "kind": device.kind,
+        "host": device.host,
+        "span_ps": span_ps,
+        "busy_ps": busy_ps,
+        "idle_ps": span_ps - busy_ps,
+        "stall_ps": duty["ops"]["stall_ps"],
+        "stalls": stall_ops(trace, device),
+        "duty_cycle": busy_ps / span_ps if span_ps else 0.0,
+        "duty": duty,
+        "modules": len(device.modules),
+        "ops": len(device.ops),
+    }
+
+
+def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Definition) -> Busy:
+    start, end = (0, session.duration_ps) if definition == "capture" else device.span_ps
+    return {
+        "span_ps": max(0, end - start),
+        "busy_ps": busy(trace, device, definition).clipped(start, end).total_ps,
+        "stall_ps": stalls(trace, device, definition).clipped(start, end).total_ps,
+    }
+
+
+@kept
+def _op_flags(trace: Trace, index: int) -> Int8:
+    """Per op of a device, whether busy leaves it out, by its category or by its name without one, and whether it only
+    waits, by either."""
+    ops, categories = trace.devices[index].ops, trace.metadata.text.get("hlo_category")
+
+    def of_name(name: str) -> int:
+        return _LEFT_OUT * (_plain(opcode(name)) in _EXCLUDED) | _WAITS * waits(name)
+
+    def of_category(name: str) -> int:
+        return _LEFT_OUT * (_plain(name) in _EXCLUDED) | _WAITS * _plain(name).endswith(" done")
+
+    named = trace.told(ops.name, of_name)
+    if categories is None or (categories < 0).all():
+        return named
+    category = told_by_entry(trace.told(categories, of_category), trace.meta[ops.row])
+    return np.where(category >= 0, category | named & _WAITS, named)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[-_ ]+", " ", text.lower())
+
+
+def _index(trace: Trace, device: Device) -> int:
+    return next(index for index, it in enumerate(trace.devices) if it is device)

@@ -1,0 +1,144 @@
+"""The report's gaps: the longest ones with what ended them, and patterns that recur."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tb_xla_insights.analysis.idle.busy import idle_ps
+from tb_xla_insights.analysis.idle.chains import find_chains
+from tb_xla_insights.analysis.idle.idle_time import KINDS, Gaps, find_gaps
+from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import by_class, covered
+from tb_xla_insights.analysis.steps.idle import at_work
+from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with_offsets
+from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.name_limit import listed
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Gap, GapPattern, Link
+    from tb_xla_insights.schema.gaps import Gaps as GapsPart
+
+
+def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> GapsPart:
+    """The report's `gaps`. `items` are the longest ones, all with `all_gaps`, the longest first.
+
+    `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` the part of the gap in
+    which all devices of the host were idle; `inside_run` tells that the same run was at work before and after it.
+    The cause of a pattern is that of most of its time, by its gaps' causes (`by_cause_ps`). `in_steps_ps` is the part
+    of its time that lies in whole steps, `per_step_ps` that per step and core as in `step_idle`, None without steps.
+    All other times are sums over all cores. Which findings explain a gap (`explained_by`) is filled in with those.
+    """
+    found = [find_gaps(trace) for trace in session.traces]
+    duration = np.concatenate([gaps.duration_ps for gaps in found] or [np.zeros(0, np.int64)])
+    host = np.repeat(np.arange(len(found)), [len(gaps) for gaps in found])
+    place = np.concatenate([np.arange(len(gaps)) for gaps in found] or [np.zeros(0, np.int64)])
+    longest = np.argsort(-duration, kind="stable")
+    longest = longest if all_gaps else longest[:items]
+    listed: dict[int, Gap] = {}
+    for number, (trace, offset) in enumerate(with_offsets(session)):
+        which = longest[host[longest] == number]
+        chains = find_chains(trace, place[which])
+        for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
+            listed[position] = _item(trace, found[number], gap, offset, chain)
+    starved, queued, unknown = (
+        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found) for kind in range(len(KINDS))
+    )
+    totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
+    return {
+        "count": len(duration),
+        "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
+        "listed_ps": int(duration.sum()),
+        "by_class_ps": by_class(totals),
+        "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
+        "items": [listed[position] for position in longest.tolist()],
+        "patterns": _patterns(session, found),
+    }
+
+
+def _program(trace: Trace, program: int) -> str | None:
+    return listed(find_launches(trace).programs[program][0]) if program >= 0 else None
+
+
+def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:
+    step = int(gaps.step[gap])
+    return {
+        "device": trace.devices[gaps.device[gap]].id,
+        "start_ps": int(gaps.start_ps[gap]),
+        "duration_ps": int(gaps.end_ps[gap] - gaps.start_ps[gap]),
+        "step": step + offset if step >= 0 else None,
+        "step_number": steps_of(trace)[step].number if step >= 0 else None,
+        "before": _program(trace, int(gaps.before[gap])),
+        "after": _program(trace, int(gaps.after[gap])),
+        "inside_run": bool(gaps.inside[gap]),
+        "kind": KINDS[gaps.kind[gap]],
+        "cause": CLASSES[gaps.cause[gap]],
+        "together_ps": int(gaps.together_ps[gap]),
+        "by_class_ps": by_class(gaps.shares[gap]),
+        "chain": chain,
+        "explained_by": {},
+    }
+
+
+def _patterns(session: SessionTrace, found: list[Gaps]) -> list[GapPattern]:
+    """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
+    patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
+    for trace, gaps in zip(session.traces, found, strict=True):
+        steps = union(*step_times(trace))
+        in_steps = covered(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
+        cores = max(1, len(at_work(trace)))
+        groups, place = np.unique(
+            np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True
+        )
+        order = np.argsort(place.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(place.ravel(), minlength=groups.shape[1]))
+        for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):
+            key = _program(trace, before), _program(trace, after), bool(within)
+            patterns.setdefault(key, _Pattern()).add(gaps, its, int(in_steps[its].sum()), cores)
+    count = sum(len(steps_of(trace)) for trace in session.traces if at_work(trace))
+    rows = [pattern.row(*key, count) for key, pattern in patterns.items()]
+    return sorted(rows, key=lambda row: -row["total_ps"])
+
+
+class _Pattern:
+    """The sums over the gaps of one pattern."""
+
+    def __init__(self) -> None:
+        self._durations: list[Int64] = []
+        self._causes = np.zeros(len(CLASSES), np.int64)
+        self._shares = np.zeros(len(CLASSES), np.int64)
+        self._in_steps = 0
+        self._per_core = Fraction()
+
+    def add(self, gaps: Gaps, its: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
+        """Gaps of one host: which ones, how long they are in whole steps, and the cores of the host."""
+        duration = gaps.duration_ps[its]
+        self._durations.append(duration)
+        np.add.at(self._causes, gaps.cause[its], duration)
+        self._shares += gaps.shares[its].sum(axis=0)
+        self._in_steps += in_steps_ps
+        self._per_core += Fraction(in_steps_ps, cores)
+
+    def row(self, before: str | None, after: str | None, inside_run: bool, steps: int) -> GapPattern:
+        durations = np.concatenate(self._durations)
+        total = int(durations.sum())
+        return {
+            "before": before,
+            "after": after,
+            "inside_run": inside_run,
+            "count": len(durations),
+            "total_ps": total,
+            "mean_ps": total // len(durations),
+            "in_steps_ps": self._in_steps,
+            "per_step_ps": self._per_core // steps if steps else None,
+            "min_ps": int(durations.min()),
+            "max_ps": int(durations.max()),
+            "cause": CLASSES[int(self._causes.argmax())],
+            "by_cause_ps": by_class(self._causes),
+            "by_class_ps": by_class(self._shares),
+        }

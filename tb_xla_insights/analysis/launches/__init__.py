@@ -1,0 +1,1 @@
+"""Which execute call each run on a device comes from, and what each execution costs."""

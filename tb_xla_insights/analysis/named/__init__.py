@@ -1,1 +1,0 @@
-"""Events and ops added up by their names."""

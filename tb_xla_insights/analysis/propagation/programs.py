@@ -1,0 +1,103 @@
+"""Reading the programs that ran from a capture, once each."""
+
+from __future__ import annotations
+
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.propagation.hlo_scopes import Program
+from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.propagation.source import Frames
+from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.files.source import Source, open_source
+from tb_xla_insights.trace.model import Trace
+from tb_xla_insights.xplane.hlo import read_module
+
+
+def modules_of(trace: Trace) -> dict[str, str]:
+    """The name of the module that each program id stands for, where runs or ops tell."""
+    found = {id_: name for name, id_ in find_launches(trace).programs if id_}
+    return {str(int(id_) % 2**64): name for id_, name in found.items()}
+
+
+def programs_have_scopes(trace: Trace) -> bool:
+    """Whether a program that ran tells a scope, where devices are made from host events and their ops tell none."""
+    ran = modules_of(trace)
+    if not trace.programs or not all(device.made for device in trace.devices):
+        return False
+    with Reading(trace, host_annotations(trace).paths.names, ran) as reading:
+        its = (reading.program(id_) for id_ in ran if int(id_) in trace.programs)
+        return any(program is not None and any(program.scopes()[0]) for program in its)
+
+
+class Reading:
+    """Reads the programs that ran, and keeps what outlives them."""
+
+    def __init__(self, trace: Trace, names: frozenset[str], modules: dict[str, str]) -> None:
+        self.mentioned: set[str] = set()
+        self.working: set[str] = set()
+        self.frames: dict[str, Frames] = {}
+        self._trace, self._names, self._modules = trace, names, modules
+        # Of a TPU's ops the file tells bytes and shapes itself.
+        self._by_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
+        self._source: Source | None = None
+        self._failed = ""
+        self._problems: dict[str, list[str]] = {}
+
+    def __enter__(self) -> Reading:
+        try:
+            if self._trace.programs:
+                self._source = open_source(self._trace.path)
+                if self._source.fingerprint != self._trace.fingerprint:
+                    self._failed = "the file has changed since it was read; reload the session"
+        except InputError as error:
+            self._failed = str(error)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._source is not None:
+            self._source.close()
+
+    def program(self, id_: str) -> Program | None:
+        place = self._trace.programs.get(int(id_))
+        if place is None:
+            self._problem("are not in the file", id_)
+            return None
+        if self._failed or self._source is None:
+            self._problem(f"could not be read ({self._failed})", id_)
+            return None
+        try:
+            module = read_module(self._source, place)
+        except InputError:
+            self._problem("are cut short or damaged", id_)
+            return None
+        if id_ in self._modules and module.name and module.name != self._modules[id_]:
+            self._problem("belong to other programs", id_)
+            return None
+        return Program(module, self._names, self._by_shapes)
+
+    def done(self, id_: str, program: Program) -> None:
+        working, mentioned = program.scopes()
+        self.working |= working
+        self.mentioned |= mentioned
+        self.frames[id_] = Frames(program.module.stack_frame_index)
+        if program.damaged:
+            self._problem("have computations that call themselves or ones that do not exist", id_)
+
+    def _problem(self, what: str, id_: str) -> None:
+        self._problems.setdefault(what, []).append(self._modules.get(id_, f"program {id_}"))
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """One for all programs that did not tell what they should."""
+        if not self._problems or not (self._trace.programs or self._failed):
+            return []
+        texts = []
+        for what, programs in self._problems.items():
+            some = ", ".join(programs[:3]) + (", …" if len(programs) > 3 else "")
+            texts.append(f"HLO protos of {len(programs)} of the programs that ran {what}: {some}")
+        return [
+            Diagnostic(
+                "no_hlo_scopes",
+                "warning",
+                "; ".join(texts) + ". Scopes of their ops may be missing.",
+                self._trace.host,
+            )
+        ]

@@ -1,0 +1,1 @@
+"""The training steps, and how the time of each divides."""

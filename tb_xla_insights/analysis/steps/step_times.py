@@ -1,0 +1,60 @@
+"""The training steps of a capture and the time that each of them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.steps.sources import Step, recorded_steps, recorded_steps_at
+from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
+
+
+@kept
+def steps_of(trace: Trace) -> list[Step]:
+    """The whole steps of one host in order of time, all from one source; empty where nothing tells them.
+
+    They last as long as what tells them, but where the host only hands their work over: there a step lasts from the
+    end of the work before it to the end of its own. (docs/definitions.md, "Step")
+    """
+    steps, times = recorded_steps(trace), find_launches(trace).handed_over
+    if times is None:
+        return steps
+    return [
+        replace(step, start_ps=start, duration_ps=end - start)
+        for step, start, end in zip(steps, times[0].tolist(), times[1].tolist(), strict=False)
+    ]
+
+
+def annotated_steps(trace: Trace) -> list[Step]:
+    """The steps if annotations tell them, else none; as recorded: when the host was in them."""
+    return [step for step in recorded_steps(trace) if step.source == "annotation"]
+
+
+@kept
+def step_times(trace: Trace) -> tuple[Int64, Int64]:
+    """When the steps start and end."""
+    times = [(step.start_ps, step.end_ps) for step in steps_of(trace)]
+    start, end = np.array(times, np.int64).reshape(-1, 2).T.copy()
+    return start, end
+
+
+def steps_at(trace: Trace, when: Int64) -> Int32:
+    """The step whose annotation (or what else tells it) the host was in at each of some instants, -1 outside of
+    steps."""
+    at = recorded_steps_at(trace, when)
+    return np.where(at < len(steps_of(trace)), at, -1).astype(np.int32)
+
+
+def with_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
+    """Each host's trace, and how many steps the hosts before it have: where its own begin in the report's `steps`."""
+    if session.steps_before:
+        yield from zip(session.traces, session.steps_before, strict=True)
+        return
+    offset = 0
+    for trace in session.traces:
+        yield trace, offset
+        offset += len(steps_of(trace))

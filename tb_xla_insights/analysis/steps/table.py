@@ -1,0 +1,100 @@
+"""What each step consists of: the host's time by class, the device's work, and how often what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tb_xla_insights.analysis.idle.busy import busy
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.compiles.calls import find_compile_calls
+from tb_xla_insights.analysis.launches.early_executions import find_early
+from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.time.class_times import by_class, class_shares, covered
+from tb_xla_insights.analysis.steps.idle import work_per_core
+from tb_xla_insights.analysis.steps.step_times import step_times, steps_at, steps_of
+from tb_xla_insights.name_limit import listed
+from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.steps import Step
+
+
+def steps_report(session: SessionTrace) -> list[Step]:
+    """The report's `steps`, of all hosts in order, counted through by `index`.
+
+    `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
+    executions, whenever that was, or in the step where a device tells the steps; `device_work_ps` how long a core
+    worked during the step, whatever on, the mean of the host's cores (None where none recorded work; see `step_idle`).
+    `executions` are launches. `compiles` are the compilations that begin in the step.
+    """
+    rows: list[Step] = []
+    for trace in session.traces:
+        host = host_times(trace)
+        counts = (
+            device_busy_ps(trace),
+            _executions(trace),
+            _compiles(trace),
+            *find_early(trace).per_step(trace),
+        )
+        columns = zip(*(column.tolist() for column in counts), strict=True)
+        work = work_per_core(trace)
+        for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
+            zip(steps_of(trace), columns, strict=True)
+        ):
+            rows.append(
+                {
+                    "index": len(rows),
+                    "name": listed(step.name),
+                    "number": step.number,
+                    "source": step.source,
+                    "host": step.host,
+                    "start_ps": step.start_ps,
+                    "duration_ps": step.duration_ps,
+                    "host_ps": by_class(host[number]),
+                    "device_busy_ps": device,
+                    "device_work_ps": None if work is None else int(work[number]),
+                    "executions": executions,
+                    "compiles": compiles,
+                    "early_syncs": early,
+                    "input_syncs": inputs,
+                    "from_device": reads,
+                }
+            )
+    return rows
+
+
+@kept
+def host_times(trace: Trace) -> Int64:
+    """The host's time in each step, one column per class."""
+    return class_shares(partition(trace), *step_times(trace))
+
+
+@kept
+def device_busy_ps(trace: Trace) -> Int64:
+    """Per step, the most that one core was busy with the step's runs, or in the steps that a device tells."""
+    launches, steps = find_launches(trace), steps_of(trace)
+    runs = launches.runs
+    most = np.zeros(len(steps), np.int64)
+    for number, device in enumerate(trace.devices):
+        its, times = runs.of_device(number), busy(trace, device)
+        start, end, step = runs.own_start_ps[its], runs.end_ps[its], launches.step_of_run[its]
+        if steps and steps[0].on_device:
+            (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
+        work = covered(times.start_ps, times.end_ps, start, end)
+        mine = np.zeros(len(most), np.int64)
+        np.add.at(mine, step[step >= 0], work[step >= 0])
+        np.maximum(most, mine, out=most)
+    return most
+
+
+def _executions(trace: Trace) -> Int64:
+    step = find_launches(trace).step
+    return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))
+
+
+def _compiles(trace: Trace) -> Int64:
+    step = steps_at(trace, find_compile_calls(trace).start_ps)
+    return np.bincount(step[step >= 0], minlength=len(steps_of(trace)))

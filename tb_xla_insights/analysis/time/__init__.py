@@ -1,0 +1,1 @@
+"""Intervals, and sums of time over them."""

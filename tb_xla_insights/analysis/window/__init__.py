@@ -1,0 +1,1 @@
+"""What every class, thread and device did in a window of time."""
