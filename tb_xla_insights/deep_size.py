@@ -14,7 +14,7 @@ _MANY, _SAMPLES = 100, 25
 _PACKAGE = __name__.partition(".")[0]
 
 
-def held_bytes(root: object) -> int:
+def deep_size(root: object) -> int:
     """About how many bytes an object takes, with all that it leads to: arrays exactly, long lists by samples.
 
     Followed are containers and this package's own objects. What the same bytes are reached by counts once.

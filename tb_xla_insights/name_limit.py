@@ -1,10 +1,11 @@
 """Names in lists. A name that thousands of rows repeat would make an answer longer than its file by the square."""
 
-LONGEST = 8000
+LONGEST_NAME = 8000
 """Characters. The longest name that a capture is known to have is that of a kernel made from a C++ template: 4,174."""
 
 
-def listed(name: str) -> str:
-    """A name as lists of events, programs and threads have it: without its end where it is longer than LONGEST. The
+def shortened(name: str) -> str:
+    """A name as lists of events, programs and threads have it: without its end where it is longer than
+    LONGEST_NAME. The
     event itself tells all of it."""
-    return name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"

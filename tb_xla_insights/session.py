@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
-from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
+from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import give_back
 from tb_xla_insights.table import Table
@@ -246,17 +246,18 @@ class Session:
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
-        from tb_xla_insights.report.host_document import told_executions
+        from tb_xla_insights.report.host_document import execution_rows
 
-        return self._table(told_executions, lambda report: report["executions"])
+        return self._table(execution_rows, lambda report: report["executions"])
 
     def compiles(self) -> Table:
         """One row per compilation, as in the report."""
         from tb_xla_insights.analysis.compiles.table import compiles_report
-        from tb_xla_insights.report.sidecars import beside
+        from tb_xla_insights.report.sidecars import read_sidecars
 
         return self._table(
-            lambda trace: compiles_report(trace, beside(trace).causes), lambda report: report["compiles"]
+            lambda trace: compiles_report(trace, read_sidecars(trace).causes),
+            lambda report: report["compiles"],
         )
 
     def transfers(self) -> Table:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from captures import session
 from launching import US, Tpu
 
-from tb_xla_insights.analysis.sidecars import NOTHING, Beside
 from tb_xla_insights.analysis.findings import Finding, find_findings
+from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import Trace
 
 STEP = 1000
@@ -30,7 +30,7 @@ def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), fir
     return made
 
 
-def findings(trace: Trace, beside: Beside = NOTHING) -> dict[str, Finding]:
+def findings(trace: Trace, beside: Sidecars = NO_SIDECARS) -> dict[str, Finding]:
     """The findings of one host's session by id."""
     found = find_findings(session(trace), beside)
     assert len({it.id for it in found}) == len(found)

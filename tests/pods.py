@@ -14,7 +14,7 @@ from synthetic.pod_schedule import Pod
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.pod.collectives import host_collectives
-from tb_xla_insights.pod.comparison import Compared, compare_hosts
+from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
@@ -33,7 +33,7 @@ def inputs(made: Pod, missing: Collection[int] = ()) -> list[HostInput]:
     ]
 
 
-def compared(made: Pod, missing: Collection[int] = ()) -> Compared:
+def compared(made: Pod, missing: Collection[int] = ()) -> HostComparison:
     return compare_hosts(inputs(made, missing))
 
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.host.classes import HELPERS, partition, thread_segments
-from tb_xla_insights.analysis.time.class_times import class_shares
+from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
 
@@ -388,7 +388,7 @@ def test_on_a_real_tpu_a_full_queue_is_waiting(shared_traces: Path) -> None:
     driving = thread_segments(trace, trace.lines_with("driving")[0])
     calls = driving.where(driving.kind == INDEX["dispatch"])
     assert calls.sums(len(CLASSES))[INDEX["dispatch"]] // 10**9 == 57_176
-    spent = class_shares(partition(trace), calls.start_ps, calls.end_ps).sum(axis=0)
+    spent = class_times(partition(trace), calls.start_ps, calls.end_ps).sum(axis=0)
     assert {name: int(time) // 10**9 for name, time in zip(CLASSES, spent, strict=True) if time} == {
         "wait": 52_712, "dispatch": 2_002, "program_load": 1_913, "to_device": 547, "from_device": 0,
     }  # fmt: skip

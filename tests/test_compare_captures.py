@@ -16,9 +16,9 @@ from rich.console import Console
 from test_compare import measure, plain
 
 from tb_xla_insights.cli.compare_text import print_comparison
-from tb_xla_insights.compare.significance import LEVEL
 from tb_xla_insights.compare.document import comparison_view
 from tb_xla_insights.compare.sentences import VERDICTS
+from tb_xla_insights.compare.significance import LEVEL
 from tb_xla_insights.trace.model import SessionTrace
 
 DEMOS = (

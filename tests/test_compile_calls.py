@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
-from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace
 

@@ -9,9 +9,9 @@ from captures import capture, real_trace, session, thread
 from launching import Tpu, demo
 from synthetic import case_study
 
-from tb_xla_insights.analysis.sidecars import Beside
-from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.sidecars import Sidecars
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.metrics_text import parse_metrics
 
@@ -82,7 +82,7 @@ def test_the_case_study() -> None:
 def test_variants_of_a_graph_are_kin_and_causes_come_from_the_log(shared_traces: Path) -> None:
     folder = shared_traces / "torch_xla/tiny_dynamic"
     log = parse_debug((folder / "stderr.txt").read_text())
-    rows = compiles_report(session(real_trace(folder)), Beside(compilations=log.compilations).causes)
+    rows = compiles_report(session(real_trace(folder)), Sidecars(compilations=log.compilations).causes)
     assert [row["step_number"] for row in rows] == [3, 6, 9]
     assert {row["module"] for row in rows} == {"SyncTensorsGraph.290"}
     hashes = {row["graph_hash"] for row in rows}

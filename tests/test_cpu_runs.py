@@ -28,9 +28,9 @@ from cpu_runs import (
 )
 from independent import parse
 
+from tb_xla_insights.analysis.launches.enqueues import EXACT, ORDERED
 from tb_xla_insights.analysis.launches.executions import executions_report, programs_report
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.launches.enqueues import EXACT, ORDERED
 
 
 def test_a_run_with_its_ops() -> None:

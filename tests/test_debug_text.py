@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from loops import loop
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import Block
 from tb_xla_insights.analysis.compiles.debug_log import causes_by_program, early_blocks, executed
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.sidecars import Block
 from tb_xla_insights.report.debug_text import parse_debug
 
 RULE = "=" * 80

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.host.classes import event_classes, partition, thread_segments
-from tb_xla_insights.analysis.launches.early_executions import early_executions
 from tb_xla_insights.analysis.host.extractions import find_extractions
-from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.analysis.launches.early_executions import early_executions_report
 from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -169,7 +169,7 @@ def test_the_capture_with_a_graph_break() -> None:
     assert len(its) == 10
     assert by_class(trace)["dynamo"] == 1_315_945_753_000
     assert found(trace) == extractions_by_definition(trace)
-    assert early_executions(session(trace)) == []
+    assert early_executions_report(session(trace)) == []
     markers = [row for row in range(len(trace)) if trace.name(row) == "StepMarker"]
     kinds = event_classes(trace)[0][markers].tolist()
     assert kinds.count(CLASSES.index("dynamo")) == 20

@@ -10,8 +10,8 @@ from graphs import Framework, Graph, compiling
 from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.sidecars import Beside, Block
 from tb_xla_insights.analysis.findings import Finding, find_findings
+from tb_xla_insights.analysis.sidecars import Block, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
@@ -50,7 +50,7 @@ class TestRecompilation:
         assert "recompilation" not in findings(with_compile(1, first=0).trace())
 
     def test_a_cause_beside_the_capture_is_told(self) -> None:
-        beside = Beside(
+        beside = Sidecars(
             compilations=[Block("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
         )
         found = findings(with_compile(6).trace(), beside)["recompilation"]

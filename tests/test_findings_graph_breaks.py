@@ -6,7 +6,7 @@ import pytest
 from launching import Tpu
 from loops import STEP, findings
 
-from tb_xla_insights.analysis.sidecars import Beside, GraphBreaks
+from tb_xla_insights.analysis.sidecars import GraphBreaks, Sidecars
 from tb_xla_insights.schema.texts import GraphBreak
 
 
@@ -79,10 +79,10 @@ class TestGraphBreaks:
         assert "graph_breaks" not in findings(compiled(2).trace())
 
     def test_dynamos_explanation_decides(self) -> None:
-        whole = Beside(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
+        whole = Sidecars(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
         assert "graph_breaks" not in findings(compiled(4).trace(), whole)
         reason: GraphBreak = {"reason": "Tensor.item()", "place": "train.py:9 in forward"}
-        found = findings(compiled(2).trace(), Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
+        found = findings(compiled(2).trace(), Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
             "graph_breaks"
         ]
         assert found.title == "torch.compile breaks the graph once"

@@ -12,8 +12,8 @@ from loops import LAUNCH, STEP, findings, loop, us
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.compiles.repeated_extractions import extracted_again
-from tb_xla_insights.analysis.sidecars import Beside, Block, GraphBreaks, Guard, Metrics
+from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
+from tb_xla_insights.analysis.sidecars import Block, GraphBreaks, Guard, Metrics, Sidecars
 from tb_xla_insights.schema.texts import GraphBreak
 
 
@@ -33,7 +33,7 @@ class TestEarlySync:
         frames = ["sync (train.py:1)", "step (train.py:72)", *["sync (train.py:1)"] * 3]
         graphs = ["a", "b", "a", "a", "a"]
         log = [Block(graph, "x", (frame,), "e", 1) for graph, frame in zip(graphs, frames, strict=True)]
-        found = findings(cut().trace(), Beside(executions=log))["early_sync"]
+        found = findings(cut().trace(), Sidecars(executions=log))["early_sync"]
         assert found.evidence["frame"] == "step (train.py:72)"
         assert "at step (train.py:72)" in found.advice
 
@@ -116,7 +116,7 @@ class TestSyncEveryStep:
             "reason": "Unsupported Tensor.item() call",
             "place": "train.py:9 in forward",
         }
-        beside = Beside(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
+        beside = Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
         advice = findings(made.trace(), beside)["sync_every_step"].advice
         assert "out of Training_Step/forward at train.py:9 (" in advice
         assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
@@ -181,8 +181,8 @@ class TestCpuFallback:
 
     def test_a_metrics_report_decides(self) -> None:
         counters = {"aten::_local_scalar_dense": 9, "xla::mm": 4}
-        assert "cpu_fallback" not in findings(fallback().trace(), Beside(Metrics("m.txt", counters, {})))
-        found = findings(loop().trace(), Beside(Metrics("m.txt", {"aten::special_i1": 3, **counters}, {})))
+        assert "cpu_fallback" not in findings(fallback().trace(), Sidecars(Metrics("m.txt", counters, {})))
+        found = findings(loop().trace(), Sidecars(Metrics("m.txt", {"aten::special_i1": 3, **counters}, {})))
         assert found["cpu_fallback"].title == "aten::special_i1 runs on the CPU"
         assert found["cpu_fallback"].evidence["operators"] == {"special_i1": 3}
         # Nothing tells what the calls cost.
@@ -191,16 +191,16 @@ class TestCpuFallback:
 
     def test_counters_that_torch_compile_cleared_do_not_decide(self) -> None:
         cleared = {"DynamoExtractCompiledGraph": 2}
-        assert findings(fallback().trace(), Beside(Metrics("m.txt", cleared, {})))["cpu_fallback"].evidence[
+        assert findings(fallback().trace(), Sidecars(Metrics("m.txt", cleared, {})))["cpu_fallback"].evidence[
             "suspected"
         ]
-        known = Beside(Metrics("m.txt", {"aten::i0": 3, **cleared}, {}))
+        known = Sidecars(Metrics("m.txt", {"aten::i0": 3, **cleared}, {}))
         found = findings(loop().trace(), known)["cpu_fallback"]
         assert "counts at least 3 calls" in found.detail
 
     def test_what_ran_before_the_capture_is_none_of_it(self) -> None:
         before, after = ({"aten::i0": 3, "aten::i1": number} for number in (1, 1))
-        beside = Beside(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
+        beside = Sidecars(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
         assert "cpu_fallback" not in findings(fallback().trace(), beside)
         after.update({"aten::i0": 5, "aten::i1": 2})
         found = findings(fallback().trace(), beside)["cpu_fallback"]
@@ -223,7 +223,7 @@ class TestCpuFallback:
         )
 
     def test_cuts_that_no_round_trip_explains_may_be_its_own(self) -> None:
-        beside = Beside(Metrics("m.txt", {"aten::special_i1": 3}, {}))
+        beside = Sidecars(Metrics("m.txt", {"aten::special_i1": 3}, {}))
         assert findings(cut().trace(), beside)["early_sync"].advice.startswith(
             "Replace the operator that runs on the CPU, or keep the value on the device: "
         )
@@ -284,13 +284,13 @@ class TestDynamoRecompilation:
         made = extracting((5, 7))
         made.main = [it if it[0] != "Training_Step" else (*it[:3], {"_r": 1}) for it in made.main]
         trace = made.trace()
-        again = extracted_again(trace)
+        again = find_repeated_extractions(trace)
         assert again.step.tolist() == [2], "the first time it is new"
 
     def test_the_guard_that_failed_is_named_and_chooses_the_advice(self) -> None:
         def advice(guard: str, source: str | None = None, limit: int | None = None) -> tuple[str, str]:
             said = Guard("forward", "train.py:9", guard, source, limit, "stderr.txt")
-            found = findings(extracting((6, 7, 8)).trace(), Beside(guards=[said]))["dynamo_recompilation"]
+            found = findings(extracting((6, 7, 8)).trace(), Sidecars(guards=[said]))["dynamo_recompilation"]
             return found.detail, found.advice
 
         detail, told = advice("___stack0 == 3.5", "if x.max().item() > 1:  # a comment", 8)
@@ -308,7 +308,7 @@ class TestDynamoRecompilation:
         made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
         made.on_main("XLAGraphExecutor::Compile", 3 * STEP + 20, 100)
         said = Guard("forward", None, None, None, 8, "stderr.txt")
-        found = findings(made.trace(), Beside(guards=[said]))
+        found = findings(made.trace(), Sidecars(guards=[said]))
         assert us(found["dynamo_recompilation"].cost_ps) == 400 + 100
         assert us(found["recompilation"].cost_ps) == 100
 

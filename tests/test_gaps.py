@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.idle.busy import device_summaries, idle
 from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.busy import device_summaries, idle
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import KINDS, LISTED_PS, find_gaps
-from tb_xla_insights.analysis.time.class_times import by_class, class_shares, covered
+from tb_xla_insights.analysis.time.class_times import by_class, class_times, covered_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
@@ -97,14 +97,14 @@ def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -
     start = np.array([min(w) * US for w in windows], np.int64)
     end = np.array([max(w) * US for w in windows], np.int64)
     segments = partition(trace)
-    shares = class_shares(segments, start, end)
+    shares = class_times(segments, start, end)
     assert shares.sum(axis=1).tolist() == (end - start).tolist()
     for i in range(len(windows)):
         inside = segments.clipped(int(start[i]), int(end[i]))
         sums = inside.sums(len(CLASSES))
         sums[-1] += int(end[i] - start[i]) - sum(sums)
         assert shares[i].tolist() == sums
-    cover = covered(segments.start_ps, segments.end_ps, start, end)
+    cover = covered_times(segments.start_ps, segments.end_ps, start, end)
     assert cover.tolist() == [
         int((its.end_ps - its.start_ps).sum())
         for its in (segments.clipped(int(a), int(b)) for a, b in zip(start, end, strict=True))

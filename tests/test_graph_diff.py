@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.compiles.compilations import idle_for
 from tb_xla_insights.analysis.compiles.graph_diff import (
     Difference,
@@ -21,6 +20,7 @@ from tb_xla_insights.analysis.compiles.graph_diff import (
     find_graph_diffs,
 )
 from tb_xla_insights.analysis.compiles.graph_words import difference_text, types_text
+from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import execution_views

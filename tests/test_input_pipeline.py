@@ -9,8 +9,8 @@ from captures import Core, capture, real_trace, session, thread
 from launching import Tpu, event
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.trace.model import Trace
 
 

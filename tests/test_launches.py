@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, Tpu, demo
 
-from tb_xla_insights.analysis.launches.match_by_order import in_order
-from tb_xla_insights.analysis.launches.launches import KINDS, Launches, find_launches
 from tb_xla_insights.analysis.launches.enqueues import JOINS
+from tb_xla_insights.analysis.launches.launches import KINDS, Launches, find_launches
+from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.model import Flows, Trace
 
@@ -178,7 +178,7 @@ def test_order_finds_every_call_next_to_one_that_is_known(
     known = data.draw(st.sets(st.sampled_from(joined), min_size=1))
     taken = np.array([call if i in known else -1 for i, call in enumerate(truth)], np.int64)
     shuffled = np.array(data.draw(st.permutations(range(len(runs)))))
-    found = in_order(np.array(runs)[shuffled], taken[shuffled], np.array(calls, np.int64))
+    found = match_by_order(np.array(runs)[shuffled], taken[shuffled], np.array(calls, np.int64))
     expected = [-1 if run in known else truth[run] for run in shuffled.tolist()]
     starts = [runs[i] for i in shuffled.tolist()]
     if len(set(starts)) == len(starts):  # runs of no length may start together

@@ -12,10 +12,10 @@ import pytest
 from helpers import raising, write_session
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.session_hosts import held_estimate
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded_hosts import Loaded
-from tb_xla_insights.logdir.memory_gate import Room
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+from tb_xla_insights.logdir.memory_gate import MemoryGate
+from tb_xla_insights.logdir.session_hosts import held_estimate
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
 from tb_xla_insights.logdir.store import (
     Load,
@@ -38,12 +38,12 @@ class Opener:
         self.may_go_on.set()
         self.opened: list[str] = []
 
-    def __call__(self, load: Load) -> Loaded:
+    def __call__(self, load: Load) -> LoadedHosts:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
         nothing: Any = SimpleNamespace()
         held: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
-        return Loaded(load.files, nothing, nothing, held)
+        return LoadedHosts(load.files, nothing, nothing, held)
 
 
 def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:
@@ -158,7 +158,7 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
 
 
 def test_room_is_taken_in_the_order_in_which_it_is_asked_for() -> None:
-    room, order, inside = Room(10), [], [threading.Event() for _ in range(3)]
+    room, order, inside = MemoryGate(10), [], [threading.Event() for _ in range(3)]
     leave = [threading.Event() for _ in range(3)]
 
     def take(number: int, needed: int) -> None:

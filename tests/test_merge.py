@@ -15,16 +15,16 @@ from launching import demo
 from merging import Row, merged, renamed
 from test_report_random import any_gpus, any_session
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.device.collectives import collectives_report
 from tb_xla_insights.analysis.compiles.table import compiles_report
-from tb_xla_insights.analysis.launches.early_executions import early_executions
-from tb_xla_insights.analysis.launches.executions import executions_report, programs_report
+from tb_xla_insights.analysis.device.collectives import collectives_report
+from tb_xla_insights.analysis.host.transfers import transfers_report
+from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.launches.early_executions import early_executions_report
+from tb_xla_insights.analysis.launches.executions import executions_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_report, session_ops
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.table import steps_report
-from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
@@ -143,7 +143,7 @@ def test_sums_are_those_over_all_traces(seed: int) -> None:
     assert report["step_idle"] == step_idle_report(its)
     assert report["transfers"] == transfers_report(its)
     assert report["early_executions"] == [
-        row | {"cause": None, "frame": None} for row in early_executions(its)
+        row | {"cause": None, "frame": None} for row in early_executions_report(its)
     ]
     assert _sorted(report["compiles"]) == _sorted(compiles_report(its))
     gaps, known = report["gaps"], dict[str, Any](gaps_report(its, all_gaps=True))

@@ -21,10 +21,10 @@ from tb_xla_insights.pod.advice import names
 from tb_xla_insights.pod.arrivals import Arrivals, charges_of, waiting_for_others
 from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collectives import host_collectives
-from tb_xla_insights.pod.comparison import Compared, compare_hosts
-from tb_xla_insights.pod.instances import Instances
-from tb_xla_insights.pod.late_hosts import find_late
+from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_rows import host_rows
+from tb_xla_insights.pod.instances import Instances
+from tb_xla_insights.pod.late_hosts import find_late_hosts
 from tb_xla_insights.pod.shared_instructions import Shared
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler, straggler_json
 from tb_xla_insights.pod.view import hosts_view
@@ -132,7 +132,7 @@ def test_the_late_ones_are_found_with_their_reason(name: str) -> None:
     text_is_sound(found)
 
 
-def text_is_sound(found: Compared) -> None:
+def text_is_sound(found: HostComparison) -> None:
     finding = straggler(found)
     assert finding is not None
     assert len(finding.title) <= LONGEST_TITLE
@@ -368,7 +368,7 @@ def test_a_real_late_loader_and_the_same_without() -> None:
 @pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
 def test_hosts_that_come_at_random_are_not_late(hosts: int, steps: int) -> None:
     """A tenth of a step of noise, 50 sessions each: a host is blamed by chance in one of a hundred."""
-    kinds = [find_late(at_random(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
+    kinds = [find_late_hosts(at_random(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
     assert kinds.count("late") <= 1
     assert kinds.count("changing") > 40
 

@@ -8,8 +8,8 @@ import pytest
 from captures import Event, Row, capture, real_trace, session, thread
 
 from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.enqueues import EXACT, NONE, ORDERED
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Trace
 
 RECORD, START, STOP = (f"ThreadpoolListener::{name}" for name in ("Record", "StartRegion", "StopRegion"))

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, demo
 
-from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import steps_of

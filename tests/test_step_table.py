@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.host.classes import partition
-from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog import CLASSES
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from captures import Core, capture, real_trace, session, thread
 from launching import US, Tpu, demo
 
-from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.analysis.steps.device_work import step_work
+from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
 

@@ -18,9 +18,9 @@ from host_tasks import count, die, die_once
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.host import Task
+from tb_xla_insights.tasks.in_flight import run_in_threads
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
-from tb_xla_insights.tasks.in_flight import run_in_threads
 from tb_xla_insights.trace.model import Trace
 
 NAMES = ("a", "b", "c", "d", "e")

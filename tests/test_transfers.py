@@ -9,8 +9,8 @@ import pytest
 from captures import capture, real_trace, session, thread
 from launching import demo
 
-from tb_xla_insights.analysis.launches.early_executions import find_early
 from tb_xla_insights.analysis.host.transfers import find_transfers, transfers_report
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.report.metrics_text import parse_metrics
 
 TO, FROM = "PjRtComputationClient::TransferToDevice", "PjRtComputationClient::TransferFromDevice"
@@ -70,7 +70,7 @@ def test_a_read_after_a_step_belongs_to_it_as_among_the_reads_of_steps() -> None
     assert (report["to_device"]["per_step"], report["from_device"]["per_step"]) == (0.0, 1.5)
     assert (
         find_transfers(trace).per_step(trace, 1).tolist()
-        == find_early(trace).per_step(trace)[2].tolist()
+        == find_early_executions(trace).per_step(trace)[2].tolist()
         == [2, 1]
     )
 

@@ -14,9 +14,9 @@ from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.idle.busy import stalls
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import covered
-from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.replay.what_if import Fix, step_without
+from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -177,7 +177,7 @@ def test_a_call_that_blocks_waits_for_the_runs_before_it(shared_traces: Path) ->
     stalled = np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
         its, part = runs.of_device(number), stalls(trace, device)
-        stalled[its] = covered(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
+        stalled[its] = covered_times(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
         work[number] = (runs.duration_ps[its] - stalled[its]).sum()
     found = step_without(trace, Fix(device_ps=stalled))
     assert found is not None

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from launching import US, Tpu, event
 from loops import STEP, loop, us
 
-from tb_xla_insights.analysis.sidecars import NOTHING
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.findings.worth import in_order, leaves_nothing
+from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace
 
 BUILD, LOAD, COMPILE = 200, 100, 1000
@@ -78,7 +78,7 @@ def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
 
 def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
     trace = loop(steps=5).trace()
-    facts = Facts(session(trace), NOTHING)
+    facts = Facts(session(trace), NO_SIDECARS)
     once = facts.without({2}, "input", "to_device")
     assert once.windows is not None
     assert [its.tolist() for its in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
@@ -93,7 +93,7 @@ def test_what_no_step_has_is_neither_usual_nor_once() -> None:
     for i in range(1, 6):
         made.step(i * STEP, STEP, i)
         made.launch(i * STEP + 20, (i * STEP + 26, 10), (i * STEP + 50, 900), by="marker")
-    facts = Facts(session(made.trace()), NOTHING)
+    facts = Facts(session(made.trace()), NO_SIDECARS)
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
     steps = facts.steps_taken(taken)

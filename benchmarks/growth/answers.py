@@ -18,7 +18,7 @@ from tb_xla_insights.export.chrome import write_chrome
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.logdir.loaded_hosts import Loaded
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.store import Load
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
@@ -38,7 +38,7 @@ _EVENTS = 12
 class _Known:
     """What routes need of a logdir that has one session, in memory."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: LoadedHosts) -> None:
         self._loaded = loaded
         self.done, self.loaded_, self.so_far = True, loaded, None
         self.hosts_read: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class _Known:
     def check(self, *_: object) -> None:
         """The files stay as they are."""
 
-    def loaded(self, *_: object) -> Loaded:
+    def loaded(self, *_: object) -> LoadedHosts:
         return self._loaded
 
 
@@ -76,7 +76,7 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     yield "report --html", report_html(report).encode(errors="backslashreplace")
     timeline = Timeline(session)
     timeline.prepare()
-    loaded = Loaded(cast(Any, None), session, timeline)
+    loaded = LoadedHosts(cast(Any, None), session, timeline)
     known = _Known(loaded)
     object.__setattr__(loaded, "files", known.files)
     handlers = Routes(cast(Any, known), cast(Any, known)).gets()

@@ -103,6 +103,6 @@ export function filterGaps(items, filters, pattern, devices) {
   const chosen = new Set(devices);
   const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
   return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
-    && (!filters.get('finding') || Boolean(gap.told_by[filters.get('finding') ?? '']))
+    && (!filters.get('finding') || Boolean(gap.by_finding_ps[filters.get('finding') ?? '']))
     && (!pattern || hasPattern(gap, pattern)) && chosen.has(gap.device));
 }

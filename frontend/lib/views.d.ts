@@ -73,7 +73,7 @@ export interface GapItem {
   /** Whether the program waits in the middle of its run. */
   inside_run: boolean; kind: "starved" | "queued" | "unknown"; cause: ClassName; by_class_ps: ByClass;
   /** The findings that explain it, by the time of it that is theirs. */
-  told_by: Record<string, number>;
+  by_finding_ps: Record<string, number>;
 }
 export interface GapDetail extends GapItem {
   /** `meanwhile`: what the driving thread did while the launch waited for a thread or for its run. */

@@ -104,7 +104,7 @@ export function createGaps(model, lanes, on) {
   }
 
   /** The gaps that a finding explains, those it explains most of first, as the server tells them. @param {string} id @returns {GapItem[]} */
-  const explained = (id) => [...(answer?.items ?? [])].filter(({ told_by }) => told_by[id]).sort((a, b) => b.told_by[id] - a.told_by[id]);
+  const explained = (id) => [...(answer?.items ?? [])].filter(({ by_finding_ps }) => by_finding_ps[id]).sort((a, b) => b.by_finding_ps[id] - a.by_finding_ps[id]);
 
   /** @param {Gap} gap */
   function show({ device, start_ps, duration_ps }) {

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.launches.enqueues import EXACT
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.clocks import disagreement
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.launches.enqueues import NONE
-from tb_xla_insights.analysis.time.class_times import class_shares
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
+from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.unknown_names import unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
@@ -135,7 +135,7 @@ def _other_than_annotated(trace: Trace) -> str | None:
     between, loop = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
     if between < WARNING_SHARE * loop:
         return None
-    most = int(class_shares(partition(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax())
+    most = int(class_times(partition(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax())
     return (
         f"{brief_time(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
         f"annotations of steps and are in no step; there the host mostly {HOST_DOES[CLASSES[most]]}. To count it, let "

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _is_named(session: SessionTrace, word: re.Pattern[str]) -> bool:
     return any(word.match(name) for trace in session.traces for name in _names(trace))
 
 
-@kept
+@memoised
 def is_torch_xla(trace: Trace) -> bool:
     """Whether a host's events or threads have names that PyTorch/XLA alone gives."""
     return any(map(_XLA.match, _names(trace)))
@@ -112,7 +112,7 @@ def trace_is_synthetic(trace: Trace) -> bool:
     )
 
 
-@kept
+@memoised
 def _names(trace: Trace) -> set[str]:
     """Of events, and of threads."""
     return {line.name for line in trace.lines} | {

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
 
 
-def once(owner: object, key: Hashable, make: Callable[[], Answer]) -> Answer:
+def memoised_on(owner: object, key: Hashable, make: Callable[[], Answer]) -> Answer:
     """What `make` gives, made when it is first asked for under this key and kept as long as the owner lives.
 
     Of two threads that ask at once, one makes the answer and the other waits; as no answer needs itself, not even
@@ -28,11 +28,11 @@ def once(owner: object, key: Hashable, make: Callable[[], Answer]) -> Answer:
     return found
 
 
-def kept(answer: F) -> F:
-    """Keeps `answer(trace, …)`, per further arguments, with the trace: see `once`. Those arguments must be hashable."""
+def memoised(answer: F) -> F:
+    """Caches `answer(trace, …)` with the trace, per further arguments, which must be hashable: see `memoised_on`."""
 
     @wraps(answer)
     def ask(trace: Trace, *more: Hashable) -> Any:
-        return once(trace, (answer, *more), lambda: answer(trace, *more))
+        return memoised_on(trace, (answer, *more), lambda: answer(trace, *more))
 
     return ask  # type: ignore[return-value]

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import host_planes
 
@@ -28,7 +28,7 @@ def frame_name(name: str) -> str:
     return f"{match[2]} at {match[1]}" if match else name
 
 
-@kept
+@memoised
 def tags(trace: Trace) -> list[frozenset[str]]:
     """The tags of each metadata entry's name; none on planes that are no host's."""
     hosts = host_planes(trace)
@@ -44,7 +44,7 @@ def tagged(trace: Trace, *wanted: str) -> NDArray[np.bool_]:
     return np.array([bool(some & entry) for entry in tags(trace)], np.bool_)
 
 
-@kept
+@memoised
 def loading(trace: Trace) -> NDArray[np.bool_]:
     """Per metadata entry, whether annotations have that name and it speaks of loading data."""
     found = np.zeros(len(trace.metadata.name), np.bool_)

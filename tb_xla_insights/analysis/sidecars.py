@@ -19,7 +19,7 @@ SAMPLES = "samples_per_step"
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnparsedLine:
     """A place in a file that was not understood: its line, from 1, and what stands there; or line 0, and why nothing of
     the file, or of a part of it, is used."""
 
@@ -41,7 +41,7 @@ class GraphBreaks:
     breaks: int
     reasons: list[GraphBreak] = field(default_factory=list)
     ops: int = 0
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnparsedLine] = field(default_factory=list)
 
 
 _Number = TypeVar("_Number", int, float)
@@ -62,7 +62,7 @@ class Metrics:
     file: str
     counters: dict[str, int]
     metrics: dict[str, Metric]
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnparsedLine] = field(default_factory=list)
 
     @property
     def cleared(self) -> bool:
@@ -156,7 +156,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Sidecars:
     """Everything that was found; None and empty where a file of that kind is not there.
 
     `metrics` is the report at the end, `before` the one from before the trace. `recorded` is what a recording wrote
@@ -173,7 +173,7 @@ class Beside:
     advice: list[str] = field(default_factory=list)
     recorded: dict[str, Any] | None = None
     files: list[str] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnparsedLine] = field(default_factory=list)
     description: str | None = None
 
     @property
@@ -186,4 +186,4 @@ class Beside:
         }
 
 
-NOTHING = Beside()
+NO_SIDECARS = Sidecars()

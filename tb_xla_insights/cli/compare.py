@@ -110,7 +110,7 @@ def _read(options: Any, path: str, name: str | None) -> Any:
 
 
 def _steps(options: Any, path: str) -> Timed:
-    from tb_xla_insights.compare.pairs import steps_to_time, told_steps
+    from tb_xla_insights.compare.pairs import parse_steps, steps_to_time
 
     session = _read(options, path, None)
     if not session.hosts.to_read:
@@ -119,4 +119,4 @@ def _steps(options: Any, path: str) -> Timed:
     with common.reading(session):
         report = session.report()
     common.warn(session)
-    return told_steps(session.hosts.files.path, report["steps"], report["recorded"])
+    return parse_steps(session.hosts.files.path, report["steps"], report["recorded"])

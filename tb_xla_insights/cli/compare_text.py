@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
-from tb_xla_insights.compare.session_totals import EACH
 from tb_xla_insights.compare.sentences import FOUND, VERDICTS, op_names, times
+from tb_xla_insights.compare.session_totals import EACH
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
 from tb_xla_insights.report.condensed import Devices, devices_apart, same_steps
+from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +50,7 @@ def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
         return
     shown = host_units(hosts)
     table = common.table("Hosts side by side", "Host", *host_heads(*shown), left=(0, 6))
-    for row in hosts_told(hosts):
+    for row in listed_hosts(hosts):
         table.add_row(row["name"], *host_cells(row, *shown))
     out.print(table)
 

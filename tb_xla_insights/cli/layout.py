@@ -19,8 +19,8 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tb_xla_insights.escapes import escaped
 from tb_xla_insights.units import MISSING
-from tb_xla_insights.escapes import visible
 
 _LEAST = {
     "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
@@ -65,7 +65,7 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text, at most `width` cells wide; the first begins with `indent`, the others with `hanging`."""
-    text = visible(text)
+    text = escaped(text)
     if cell_len(text) <= width - len(indent):
         return [indent + text.replace(TOGETHER, " ")]
     words = (
@@ -122,7 +122,7 @@ class FittingTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         room = options.max_width
         columns = [
-            _Column(visible(str(it.header)), [visible(str(cell)) for cell in it.cells], it.justify == "left")
+            _Column(escaped(str(it.header)), [escaped(str(cell)) for cell in it.cells], it.justify == "left")
             for it in self.columns
         ]
         known = [it for n, it in enumerate(columns) if not (n and it.empty)]

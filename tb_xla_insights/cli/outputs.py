@@ -9,7 +9,7 @@ from pathlib import Path
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.paths import SUFFIX, is_capture
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.report.sidecars import files_beside
+from tb_xla_insights.report.sidecars import sidecar_files
 
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:
@@ -29,7 +29,7 @@ def _inputs(files: SessionFiles, catalog: str | None) -> Iterator[tuple[str, str
     captures = [host.file.path for host in files.hosts]
     yield from ((path, "the capture") for path in captures)
     if not is_url(files.path):
-        yield from ((path, "read with the capture") for path in files_beside(captures))
+        yield from ((path, "read with the capture") for path in sidecar_files(captures))
 
 
 def _is_same(output: Path, path: str) -> bool:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.cli.sidecars_text import print_beside
+from tb_xla_insights.cli.condensed_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.duty import DUTY
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
-from tb_xla_insights.cli.condensed_text import print_devices, print_hosts, print_steps
 from tb_xla_insights.cli.propagation_text import print_annotations
+from tb_xla_insights.cli.sidecars_text import print_beside
 from tb_xla_insights.cli.work_text import print_work
+from tb_xla_insights.escapes import escaped
 from tb_xla_insights.report.condensed import MANY
-from tb_xla_insights.escapes import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,8 +33,8 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     if session["description"]:
         common.say(out, session["description"])
         out.print()
-    out.print(f"Session   {visible(session['name'])}")
-    out.print(f"System    {visible(_system(document))}")
+    out.print(f"Session   {escaped(session['name'])}")
+    out.print(f"System    {escaped(_system(document))}")
     start = int(session["start_unix_ns"])
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from tb_xla_insights.compare.significance import Answer, ChanceTest, Floats
 from tb_xla_insights.compare.measures import judged, way_of
-from tb_xla_insights.compare.session_totals import Row, Side
+from tb_xla_insights.compare.session_totals import Row, SessionTotals
+from tb_xla_insights.compare.significance import Floats, PermutationTest, TestResult
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
 from tb_xla_insights.report.host_parts import of_hosts
@@ -30,7 +30,9 @@ _MOST_NAMES = 20
 _Row = TypeVar("_Row", bound="WorkDifference")
 
 
-def device_work(a: Side, b: Side, test: ChanceTest, programs: Iterable[Row]) -> ComparedDeviceWork:
+def device_work(
+    a: SessionTotals, b: SessionTotals, test: PermutationTest, programs: Iterable[Row]
+) -> ComparedDeviceWork:
     """Own time of ops per step and core, B against A, the largest difference first; nothing where a session has no
     steps. `programs` are the rows of `matches.programs`.
 
@@ -64,16 +66,16 @@ def device_work(a: Side, b: Side, test: ChanceTest, programs: Iterable[Row]) -> 
 
 @dataclass(frozen=True)
 class _Judge:
-    a: Side
-    b: Side
-    test: ChanceTest
+    a: SessionTotals
+    b: SessionTotals
+    test: PermutationTest
 
     def rows(self, of_a: Sequence[Floats], of_b: Sequence[Floats]) -> list[WorkDifference]:
         """Both means, what the test says of them, and the share of the step."""
         if not of_a:
             return []
         one, other = np.array(of_a), np.array(of_b)
-        answers: list[Answer] = self.test.of_many_means(one, other)
+        answers: list[TestResult] = self.test.of_many_means(one, other)
         way, step_ps = way_of(self.a, self.b), self.a.step_ps or 0
         found: list[WorkDifference] = []
         for answer, a_ps, b_ps in zip(
@@ -88,7 +90,7 @@ class _Judge:
 class _Work:
     """The ops of one session: a time per step and core of each. `programs` are other names for them."""
 
-    def __init__(self, side: Side, programs: Mapping[str, str]) -> None:
+    def __init__(self, side: SessionTotals, programs: Mapping[str, str]) -> None:
         self._hosts: list[OpTimes] = of_hosts(side.session, "op_times")
         self._steps: list[int] = of_hosts(side.session, "steps")
         self._programs = programs

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.compare import matching as matches
-from tb_xla_insights.compare.significance import ChanceTest
 from tb_xla_insights.compare.device import device_work
 from tb_xla_insights.compare.lazy_dynamo import lazy_dynamo
 from tb_xla_insights.compare.measures import classes, measures
-from tb_xla_insights.compare.session_totals import Side
-from tb_xla_insights.compare.step import usual_step
 from tb_xla_insights.compare.sentences import chance_text, headline_row, verdict
+from tb_xla_insights.compare.session_totals import SessionTotals
+from tb_xla_insights.compare.significance import PermutationTest
+from tb_xla_insights.compare.step import usual_step
 from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -34,10 +34,10 @@ def compare(
     `measures`, `classes`, `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both.
     `lazy_dynamo`: None unless dynamo launched in exactly one of them.
     """
-    sides = {"a": Side(a, samples_per_step[0]), "b": Side(b, samples_per_step[1])}
+    sides = {"a": SessionTotals(a, samples_per_step[0]), "b": SessionTotals(b, samples_per_step[1])}
     one, other = sides["a"], sides["b"]
     views = {"a": executions(a), "b": executions(b)}
-    test = ChanceTest(one.drawn, other.drawn)
+    test = PermutationTest(one.drawn, other.drawn)
     rows, by_class = measures(one, other, test), classes(one, other, test)
     told = headline_row(one, other, rows)
     programs = matches.programs(one, other)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.compare.session_totals import Side
+from tb_xla_insights.compare.session_totals import SessionTotals
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.speedups import Between, KindExecution, KindStep, KindSteps, LazyDynamo
 
 
 def lazy_dynamo(
-    a: Side, b: Side, between: Mapping[str, Sequence[Between]], order: Mapping[str, Sequence[str]]
+    a: SessionTotals,
+    b: SessionTotals,
+    between: Mapping[str, Sequence[Between]],
+    order: Mapping[str, Sequence[str]],
 ) -> LazyDynamo | None:
     """The tables of lazy against dynamo; None unless dynamo launched in exactly one of the sessions.
 
@@ -42,7 +45,7 @@ def _over(lazy: int | None, dynamo: int | None) -> float | None:
     return lazy / dynamo if lazy and dynamo else None
 
 
-def _step(side: Side) -> KindStep:
+def _step(side: SessionTotals) -> KindStep:
     """What a step takes; no time in IR tracing is None, as nothing was traced."""
     return {
         "steps": len(side.steps),
@@ -53,7 +56,7 @@ def _step(side: Side) -> KindStep:
     }
 
 
-def _executions(side: Side, order: Sequence[str]) -> list[KindExecution]:
+def _executions(side: SessionTotals, order: Sequence[str]) -> list[KindExecution]:
     place = {name: index for index, name in reversed(list(enumerate(order)))}
     whole, runs = side.totals["executions"]["count"], side.runs_per_step
     found: list[KindExecution] = []

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.compare.significance import ChanceTest
 from tb_xla_insights.compare.measures import judged, paired, way_of
-from tb_xla_insights.compare.session_totals import Row, Side
+from tb_xla_insights.compare.session_totals import Row, SessionTotals
+from tb_xla_insights.compare.significance import PermutationTest
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import (
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[._]\d+$")
 """What PyTorch/XLA puts behind a program's name: the size of its graph."""
 
 
-def steps(a: Side, b: Side) -> ComparedSteps:
+def steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
     """Steps by number where both sessions have numbers in common, else in order.
 
     `by` is `number`, `order` or None; `only_a` and `only_b` count the steps that have no partner.
@@ -53,7 +53,7 @@ def steps(a: Side, b: Side) -> ComparedSteps:
     }
 
 
-def annotated(a: Side, b: Side, test: ChanceTest) -> list[ComparedAnnotation]:
+def annotated(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ComparedAnnotation]:
     """Annotations by path, in the order of A, then what only B has; `phase` marks the children of a step's annotation.
 
     `host` and `device` are times per step (of the whole capture where there are no steps). Host times of phases are
@@ -82,7 +82,7 @@ def annotated(a: Side, b: Side, test: ChanceTest) -> list[ComparedAnnotation]:
     return rows
 
 
-def _each(side: Side, row: Row | None) -> tuple[int | None, int | None]:
+def _each(side: SessionTotals, row: Row | None) -> tuple[int | None, int | None]:
     """Host and device time per step; the latter by the mean of an annotation, as it may come after its step."""
     if row is None:
         return None, None
@@ -91,7 +91,7 @@ def _each(side: Side, row: Row | None) -> tuple[int | None, int | None]:
     return round(host_ps / steps), device
 
 
-def programs(a: Side, b: Side) -> list[ComparedProgram]:
+def programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
     """Programs, those with most device time first. `match` is `name`; `base` where the names differ only in the number
     behind them and no other program of either session is called so; None where a program is in one session only.
 
@@ -135,7 +135,7 @@ def _run(row: Mapping[str, Any] | None, key: str) -> int | None:
     return round(row[key] / row["count"]) if row else None
 
 
-def gaps(a: Side, b: Side) -> ComparedGaps:
+def gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:
     """Idle time per step and core: `idle` all of it, `classes` what the host did meanwhile, `small` in gaps under
     10 us; None where a session has no steps, or no devices that recorded work. `count`: how many gaps there were."""
     one, other = (side.in_steps.get("by_class_ps", {}) for side in (a, b))
@@ -155,7 +155,7 @@ def gaps(a: Side, b: Side) -> ComparedGaps:
     }
 
 
-def compiles(a: Side, b: Side) -> list[ComparedCompiles]:
+def compiles(a: SessionTotals, b: SessionTotals) -> list[ComparedCompiles]:
     """Compilations by module, with number and time; those that took longest first."""
     rows: dict[str, dict[str, Any]] = {}
     for which, side in (("a", a), ("b", b)):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.compare.significance import Answer, ChanceTest, median_test
-from tb_xla_insights.compare.session_totals import IDLE, Row, Side
+from tb_xla_insights.compare.session_totals import IDLE, Row, SessionTotals
+from tb_xla_insights.compare.significance import PermutationTest, TestResult, median_test
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.differences import ClassDifference, Judged, JudgedTimePair, Measure, TimePair
@@ -24,12 +24,12 @@ def paired(a: int | None, b: int | None) -> TimePair:
     return {"a_ps": a, "b_ps": b, "difference_ps": _difference(a, b), "ratio": _ratio(a, b)}
 
 
-def judged(a: int | None, b: int | None, better: Better | None, tested: Answer | None) -> JudgedTimePair:
+def judged(a: int | None, b: int | None, better: Better | None, tested: TestResult | None) -> JudgedTimePair:
     """The pair with what the test of chance says of it."""
     return {**paired(a, b), **judgement(a, b, better, tested)}
 
 
-def judgement(a: Value, b: Value, better: Better | None, tested: Answer | None) -> Judged:
+def judgement(a: Value, b: Value, better: Better | None, tested: TestResult | None) -> Judged:
     """What the test of chance says of two values, None where they are no means of values per step to test.
 
     `p` is the test's, `chance` up to which share of A's value a difference may be chance (None where this one is not),
@@ -69,18 +69,18 @@ def close(a: float, b: float) -> bool:
     return abs(b - a) <= INFO_SHARE * max(abs(a), abs(b))
 
 
-def of_other_size(a: Side, b: Side) -> bool:
+def of_other_size(a: SessionTotals, b: SessionTotals) -> bool:
     """Steps take other numbers of samples: what a longer one takes more of is no fault then."""
     sizes = [side.throughput["samples_per_step"] for side in (a, b) if side.throughput]
     return len(sizes) == 2 and sizes[0] != sizes[1]
 
 
-def way_of(a: Side, b: Side) -> Better | None:
+def way_of(a: SessionTotals, b: SessionTotals) -> Better | None:
     """Which way a time of a step is better."""
     return None if of_other_size(a, b) else "lower"
 
 
-def measures(a: Side, b: Side, test: ChanceTest) -> list[Measure]:
+def measures(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[Measure]:
     """The rows of the differences; those that are zero or unknown on both sides are left out, but for the step's.
 
     Times of steps, and what is counted in them, are per step; device work, idle time (both as in the report's
@@ -103,7 +103,7 @@ def measures(a: Side, b: Side, test: ChanceTest) -> list[Measure]:
         return _row(name, label, "ps", (a.in_steps.get(key), b.in_steps.get(key)), way, tested)
 
     def total(
-        name: str, label: str, unit: Unit, value: Callable[[Side], Value], better: Better = "lower"
+        name: str, label: str, unit: Unit, value: Callable[[SessionTotals], Value], better: Better = "lower"
     ) -> Measure:
         return _row(name, label, unit, (value(a), value(b)), better)
 
@@ -139,7 +139,7 @@ def _row(
     unit: Unit,
     pair: tuple[Value, Value],
     better: Better | None,
-    tested: Answer | None = None,
+    tested: TestResult | None = None,
 ) -> Measure:
     a, b = pair
     said = judgement(a, b, better, tested)
@@ -160,7 +160,7 @@ def _row(
     return row
 
 
-def _samples(a: Side, b: Side, test: ChanceTest) -> list[Measure]:
+def _samples(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[Measure]:
     """Samples per second, tested by the time of a sample: that of steps of one size says the same as the step's."""
     median = mean = None
     if a.throughput and b.throughput:
@@ -171,17 +171,20 @@ def _samples(a: Side, b: Side, test: ChanceTest) -> list[Measure]:
             *([ps / size for ps in side.drawn.durations_ps] for side, size in zip((a, b), sizes, strict=True))
         )
     rows = []
-    kinds: tuple[tuple[Literal["median", "mean"], Answer | None], ...] = (("median", median), ("mean", mean))
+    kinds: tuple[tuple[Literal["median", "mean"], TestResult | None], ...] = (
+        ("median", median),
+        ("mean", mean),
+    )
     for name, answer in kinds:
         one, other = (side.throughput["samples_per_s"][name] if side.throughput else None for side in (a, b))
-        told = answer and Answer(answer.p)  # its limit is one of times
+        told = answer and TestResult(answer.p)  # its limit is one of times
         rows.append(
             _row(f"samples_{name}", f"Samples per second, {name}", "rate", (one, other), "higher", told)
         )
     return rows
 
 
-def classes(a: Side, b: Side, test: ChanceTest) -> list[ClassDifference]:
+def classes(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ClassDifference]:
     """Mean host time per step by class, the largest difference first; the columns add up to the mean steps."""
     rows: list[ClassDifference] = []
     for name in {**a.class_means, **b.class_means}:
@@ -206,11 +209,11 @@ def _host_work(step: Row) -> int:
     return sum(ps for name, ps in step["host_ps"].items() if name not in IDLE)
 
 
-def _per_step(side: Side, value: Callable[[Row], int]) -> float | None:
+def _per_step(side: SessionTotals, value: Callable[[Row], int]) -> float | None:
     return sum(side.each(value)) / len(side.steps) if side.steps else None
 
 
-def _of_span(side: Side, key: Literal["busy_ps", "stall_ps"]) -> float | None:
+def _of_span(side: SessionTotals, key: Literal["busy_ps", "stall_ps"]) -> float | None:
     return side.totals["devices"][key] / side.span_ps if side.span_ps else None
 
 
@@ -218,14 +221,14 @@ def _idle_in(step: Row) -> int:
     return int(step["duration_ps"] - step["device_work_ps"])
 
 
-def _cost(side: Side, key: Literal["overhead_ps", "count"]) -> int:
+def _cost(side: SessionTotals, key: Literal["overhead_ps", "count"]) -> int:
     return int(side.totals["executions"][key])
 
 
-def _overhead_per_step(side: Side) -> int | None:
+def _overhead_per_step(side: SessionTotals) -> int | None:
     return side.per_step(_cost(side, "overhead_ps"))
 
 
-def _overhead(side: Side) -> int | None:
+def _overhead(side: SessionTotals) -> int | None:
     count = _cost(side, "count")
     return round(_cost(side, "overhead_ps") / count) if count else None

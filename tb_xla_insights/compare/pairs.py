@@ -22,11 +22,11 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tb_xla_insights.analysis.steps.table import steps_report
-from tb_xla_insights.compare.significance import Steps, median_test
 from tb_xla_insights.compare.measures import judgement
+from tb_xla_insights.compare.significance import Steps, median_test
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, read_text
-from tb_xla_insights.report.sidecars import beside
+from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import recorded_samples
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import PS_PER
@@ -195,10 +195,10 @@ def _table(models: Sequence[str], columns: Sequence[str], cells: _Cells) -> Pair
 
 def steps_to_time(session: SessionTrace) -> Timed:
     """A session's steps. Raises InputError where it has none."""
-    return told_steps(session.path, steps_report(session), beside(session).recorded)
+    return parse_steps(session.path, steps_report(session), read_sidecars(session).recorded)
 
 
-def told_steps(path: str, steps: Sequence[Mapping[str, Any]], recorded: Any) -> Timed:
+def parse_steps(path: str, steps: Sequence[Mapping[str, Any]], recorded: Any) -> Timed:
     """The same of a report's `steps` and `recorded`."""
     if not steps:
         raise InputError(f"{path}: no steps to take a time from; give a step time in milliseconds instead")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare.significance import FEWEST, LEVEL
 from tb_xla_insights.compare.measures import close, of_other_size
-from tb_xla_insights.compare.session_totals import Side
+from tb_xla_insights.compare.session_totals import SessionTotals
+from tb_xla_insights.compare.significance import FEWEST, LEVEL
 from tb_xla_insights.units import THIN, brief_time, brief_times, count, rate, samples, share
 
 if TYPE_CHECKING:
@@ -35,13 +35,15 @@ def times(ratio: float, decimals: int = 2) -> str:
     return f"{ratio:.{decimals}f}×"
 
 
-def headline_row(a: Side, b: Side, measures: Rows) -> Mapping[str, Any]:
+def headline_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any]:
     """The row that the headline tells: the median step; samples per second where the steps are of other sizes."""
     name = "samples_median" if of_other_size(a, b) else "step_median"
     return next(row for row in measures if row["name"] == name)
 
 
-def verdict(a: Side, b: Side, measures: Rows, classes: Rows, work: ComparedDeviceWork) -> CompareVerdict:
+def verdict(
+    a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows, work: ComparedDeviceWork
+) -> CompareVerdict:
     """One or two sentences on the steps (`text`), and the verdict of the row that they tell (`verdict`; `unknown`
     without steps on both sides)."""
     if not a.median_ps or not b.median_ps:
@@ -56,11 +58,11 @@ def verdict(a: Side, b: Side, measures: Rows, classes: Rows, work: ComparedDevic
     }
 
 
-def _lacking(a: Side) -> str:
+def _lacking(a: SessionTotals) -> str:
     return f"{'B' if a.median_ps else 'A'} has no"
 
 
-def _steps(a: Side, b: Side, verdict: str) -> str:
+def _steps(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     one, other = a.median_ps or 0, b.median_ps or 0
     both = " against ".join(brief_times(other, one))
     if verdict == "same":
@@ -75,7 +77,7 @@ def _steps(a: Side, b: Side, verdict: str) -> str:
     return f"B’s steps are {times(ratio)} {how} at the median: {_more(other - one)} per step"
 
 
-def _speed(a: Side, b: Side, verdict: str) -> str:
+def _speed(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     (one, of_one), (other, of_other) = (
         (side.throughput["samples_per_s"]["median"], side.throughput["samples_per_step"])
         for side in (a, b)
@@ -94,7 +96,7 @@ def _speed(a: Side, b: Side, verdict: str) -> str:
     return f"B is {times(ratio)} {how} at the median: {both}.{sizes}"
 
 
-def _once(a: Side, b: Side) -> str:
+def _once(a: SessionTotals, b: SessionTotals) -> str:
     """`; but B compiled in 1 of 6 steps, for 1.79 s`: what is in the means and decides nothing, where the sessions
     differ in it by more than steps differ from run to run."""
     spent = [sum(side.compiled_rarely) / len(side.steps) for side in (a, b)]
@@ -109,7 +111,7 @@ def _once(a: Side, b: Side) -> str:
     return f"; but {_list(parts)}"
 
 
-def _why(a: Side, b: Side, measures: Rows, classes: Rows) -> str:
+def _why(a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows) -> str:
     """` The device has 7.9 ms less work and the host 1.9 ms more wait per step, in the mean.`"""
     work = _work(a, b, measures)
     reasons = [row for row in _reasons(a, b, classes) if not _is_work(row, work)]
@@ -120,7 +122,7 @@ def _why(a: Side, b: Side, measures: Rows, classes: Rows) -> str:
     return f" {told} per step, in the mean." if told else ""
 
 
-def _on_device(a: Side, b: Side, work: ComparedDeviceWork) -> str:
+def _on_device(a: SessionTotals, b: SessionTotals, work: ComparedDeviceWork) -> str:
     """` On the device, Training_Step/forward/attention takes 4.1 ms more per step and core.`: annotations that tell the
     sessions apart; where none does, ops."""
     for rows, name in ((work["annotations"], _path), (work["ops"], op_names)):
@@ -148,7 +150,7 @@ def op_names(row: Mapping[str, Any]) -> str:
     return sides[0] if row["found"] == "both" else " → ".join(sides)
 
 
-def _work(a: Side, b: Side, measures: Rows) -> Mapping[str, Any] | None:
+def _work(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any] | None:
     """The row of the device's work, where it tells the sessions apart and one of them runs programs on the thread that
     launches them: there the class `dispatch` is that work."""
     if not (a.runs_itself or b.runs_itself):
@@ -164,12 +166,12 @@ def _is_work(row: Mapping[str, Any], work: Mapping[str, Any] | None) -> bool:
     return bool(abs(row["difference_ps"] - work["difference_ps"]) < abs(row["difference_ps"]) / 2)
 
 
-def _reasons(a: Side, b: Side, classes: Rows) -> Rows:
+def _reasons(a: SessionTotals, b: SessionTotals, classes: Rows) -> Rows:
     """The classes that tell the sessions apart."""
     return [row for row in classes if _tells(a, b, row)][:3]
 
 
-def _tells(a: Side, b: Side, row: Mapping[str, Any]) -> bool:
+def _tells(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
     """Whether the sessions differ in it: no chance, and more than a twentieth of a step."""
     least = max(a.median_ps or 0, b.median_ps or 0) / 20
     known = row["p"] is not None and row["p"] <= LEVEL
@@ -185,7 +187,7 @@ def _list(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def chance_text(a: Side, b: Side, row: Mapping[str, Any]) -> str | None:
+def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> str | None:
     """How many steps are behind the headline's row, what the test of chance says of it, and what happened in too few
     steps to decide anything; None where a session has no steps."""
     if not a.steps or not b.steps:
@@ -199,7 +201,7 @@ def chance_text(a: Side, b: Side, row: Mapping[str, Any]) -> str | None:
     return f"{behind}: {told}{_rare(a, b)}"
 
 
-def _counted(side: Side, name: str) -> str:
+def _counted(side: SessionTotals, name: str) -> str:
     steps = f"{count(len(side.steps))}{THIN}{'step' if len(side.steps) == 1 else 'steps'} in {name}"
     draws = side.drawn.draws
     return steps if draws == len(side.steps) else f"{steps} ({count(draws)} with all hosts together)"
@@ -209,7 +211,7 @@ def _percent(value: float) -> str:
     return share(value).replace(".0", "")
 
 
-def _rare(a: Side, b: Side) -> str:
+def _rare(a: SessionTotals, b: SessionTotals) -> str:
     """What was compiled in fewer than half of the steps is in the means, and not in the test of medians."""
     parts = []
     for side, name in ((a, "A"), (b, "B")):

@@ -28,7 +28,7 @@ IDLE = ("wait", "unrecorded")
 """Classes in which the host does nothing."""
 
 
-class Side:
+class SessionTotals:
     """One of the two sessions. Means per step are None where the session has no steps. `samples_per_step` comes before
     what the recording was told."""
 

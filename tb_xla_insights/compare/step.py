@@ -10,8 +10,8 @@ from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.time.class_times import class_shares
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.execution_views import usual_step as index_of_usual_step
 from tb_xla_insights.report.views import whole_report
@@ -63,7 +63,7 @@ def _phases(trace: Trace, step: int) -> list[dict[str, Any]]:
 
 def _host(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
     edges = np.linspace(start, end, _PIECES + 1).astype(np.int64)
-    most = class_shares(partition(trace), edges[:-1].copy(), edges[1:].copy()).argmax(axis=1)
+    most = class_times(partition(trace), edges[:-1].copy(), edges[1:].copy()).argmax(axis=1)
     cuts = np.append(np.flatnonzero(np.diff(most, prepend=-1)), _PIECES)
     return [
         {"class": CLASSES[most[at]], "start_ps": int(edges[at]), "duration_ps": int(edges[to] - edges[at])}

@@ -8,10 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.callbacks import primitive
 from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.device.opcodes import contains, opcode, waits
+from tb_xla_insights.analysis.host.callbacks import primitive
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
 
@@ -29,7 +29,7 @@ _TRANSFERS = frozenset(
 )  # fmt: skip
 
 
-@kept
+@memoised
 def first_events(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """For each distinct op, the device (index) of its first event and the event's place among that device's ops."""
     event = find_ops(trace).event
@@ -38,7 +38,7 @@ def first_events(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return device.astype(np.int32), (event - first[device]).astype(np.int32)
 
 
-@kept
+@memoised
 def metadata_of(trace: Trace) -> list[int]:
     """The metadata entry of each distinct op."""
     device, place = first_events(trace)
@@ -50,7 +50,7 @@ def metadata_of(trace: Trace) -> list[int]:
     return listed
 
 
-@kept
+@memoised
 def categories(trace: Trace) -> list[str]:
     """The compiler's category of each distinct op: the capture's, else the program's opcode, else the opcode in its
     name; `kernel` for a kernel without a program."""
@@ -67,7 +67,7 @@ def categories(trace: Trace) -> list[str]:
     return found
 
 
-@kept
+@memoised
 def kinds(trace: Trace) -> list[Kind]:
     """The kind of each distinct op."""
     ops, (device, place) = find_ops(trace), first_events(trace)
@@ -100,7 +100,7 @@ def _kind(ops: Ops, k: int, category: str, collective: bool, holds: bool) -> Kin
     return "container" if contains(name) or contains(code) or contains(category) else "work"
 
 
-@kept
+@memoised
 def begins(trace: Trace, device: int) -> NDArray[np.bool_]:
     """Per op of a device (index) whether an execution begins with it. On a GPU an op may be several kernels: those that
     follow each other on a stream, in the same run, are one execution. Elsewhere each event is one."""

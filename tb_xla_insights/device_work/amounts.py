@@ -9,7 +9,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work.activity import categories, kinds, metadata_of
 from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS
@@ -38,7 +38,7 @@ class Amounts:
     hbm_bytes: Int64
 
 
-@kept
+@memoised
 def find_amounts(trace: Trace) -> Amounts:
     """The amounts of all distinct ops of a host. Containers have none, since their parts have them. Ops that only start
     or await an asynchronous op keep the capture's bytes, but are not work: the transfer goes on beside their time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from tb_xla_insights.device_work.joined_rows import OpRows, plus
 from tb_xla_insights.device_work.peaks import together
 from tb_xla_insights.device_work.roofline import (
     BOUNDS,
@@ -15,7 +16,6 @@ from tb_xla_insights.device_work.roofline import (
     roof_time,
     share_of,
 )
-from tb_xla_insights.device_work.joined_rows import OpRows, plus
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Annotation

@@ -46,11 +46,11 @@ from typing import Any
 from tb_xla_insights.analysis.propagation.tree import whole_rows
 from tb_xla_insights.device_work.activity import categories, executions
 from tb_xla_insights.device_work.document import work_document
+from tb_xla_insights.device_work.joined_rows import OpRows
 from tb_xla_insights.device_work.occurrences import Key, Occurrence, occurrences
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, choose
-from tb_xla_insights.device_work.joined_rows import OpRows
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.escapes import visible
+from tb_xla_insights.escapes import escaped
 
 Child = str | int | None
 Row = Mapping[str, Any]
@@ -36,7 +36,7 @@ def _markup(child: Child | Iterable[Child]) -> str:
 
 
 def _escaped(text: str | int) -> Markup:
-    return escape(visible(text) if isinstance(text, str) and not isinstance(text, Markup) else text)
+    return escape(escaped(text) if isinstance(text, str) and not isinstance(text, Markup) else text)
 
 
 @dataclass(frozen=True)

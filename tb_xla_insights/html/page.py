@@ -11,9 +11,9 @@ from tb_xla_insights.html import device_cards, time_cards, work_cards
 from tb_xla_insights.html.markup import Child, Row, card, code, element, number, table, text
 from tb_xla_insights.html.markup import Column as Col
 from tb_xla_insights.html.style import style
+from tb_xla_insights.report.condensed import MANY
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
-from tb_xla_insights.report.condensed import MANY
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Whatever is in a capture, the page asks for nothing and runs nothing."""

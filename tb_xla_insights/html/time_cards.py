@@ -26,11 +26,11 @@ from tb_xla_insights.html.markup import (
     text,
     time,
 )
-from tb_xla_insights.report.gap_findings import told_by, why
-from tb_xla_insights.report.figures import idle_rows, left_out
-from tb_xla_insights.report.gap_text import gap_sentence
-from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, hosts_told
 from tb_xla_insights.report.condensed import MANY, devices_apart, same_steps
+from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.gap_findings import findings_of_gap, why_gap
+from tb_xla_insights.report.gap_text import gap_sentence
+from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
 from tb_xla_insights.report.throughput import throughput_text
 
 _CHAINS = 30
@@ -111,7 +111,7 @@ def hosts(document: Row) -> Markup | None:
     shown = host_units(every)
     heads = ("Host", *host_heads(*shown))
     rows = [
-        dict(zip(heads, (row["name"], *host_cells(row, *shown)), strict=True)) for row in hosts_told(every)
+        dict(zip(heads, (row["name"], *host_cells(row, *shown)), strict=True)) for row in listed_hosts(every)
     ]
     columns = (Column(head, itemgetter(head), left=head in ("Host", "Differs most")) for head in heads)
     return card("Hosts side by side", None, table(rows, *columns), wide=True)
@@ -230,7 +230,7 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
 
 def _chain(gap: Row, document: Row) -> Markup:
     host = next(row["host"] for row in document["devices"] if row["id"] == gap["device"])
-    reason = why(gap, told_by(gap, host, document), document)
+    reason = why_gap(gap, findings_of_gap(gap, host, document), document)
     sentence = reason + gap_sentence(gap, document["environment"]["framework"])
     duration = gap["duration_ps"]
     unit = units.column_unit([duration])

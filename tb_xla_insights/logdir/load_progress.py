@@ -21,7 +21,7 @@ _ESTIMATE_AFTER_SECONDS = 1.0
 """An estimate from less time is a guess."""
 
 
-class Stages:
+class LoadProgress:
     """Looks at the readings of a session's hosts, each time that somebody asks."""
 
     def __init__(self, hosts: Sequence[Reading], clock: Callable[[], float]) -> None:

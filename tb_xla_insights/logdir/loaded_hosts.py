@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from tb_xla_insights.escapes import escaped
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.escapes import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
-    from tb_xla_insights.pod.comparison import Compared
+    from tb_xla_insights.pod.comparison import HostComparison
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.timeline import Timeline
     from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -25,7 +25,7 @@ _COMPARING = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedHosts:
     """A session that is in memory, or some hosts of one whose `report` is."""
 
     files: SessionFiles
@@ -35,7 +35,7 @@ class Loaded:
 
     def choose(
         self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
-    ) -> Loaded:
+    ) -> LoadedHosts:
         """All hosts: they are all in memory."""
         return self
 
@@ -45,7 +45,7 @@ class Loaded:
     def places_of_step(self, _step: int | None, _usual: bool = False) -> set[int]:
         return set()
 
-    def usual(self) -> Loaded:
+    def usual(self) -> LoadedHosts:
         return self
 
     def find_scopes(self) -> None:
@@ -53,7 +53,7 @@ class Loaded:
         try:
             self.timeline.find_scopes()
         except Exception:
-            _log.exception("%s: scopes cannot be told", visible(self.files.path))
+            _log.exception("%s: scopes cannot be told", escaped(self.files.path))
 
     @cached_property
     def head(self) -> dict[str, Any]:
@@ -70,26 +70,30 @@ class Loaded:
     @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
         """When its hosts came to what all did together, and their names: what of `compared` needs no report."""
-        from tb_xla_insights.analysis.memo import once
+        from tb_xla_insights.analysis.memo import memoised_on
 
-        return once(self, "arrivals", self._find_arrivals)
+        return memoised_on(self, "arrivals", self._find_arrivals)
 
     @property
-    def compared(self) -> Compared:
+    def compared(self) -> HostComparison:
         """How its hosts came to what all did together."""
-        from tb_xla_insights.analysis.memo import once
+        from tb_xla_insights.analysis.memo import memoised_on
 
-        return once(self, "compared", self._compare)
+        return memoised_on(self, "compared", self._compare)
 
-    def beside(self, other: Loaded) -> dict[str, Any]:
+    def beside(self, other: LoadedHosts) -> dict[str, Any]:
         """The comparison with another session (see `compare.document`), made once as long as both are in memory."""
-        from tb_xla_insights.analysis.memo import once
+        from tb_xla_insights.analysis.memo import memoised_on
         from tb_xla_insights.compare.document import comparison_view
 
-        known: WeakKeyDictionary[Loaded, _Comparison] = once(self, "comparisons", WeakKeyDictionary)
+        known: WeakKeyDictionary[LoadedHosts, _Comparison] = memoised_on(
+            self, "comparisons", WeakKeyDictionary
+        )
         with _COMPARING:
             comparison = known.setdefault(other, _Comparison())
-        found: dict[str, Any] = once(comparison, "view", lambda: comparison_view(self.trace, other.trace))
+        found: dict[str, Any] = memoised_on(
+            comparison, "view", lambda: comparison_view(self.trace, other.trace)
+        )
         return found
 
     def _find_arrivals(self) -> tuple[Arrivals, list[str]]:
@@ -99,7 +103,7 @@ class Loaded:
         traces = self._in_order()
         return find_arrivals([host_collectives(it) for it in traces]), [it.host for it in traces]
 
-    def _compare(self) -> Compared:
+    def _compare(self) -> HostComparison:
         from tb_xla_insights.pod.collectives import host_collectives
         from tb_xla_insights.pod.comparison import compare_hosts
         from tb_xla_insights.pod.host_steps import HostInput

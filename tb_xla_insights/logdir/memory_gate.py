@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Room:
+class MemoryGate:
     """So many `bytes`, taken by one reader after the other in the order in which they come."""
 
     def __init__(self, bytes: int) -> None:

@@ -11,7 +11,7 @@ from tb_xla_insights.logdir.pod import reported
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
-    from tb_xla_insights.pod.comparison import Compared
+    from tb_xla_insights.pod.comparison import HostComparison
     from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.trace.model import SessionTrace
@@ -23,12 +23,12 @@ _COST = 9
 
 
 @dataclass(frozen=True, eq=False)
-class SoFar:
+class PartialReport:
     """The hosts read by some moment: `session` has their report and no trace, `compared` their arrivals at
     collectives."""
 
     session: SessionTrace
-    compared: Compared
+    compared: HostComparison
 
     @property
     def hosts(self) -> int:
@@ -44,7 +44,7 @@ class Reports:
         self,
         reader: SessionHosts,
         parts: Also[Parts],
-        show: Callable[[SoFar], None],
+        show: Callable[[PartialReport], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader = reader
@@ -68,6 +68,6 @@ class Reports:
         read = reported(self._reader.files, document, self._parts.in_order())
         compared = self._reader.compared
         assert compared is not None, "a document of hosts compares them"
-        self._show(SoFar(read, compared))
+        self._show(PartialReport(read, compared))
         now = self._clock()
         self._next = now + max(_LEAST_SECONDS, _COST * (now - began))

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.deep_size import held_bytes
 from tb_xla_insights.logdir.host_choice import WORDS, chosen
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.session_hosts import SessionHosts
-from tb_xla_insights.logdir.loaded_hosts import Loaded
 from tb_xla_insights.memory import give_back
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.tasks.host import read_host
@@ -57,9 +57,11 @@ class Pod:
         self._hosts: OrderedDict[int, HostTimeline] = OrderedDict()
         self._unread: dict[int, str] = {}
         """Why a host that is in the report cannot be read again; it is not tried once more."""
-        self._shown: dict[tuple[int, ...], Loaded] = {}
+        self._shown: dict[tuple[int, ...], LoadedHosts] = {}
 
-    def choose(self, items: Sequence[str] | None, needed: Iterable[int] = (), strict: bool = False) -> Loaded:
+    def choose(
+        self, items: Sequence[str] | None, needed: Iterable[int] = (), strict: bool = False
+    ) -> LoadedHosts:
         """The hosts that `items` name (see `choice.chosen`) and those of the places `needed`; where there are neither,
         the slowest and the median one. Reads those that are not in memory. A host that cannot be read any more is left
         out, as the report has it; `strict`: unless it is needed, or none is left. Raises InputError."""
@@ -97,7 +99,7 @@ class Pod:
             return set()
         return {max(place for place, first in enumerate(self._steps_before()) if first <= step)}
 
-    def usual(self) -> Loaded:
+    def usual(self) -> LoadedHosts:
         """The host of the usual step, which comparisons draw."""
         return self.choose(None, self.places_of_step(None, usual=True), strict=True)
 
@@ -107,14 +109,14 @@ class Pod:
             found.append(found[-1] + parts["steps"])
         return found
 
-    def _show(self, places: tuple[int, ...]) -> Loaded:
+    def _show(self, places: tuple[int, ...]) -> LoadedHosts:
         hosts = self._in_memory(places)
         with self._lock:
             if places not in self._shown or self._shown[places].timeline.hosts != hosts:
                 self._shown[places] = self._loaded(places, hosts)
             return self._shown[places]
 
-    def _loaded(self, places: tuple[int, ...], hosts: dict[int, HostTimeline]) -> Loaded:
+    def _loaded(self, places: tuple[int, ...], hosts: dict[int, HostTimeline]) -> LoadedHosts:
         from tb_xla_insights.timeline import Timeline
 
         trace = reported(self.files, self.report, self._parts)
@@ -124,7 +126,7 @@ class Pod:
         trace.steps_before = [before[place] for place in hosts]
         lost = [self._lost(place) for place in places if place not in hosts]
         report = self.report | {"diagnostics": [*self.report["diagnostics"], *lost]}
-        return Loaded(self.files, trace, Timeline(trace, list(hosts.values())), report)
+        return LoadedHosts(self.files, trace, Timeline(trace, list(hosts.values())), report)
 
     def _lost(self, place: int) -> DiagnosticRow:
         row: DiagnosticRow = Diagnostic(
@@ -176,7 +178,7 @@ class Pod:
             return
         with self._lock:
             hosts = dict(self._hosts)
-        held = {place: held_bytes(host) for place, host in hosts.items()}
+        held = {place: deep_size(host) for place, host in hosts.items()}
         used = sum(held.values())
         for place in held:
             if used <= self._budget:

@@ -20,7 +20,7 @@ from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
-    from tb_xla_insights.pod.comparison import Compared
+    from tb_xla_insights.pod.comparison import HostComparison
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.schema.report import Report
@@ -80,7 +80,7 @@ class SessionHosts:
     start_unix_ns: int = field(default=0, init=False)
     """Epoch nanoseconds of the session's start, as the last pass found it; 0 where no host records it."""
 
-    compared: Compared | None = field(default=None, init=False)
+    compared: HostComparison | None = field(default=None, init=False)
     """How the hosts of the last document came to what all did together; None before the first."""
 
     def __post_init__(self) -> None:

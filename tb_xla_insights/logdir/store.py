@@ -12,19 +12,19 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.deep_size import held_bytes
-from tb_xla_insights.logdir.session_hosts import Also, SessionHosts, few, held_estimate
+from tb_xla_insights.escapes import escaped
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded_hosts import Loaded
+from tb_xla_insights.logdir.load_progress import LoadProgress
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+from tb_xla_insights.logdir.memory_gate import MemoryGate
+from tb_xla_insights.logdir.partial_reports import PartialReport, Reports
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
-from tb_xla_insights.logdir.memory_gate import Room
+from tb_xla_insights.logdir.session_hosts import Also, SessionHosts, few, held_estimate
 from tb_xla_insights.logdir.sessions import SessionFiles, as_it_is
-from tb_xla_insights.logdir.partial_reports import Reports, SoFar
-from tb_xla_insights.logdir.load_progress import Stages
 from tb_xla_insights.memory import give_back
-from tb_xla_insights.escapes import visible
 
 _WEIGH_SECONDS = 10.0
 
@@ -52,11 +52,11 @@ class Load:
         self._there = as_it_is(listed)
         files = self.files = self._there or listed  # of one that is gone whoever reads it is told
         self.hosts = readings_of(files)
-        self.loaded: Loaded | Pod | None = None
-        self.so_far: SoFar | None = None
+        self.loaded: LoadedHosts | Pod | None = None
+        self.so_far: PartialReport | None = None
         """The hosts of a session of many that were read by now; None before the first."""
         self.error: str | None = None
-        self.stages = Stages(self.hosts, clock)
+        self.stages = LoadProgress(self.hosts, clock)
         self.weight: int | None = None
         """Bytes that the session takes, as far as that is known."""
         self._done = threading.Event()
@@ -114,7 +114,7 @@ class Load:
 
     def weigh(self) -> int:
         """About how many bytes the session takes, with what views of it have found out."""
-        weight = held_bytes(self.loaded) if self.weight is None else self.weight
+        weight = deep_size(self.loaded) if self.weight is None else self.weight
         self.weight = weight
         return weight
 
@@ -125,14 +125,14 @@ class Load:
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a fault of ours is this session's, not the server's
-            _log.exception("%s cannot be opened", visible(self.files.path))
+            _log.exception("%s cannot be opened", escaped(self.files.path))
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
         finally:
             self._done.set()
 
 
-Opener = Callable[[Load], Loaded | Pod]
+Opener = Callable[[Load], LoadedHosts | Pod]
 
 
 def opener(
@@ -145,14 +145,14 @@ def opener(
     """
     budget = default_budget() if budget is None else budget
 
-    def open_session(load: Load) -> Loaded | Pod:
+    def open_session(load: Load) -> LoadedHosts | Pod:
         from tb_xla_insights.catalog import load_catalog
 
         catalog = load_catalog(catalog_file)
         if len(load.files.hosts) > 1 and (scheduler or not few(load.files, budget)):
             ask_sizes(load.files, load.hosts)
             reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
-            loaded: Loaded | Pod = _open_pod(load, reader, budget)
+            loaded: LoadedHosts | Pod = _open_pod(load, reader, budget)
             load.stages.draw()
             shown = loaded.choose(None)
         else:
@@ -160,7 +160,7 @@ def opener(
 
             trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
             load.stages.draw()
-            loaded = shown = Loaded(load.files, trace, Timeline(trace))
+            loaded = shown = LoadedHosts(load.files, trace, Timeline(trace))
         _ = shown.head  # computed here, where nobody waits for it yet
         shown.timeline.prepare()
         give_back()
@@ -175,7 +175,7 @@ def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
 
     parts = Also(parts_of)
 
-    def show(so_far: SoFar) -> None:
+    def show(so_far: PartialReport) -> None:
         load.so_far = so_far
 
     report = reader.report(seen=Reports(reader, parts, show).look, also=parts)
@@ -196,7 +196,7 @@ class Store:
         self._open = open_session
         self._lock = threading.Lock()
         self._loads: OrderedDict[str, Load] = OrderedDict()
-        self._room = Room(default_budget() if budget is None else budget)
+        self._room = MemoryGate(default_budget() if budget is None else budget)
         self._clock = clock
         self._weighed = clock()
 
@@ -226,7 +226,7 @@ class Store:
         threading.Thread(target=self._run, args=(fresh,), daemon=True).start()
         return fresh
 
-    def loaded(self, name: str, wait: float | None = None, mark: str | None = None) -> Loaded | Pod:
+    def loaded(self, name: str, wait: float | None = None, mark: str | None = None) -> LoadedHosts | Pod:
         """The session once it is in memory. Raises InputError where it cannot be read, StillReadingError after `wait`
         seconds, ReadAgainError where its files are not those of a `mark`."""
         load = self.load(name)

@@ -10,10 +10,10 @@ from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, default_budget, opener
 from tb_xla_insights.memory import keep_one_heap
 from tb_xla_insights.page.folder import page_folder
+from tb_xla_insights.plugin.allowed_hosts import Names, parse_names
 from tb_xla_insights.plugin.assets import Assets
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.imports import after_imports, import_ahead
-from tb_xla_insights.plugin.allowed_hosts import Names, parse_names
 from tb_xla_insights.plugin.respond import Application, application, get, not_found, post
 from tb_xla_insights.plugin.routes import Routes
 

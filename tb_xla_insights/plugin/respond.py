@@ -15,9 +15,9 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, parsed_json
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import ReadAgainError, StillReadingError, UnknownSessionError
+from tb_xla_insights.plugin.allowed_hosts import Names
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.bodies import TooLargeError, body, closing, may_go_on
-from tb_xla_insights.plugin.allowed_hosts import Names
 from tb_xla_insights.plugin.origin import refusal
 
 _log = logging.getLogger(__name__)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded_hosts import Loaded, head_without_rows
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts, head_without_rows
+from tb_xla_insights.logdir.partial_reports import PartialReport
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
-from tb_xla_insights.logdir.partial_reports import SoFar
 from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
@@ -308,7 +308,7 @@ class Routes:
             whole=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
-    def _loaded(self, arguments: Arguments) -> Loaded | Pod:
+    def _loaded(self, arguments: Arguments) -> LoadedHosts | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS, arguments.optional_text("mark"))
 
     def _shown(
@@ -319,7 +319,7 @@ class Routes:
         step: int | None = None,
         usual: bool = False,
         strict: bool = True,
-    ) -> Loaded:
+    ) -> LoadedHosts:
         """The hosts that an answer is about: those that `hosts` names (see `choice.chosen`), and those of these rows or
         events, devices, and of the step, or of the usual one. All where all are in memory. `strict`: see
         `Pod.choose`."""
@@ -345,23 +345,23 @@ class Routes:
         return view(self._shown(arguments, (), devices, step, usual, strict=False).trace)
 
 
-def _report_of(known: SoFar | Loaded | Pod) -> Report:
+def _report_of(known: PartialReport | LoadedHosts | Pod) -> Report:
     """The report of the hosts that were read, on the session's time base."""
     from tb_xla_insights.report.views import whole_report
 
-    if isinstance(known, SoFar):
+    if isinstance(known, PartialReport):
         of_some: Report = whole_report(known.session)
         return of_some
     report: Report = known.report or whole_report(known.usual().trace)
     return report
 
 
-def _so_far(load: Load) -> SoFar | None:
+def _so_far(load: Load) -> PartialReport | None:
     """The hosts that were read by now, as long as others are still to come."""
     return None if load.done else load.so_far
 
 
-def _partial(load: Load, so_far: SoFar) -> dict[str, int]:
+def _partial(load: Load, so_far: PartialReport) -> dict[str, int]:
     """How many hosts an answer is about, of how many."""
     return {"hosts_read": so_far.hosts, "hosts_in_all": len(load.hosts)}
 

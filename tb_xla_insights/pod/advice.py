@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.pod.causes import Cause
-from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
 
 MOST_CAUSES = 2
@@ -47,7 +47,7 @@ _EVEN = {
 }
 
 
-def advice(compared: Compared) -> str:
+def advice(compared: HostComparison) -> str:
     """One sentence: what to change, and where."""
     cause = compared.causes[0] if compared.causes else None
     if compared.late.kind == "changing":
@@ -65,7 +65,7 @@ def advice(compared: Compared) -> str:
     )
 
 
-def _of_cause(compared: Compared, cause: Cause | None, found: Sequence[str]) -> str:
+def _of_cause(compared: HostComparison, cause: Cause | None, found: Sequence[str]) -> str:
     """What to do about those that are late for one cause."""
     several = "these cores" if compared.cores else "these hosts"
     host = found[0] if len(found) == 1 else several if len(found) == len(names(compared)) else joined(found)
@@ -78,7 +78,7 @@ def _of_cause(compared: Compared, cause: Cause | None, found: Sequence[str]) -> 
     return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)
 
 
-def names(compared: Compared) -> list[str]:
+def names(compared: HostComparison) -> list[str]:
     """The late ones, the worst first."""
     if compared.cores:
         return [

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.pod.alignment import Aligned, align
 from tb_xla_insights.pod.clocks import Clocks, relate
+from tb_xla_insights.pod.collective_columns import HostCollectives
 from tb_xla_insights.pod.instances import (
     HIGH,
     LOW,
@@ -22,7 +23,6 @@ from tb_xla_insights.pod.instances import (
     find_instances,
     placed_on,
 )
-from tb_xla_insights.pod.collective_columns import HostCollectives
 from tb_xla_insights.pod.shared_instructions import Shared, numberings, share
 from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, instruction
+from tb_xla_insights.analysis.idle.busy import busy
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.time.class_times import covered
 from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
-from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
 from tb_xla_insights.pod.collective_columns import HostCollectives, Instruction, counted
+from tb_xla_insights.pod.groups import Groups, groups_of, groups_of_text
 from tb_xla_insights.pod.thinning import MOST_ROWS, thinned
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
@@ -291,7 +291,7 @@ def _step_work(trace: Trace) -> Int64:
     found = np.zeros((count, len(trace.devices)), np.int64)
     for number, device in enumerate(trace.devices):
         some, at_work = launches.runs.of_device(number), busy(trace, device)
-        work = covered(
+        work = covered_times(
             at_work.start_ps, at_work.end_ps, launches.runs.own_start_ps[some], launches.runs.end_ps[some]
         )
         step = launches.step_of_run[some]

@@ -23,14 +23,14 @@ from tb_xla_insights.pod.arrivals import (
 )
 from tb_xla_insights.pod.causes import Cause, find_cause
 from tb_xla_insights.pod.host_steps import HostInput, Table, side_by_side
-from tb_xla_insights.pod.late_hosts import LateOnes, every_step, find_late
+from tb_xla_insights.pod.late_hosts import LateHosts, every_step, find_late_hosts
 from tb_xla_insights.trace.model import Int64
 
 State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
 
 
 @dataclass(frozen=True)
-class Compared:
+class HostComparison:
     """What a session's hosts are when compared. `arrivals`: of hosts; `cores`: of the cores, in a session of one host;
     `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one, why (where another one
     is late each time, one for all); `note`: a sentence about hosts that could not be compared."""
@@ -41,7 +41,7 @@ class Compared:
     arrivals: Arrivals
     cores: Arrivals | None
     table: Table
-    late: LateOnes
+    late: LateHosts
     causes: tuple[Cause | None, ...]
 
     @property
@@ -164,7 +164,7 @@ class Compared:
         return waiting_for_others(self.told)
 
 
-def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
+def compare_hosts(hosts: Sequence[HostInput]) -> HostComparison:
     """Compares the hosts of a session, given in the order in which their cores are counted: by name, numbers as
     numbers."""
     collectives = [host.collectives for host in hosts]
@@ -172,8 +172,8 @@ def compare_hosts(hosts: Sequence[HostInput]) -> Compared:
     cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and _has_cores(hosts[0]) else None
     table = side_by_side(hosts, arrivals)
     arrivals = replace(arrivals, own_ps=table.own_work_ps)
-    late = find_late(cores or arrivals, table.mean_step_ps)
-    made = Compared(
+    late = find_late_hosts(cores or arrivals, table.mean_step_ps)
+    made = HostComparison(
         tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
     )
     causes: list[Cause | None]
@@ -238,7 +238,7 @@ def _core_cause(host: HostInput, core: int) -> Cause | None:
     return Cause("device", int(means[core]), int(usual), None, host.collectives.cores[core])
 
 
-def _changing_cause(made: Compared) -> Cause | None:
+def _changing_cause(made: HostComparison) -> Cause | None:
     """What takes longer on whoever is last than on the median host, over all steps."""
     charges = made.arrivals.charges()[:-1]
     found: Counter[str] = Counter()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.pod.clocks import offset_rows
-from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import COLUMNS, WAITING
 from tb_xla_insights.trace.model import Int64
 
@@ -18,7 +18,7 @@ ALIKE_PS = 150_000_000
 """What differs by less a step from the median host is not told."""
 
 
-def host_rows(compared: Compared) -> list[Host]:
+def host_rows(compared: HostComparison) -> list[Host]:
     """The report's `hosts`. `step_ps`: the median of its steps; `idle_ps`: its devices' idle time by class; of the
     shared collectives, how many it takes part in (`shared`), to how many it comes last (`last`, `last_share`), how long
     the others wait for it (`others_wait_ps`) and it for others (`waits_ps`); null where hosts are not compared.
@@ -61,7 +61,7 @@ def host_rows(compared: Compared) -> list[Host]:
     return rows
 
 
-def differs(compared: Compared, host: int) -> Difference | None:
+def differs(compared: HostComparison, host: int) -> Difference | None:
     """The class in which a host's mean step differs most from the median host's; not what it only waits. Of a file that
     is cut nobody knows: `unrecorded`."""
     table = compared.table

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, ClassName
 from tb_xla_insights.pod.alignment import NOT
 from tb_xla_insights.pod.arrivals import Arrivals
-from tb_xla_insights.pod.instances import NOBODY
 from tb_xla_insights.pod.collective_columns import HostCollectives
+from tb_xla_insights.pod.instances import NOBODY
 from tb_xla_insights.trace.model import Int64
 
 DEVICE: Final = "device"

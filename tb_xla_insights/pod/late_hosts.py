@@ -46,7 +46,7 @@ Kind = Literal["late", "changing", "none", "unknown"]
 
 
 @dataclass(frozen=True)
-class LateOnes:
+class LateHosts:
     """Who holds up the others. `kind`: `late`, these `parties` do, the worst first; `changing`, another one each time;
     `none`; `unknown`, nothing compares them. `alike`: the parties are late together, as a class of their own. Per party
     `steps`, those in which most waiting is charged to it, once those before it in the list are as the middle one.
@@ -69,10 +69,10 @@ class LateOnes:
         return None if not count else "once" if count == 1 else "some_steps"
 
 
-def find_late(arrivals: Arrivals, step_ps: int | None) -> LateOnes:
+def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
     """Who holds up the others. `step_ps`: the mean step, of which a cost is a share; None: not known, nobody does."""
     if not len(arrivals.instances) or not arrivals.steps or not step_ps:
-        return LateOnes("unknown", [], [], False, 0, 0)
+        return LateHosts("unknown", [], [], False, 0, 0)
     waits = _per_step(arrivals, arrivals.charged_ps)
     parties, steps, saved = _one_by_one(arrivals, step_ps)
     several = _class_of_late(arrivals, step_ps)
@@ -81,13 +81,13 @@ def find_late(arrivals: Arrivals, step_ps: int | None) -> LateOnes:
         last = _last_of_steps(arrivals)
         if _mean(arrivals, sooner) > saved * MUCH_MORE:
             steps = [np.flatnonzero(last == party) for party in several]
-            return LateOnes("late", several, steps, True, waits, _mean(arrivals, sooner))
+            return LateHosts("late", several, steps, True, waits, _mean(arrivals, sooner))
     if parties:
-        return LateOnes("late", parties, steps, False, waits, saved)
+        return LateHosts("late", parties, steps, False, waits, saved)
     if waits >= INFO_SHARE * step_ps and _beyond_clocks(arrivals):
         _, sooner = in_time(arrivals, list(range(len(arrivals.parties))))
-        return LateOnes("changing", [], [], False, waits, _mean(arrivals, sooner))
-    return LateOnes("none", [], [], False, waits, 0)
+        return LateHosts("changing", [], [], False, waits, _mean(arrivals, sooner))
+    return LateHosts("none", [], [], False, waits, 0)
 
 
 def _one_by_one(arrivals: Arrivals, step_ps: int) -> tuple[list[int], list[NDArray[np.intp]], int]:
@@ -223,7 +223,7 @@ def _tail(count: int, of: int, share: float) -> float:
     return min(sum(map(exp, terms)), 1.0)
 
 
-def every_step(late: LateOnes, steps: int) -> bool:
+def every_step(late: LateHosts, steps: int) -> bool:
     """Whether somebody is late in nearly all of so many steps."""
     found = np.unique(np.concatenate(late.steps)) if late.steps else np.zeros(0)
     return len(found) >= EVERY_SHARE * steps

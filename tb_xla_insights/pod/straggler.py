@@ -15,7 +15,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.pod.advice import MOST_CAUSES, advice, names
 from tb_xla_insights.pod.arrivals import waiting_for_others
 from tb_xla_insights.pod.causes import Cause
-from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
 from tb_xla_insights.units import brief_time, brief_times, count, share
 
@@ -29,7 +29,7 @@ _WAITS = 0.1
 """Of what the one waits that waits longest, what others must wait to be told of."""
 
 
-def straggler(compared: Compared) -> Finding | None:
+def straggler(compared: HostComparison) -> Finding | None:
     """Who holds up the others; None where nobody does, or nothing tells. Its gain is that of the mean step."""
     late, step = compared.late, compared.table.mean_step_ps
     if late.kind not in ("late", "changing") or not step:
@@ -57,13 +57,13 @@ def straggler(compared: Compared) -> Finding | None:
     )
 
 
-def straggler_json(compared: Compared) -> FindingRow | None:
+def straggler_json(compared: HostComparison) -> FindingRow | None:
     """The finding as it stands in the report, a mistake."""
     found = straggler(compared)
     return found.as_json("mistake", compared.table.mean_step_ps) if found else None
 
 
-def _title(compared: Compared) -> str:
+def _title(compared: HostComparison) -> str:
     found = names(compared)
     others = whom(compared)
     if not found:
@@ -82,7 +82,7 @@ def _title(compared: Compared) -> str:
     )
 
 
-def whom(compared: Compared) -> str:
+def whom(compared: HostComparison) -> str:
     """Who waits for the late ones: `the others`, or as many as do, where some have nothing to do with them."""
     if compared.cores or compared.late.kind != "late":
         return "the other cores" if compared.cores else "the others"
@@ -100,7 +100,7 @@ def _short(core: str) -> str:
     return core.rsplit("/", 1)[-1]
 
 
-def _step(compared: Compared) -> int | None:
+def _step(compared: HostComparison) -> int | None:
     """The number of the step in which it happened, its place where it has none."""
     steps: list[int] = compared.late.steps[0].tolist() if compared.late.steps else []
     if not steps:
@@ -109,7 +109,7 @@ def _step(compared: Compared) -> int | None:
     return steps[0] if number is None else number
 
 
-def _brief(compared: Compared) -> str:
+def _brief(compared: HostComparison) -> str:
     found = names(compared)
     if not found:
         return "another host is late each time"
@@ -131,7 +131,7 @@ def _words(cause: Cause) -> list[str]:
     return [cause.annotation.rsplit("/", 1)[-1], name] if cause.annotation else [name]
 
 
-def _detail(compared: Compared) -> str:
+def _detail(compared: HostComparison) -> str:
     late, told, found = compared.late, compared.told, names(compared)
     kind = f"{compared.kind}s" if compared.kind else "collectives"
     if not found:
@@ -162,7 +162,7 @@ def _some(found: list[str]) -> str:
     return joined(found) if more <= 0 else f"{', '.join(found[:MOST_NAMED])} and {more} more"
 
 
-def _because(compared: Compared, found: list[str]) -> str:
+def _because(compared: HostComparison, found: list[str]) -> str:
     """What takes longer meanwhile, on the first host for each cause."""
     first: dict[str, tuple[str, Cause]] = {}
     for name, cause in zip(found, compared.causes, strict=True):
@@ -183,7 +183,7 @@ def _because(compared: Compared, found: list[str]) -> str:
     return f"{text[0].upper()}{text[1:]}." if parts[0].startswith("device work") else f"{text}."
 
 
-def _cost_ps(compared: Compared) -> int:
+def _cost_ps(compared: HostComparison) -> int:
     """What the others' cores wait for the late ones."""
     told = compared.told
     cores = np.array([1 if compared.cores else len(host.cores) for host in told.parties], np.int64)
@@ -193,7 +193,7 @@ def _cost_ps(compared: Compared) -> int:
     return int((np.where(some, told.waits_ps, 0).sum(axis=0) * cores).sum())
 
 
-def _evidence(compared: Compared) -> dict[str, Any]:
+def _evidence(compared: HostComparison) -> dict[str, Any]:
     late, told, table = compared.late, compared.told, compared.table
     parties = late.parties
     cause = compared.causes[0] if compared.causes else None
@@ -225,7 +225,7 @@ def _evidence(compared: Compared) -> dict[str, Any]:
     }
 
 
-def _windows(compared: Compared) -> list[Window]:
+def _windows(compared: HostComparison) -> list[Window]:
     """Where the late ones keep others waiting: from when the one in the middle comes until they do, on their own clocks
     as their files have them."""
     told = compared.told
@@ -241,7 +241,7 @@ def _windows(compared: Compared) -> list[Window]:
     return longest_windows(found)
 
 
-def _core_of(compared: Compared, row: int, party: int) -> str:
+def _core_of(compared: HostComparison, row: int, party: int) -> str:
     """The core of a party that comes last."""
     told = compared.told
     host = told.parties[party]
@@ -249,7 +249,7 @@ def _core_of(compared: Compared, row: int, party: int) -> str:
     return host.cores[int(host.core[rows[host.begin_ps[rows].argmax()]])]
 
 
-def exposed_without_waiting(compared: Compared) -> list[dict[str, int]]:
+def exposed_without_waiting(compared: HostComparison) -> list[dict[str, int]]:
     """Per host `exposed_ps`, the exposed time in collectives of its report, `waiting_ps`, what of that is only waiting
     for others to come, and `left_ps`, the rest: what no other host can take away."""
     waits = waiting_for_others(compared.told)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.pod.advice import names
-from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.straggler import what_takes
 from tb_xla_insights.units import brief_time, brief_times, share
 
 
-def verdict_text(compared: Compared) -> str:
+def verdict_text(compared: HostComparison) -> str:
     """Who holds up the others, why, and how long these wait; or that nobody does, or why nobody knows."""
     late = compared.late
     if compared.state == "no_collectives":
@@ -39,13 +39,13 @@ def verdict_text(compared: Compared) -> str:
     return f"{head}{_why(compared)}. {waits}"
 
 
-def _shares(compared: Compared) -> dict[int, float]:
+def _shares(compared: HostComparison) -> dict[int, float]:
     """Per party that takes part in something, in which part of that it is last."""
     counts = zip(compared.told.last_count.tolist(), compared.told.shared_count.tolist(), strict=True)
     return {party: last / shared for party, (last, shared) in enumerate(counts) if shared}
 
 
-def _why(compared: Compared) -> str:
+def _why(compared: HostComparison) -> str:
     """`: next_batch (input) takes 40 ms in 12 of 12 steps, 2 ms on the median host w-31`."""
     cause = compared.causes[0]
     if cause is None:

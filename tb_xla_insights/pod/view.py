@@ -63,10 +63,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.comparison import HostComparison
+from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.host_steps import COLUMNS
 from tb_xla_insights.pod.late_hosts import noise_ps
-from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import straggler
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.pod.view_hosts import MOST_NAMED, core_rows, host_columns
@@ -80,7 +80,7 @@ TOLD = 0.98
 _US = 1_000_000
 
 
-def hosts_view(compared: Compared, of: int | None = None) -> dict[str, Any]:
+def hosts_view(compared: HostComparison, of: int | None = None) -> dict[str, Any]:
     """The document. `of`: how many hosts the session has, where not all were read yet."""
     table, told = compared.table, compared.arrivals
     compares = compared.state == "compared"
@@ -119,12 +119,12 @@ def hosts_view(compared: Compared, of: int | None = None) -> dict[str, Any]:
     }
 
 
-def difference(compared: Compared, host: int) -> list[list[int] | None]:
+def difference(compared: HostComparison, host: int) -> list[list[int] | None]:
     """Per step, per class of the document: what a host did, in microseconds; None: it has no such step."""
     return _difference(compared, host, np.flatnonzero(compared.table.parts_ps.any(axis=(0, 1))).tolist())
 
 
-def _difference(compared: Compared, host: int, present: Sequence[int]) -> list[list[int] | None]:
+def _difference(compared: HostComparison, host: int, present: Sequence[int]) -> list[list[int] | None]:
     table = compared.table
     return [
         _us(table.parts_ps[host, step][present]) if there else None
@@ -137,12 +137,12 @@ def _us(times_ps: Int64) -> list[int]:
     return np.where(times_ps < 0, times_ps, (times_ps + _US // 2) // _US).tolist()  # type: ignore[no-any-return]
 
 
-def _order(compared: Compared) -> list[int]:
+def _order(compared: HostComparison) -> list[int]:
     waits = compared.arrivals.others_wait_ps.tolist()
     return sorted(range(len(compared.hosts)), key=lambda it: -waits[it])
 
 
-def _named(compared: Compared) -> list[int]:
+def _named(compared: HostComparison) -> list[int]:
     """The hosts with a row of their own: those of the verdict first; no host that may only seem late."""
     if compared.state != "compared" or compared.late.kind == "none":
         return []
@@ -156,7 +156,7 @@ def _named(compared: Compared) -> list[int]:
     return found
 
 
-def _verdict(compared: Compared) -> dict[str, Any]:
+def _verdict(compared: HostComparison) -> dict[str, Any]:
     finding, late = straggler(compared), compared.late
     cause = compared.causes[0] if compared.causes else None
     return {
@@ -173,7 +173,7 @@ def _verdict(compared: Compared) -> dict[str, Any]:
     }
 
 
-def _steps(compared: Compared, charges: Int64) -> dict[str, Any]:
+def _steps(compared: HostComparison, charges: Int64) -> dict[str, Any]:
     table, told = compared.table, compared.arrivals
     last = (
         np.where(charges.any(axis=1), charges.argmax(axis=1), -1) if charges.size else np.full(told.steps, -1)
@@ -201,7 +201,7 @@ def _medians(values: Int64, there: NDArray[np.bool_]) -> Int64:
     return np.array(found, np.int64)
 
 
-def _apart(compared: Compared) -> list[list[int | None]]:
+def _apart(compared: HostComparison) -> list[list[int | None]]:
     table = compared.table
     middle = np.array(_us(_medians(table.step_ps, table.there)), np.int64)
     rounded = (table.step_ps + _US // 2) // _US - middle
@@ -211,7 +211,7 @@ def _apart(compared: Compared) -> list[list[int | None]]:
     ]
 
 
-def _charges(compared: Compared, charges: Int64) -> dict[str, list[int]]:
+def _charges(compared: HostComparison, charges: Int64) -> dict[str, list[int]]:
     told = compared.arrivals
     counts = np.zeros((told.steps + 1, len(told.parties)), np.int64)
     np.add.at(counts, (told.instances.step, told.last), 1)

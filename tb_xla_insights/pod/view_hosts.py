@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.comparison import Compared
-from tb_xla_insights.pod.host_steps import COLUMNS
+from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import differs
+from tb_xla_insights.pod.host_steps import COLUMNS
 from tb_xla_insights.trace.model import Int64
 
 MOST_NAMED = 6
@@ -19,7 +19,7 @@ MOST_NAMED = 6
 _US = 1_000_000
 
 
-def host_columns(compared: Compared, rows: Sequence[Any], named: list[int]) -> dict[str, list[Any]]:
+def host_columns(compared: HostComparison, rows: Sequence[Any], named: list[int]) -> dict[str, list[Any]]:
     told, charges = compared.arrivals, compared.arrivals.charges()[:-1]
     latest = told.latest()
     last = (
@@ -50,7 +50,7 @@ def host_columns(compared: Compared, rows: Sequence[Any], named: list[int]) -> d
 _SAME = ("name", "steps", "step_ps", "shared", "last", "last_share", "duty_cycle", "compiles")
 
 
-def _of_host(compared: Compared, host: int, last: NDArray[np.intp], latest: Int64) -> dict[str, Any]:
+def _of_host(compared: HostComparison, host: int, last: NDArray[np.intp], latest: Int64) -> dict[str, Any]:
     steps = np.flatnonzero(last == host)
     own = latest[:, host]
     late = int(np.median(own[steps])) if len(steps) else None
@@ -64,7 +64,7 @@ def _of_host(compared: Compared, host: int, last: NDArray[np.intp], latest: Int6
     }
 
 
-def _longer(compared: Compared, host: int, kind: str) -> int:
+def _longer(compared: HostComparison, host: int, kind: str) -> int:
     """How much longer a class takes a step than on the median host, from times as the view rounds them."""
     column = compared.table.means_ps[:, COLUMNS.index(kind)]
     own, median = (
@@ -73,7 +73,7 @@ def _longer(compared: Compared, host: int, kind: str) -> int:
     return own - median
 
 
-def _once(compared: Compared, host: int) -> bool:
+def _once(compared: HostComparison, host: int) -> bool:
     """Whether most of what differs is in one step."""
     table, apart = compared.table, differs(compared, host)
     median = compared.median_host
@@ -93,7 +93,7 @@ def _exact(time_ps: int | None) -> float | None:
     return None if time_ps is None else round(time_ps / _US, 2)
 
 
-def core_rows(compared: Compared) -> list[dict[str, Any]] | None:
+def core_rows(compared: HostComparison) -> list[dict[str, Any]] | None:
     """The cores of the hosts of the verdict, or of the only host."""
     if compared.cores:
         latest = compared.cores.latest()
@@ -135,6 +135,6 @@ def _usual(late_ps: Int64) -> int:
     return int(np.median(some)) // _US if len(some) else 0
 
 
-def _work(compared: Compared, host: int, core: int) -> int:
+def _work(compared: HostComparison, host: int, core: int) -> int:
     work = compared.hosts[host].collectives.step_work_ps
     return int(work[:, core].mean()) // _US if len(work) else 0

@@ -19,7 +19,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tb_xla_insights.analysis.sidecars import Block, Unread
+from tb_xla_insights.analysis.sidecars import Block, UnparsedLine
 
 _LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<said>.*)")
 _FRAME = re.compile(r"\S.* \(.+:\d+\)")
@@ -40,7 +40,7 @@ class DebugText:
     compilations: list[Block] = field(default_factory=list)
     executions: list[Block] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnparsedLine] = field(default_factory=list)
 
 
 @dataclass
@@ -83,7 +83,7 @@ def parse_debug(text: str, file: str = "") -> DebugText:
     for (_, kind), block in blocks.items():
         if block.begun:
             _close(found, file, kind, block)
-            found.unread.append(Unread(file, number, f"ends inside a block of {kind} Analysis"))
+            found.unread.append(UnparsedLine(file, number, f"ends inside a block of {kind} Analysis"))
     found.advice = advice.texts
     return found
 
@@ -148,5 +148,5 @@ def _close(found: DebugText, file: str, kind: str, block: _Open) -> None:
     ]
     if missing:
         found.unread.append(
-            Unread(file, block.line, f"a block of {kind} Analysis without {' and '.join(missing)}")
+            UnparsedLine(file, block.line, f"a block of {kind} Analysis without {' and '.join(missing)}")
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching, runs_on
+from tb_xla_insights.analysis.compiles.graph_words import types_text
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     HOW_TO_SEE_WHY,
@@ -19,9 +19,9 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
     tracer_named,
 )
-from tb_xla_insights.analysis.compiles.graph_words import types_text
-from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.launches.enqueues import JOINS
+from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching, runs_on
+from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, cast
 
-from tb_xla_insights.analysis.sidecars import GraphBreaks, Unread
+from tb_xla_insights.analysis.sidecars import GraphBreaks, UnparsedLine
 from tb_xla_insights.report.metrics_text import count as whole
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
     totals = {"Graph Count": 0, "Graph Break Count": 0, "Op Count": 0}
     found = inside = old = False
     reasons: list[dict[str, str | None]] = []
-    unread: list[Unread] = []
+    unread: list[UnparsedLine] = []
     for number, line in enumerate(text.splitlines(), 1):
         if count := _COUNT.match(line):
             inside = False
@@ -42,7 +42,7 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
                 totals[count[1]] += value
                 found |= count[1] == "Graph Break Count"
             else:
-                unread.append(Unread(file, number, line.strip()))
+                unread.append(UnparsedLine(file, number, line.strip()))
         elif counts := _OLD_COUNT.match(line):
             found, old, inside = True, True, True
             for name, number_of in zip(totals, counts.groups(), strict=True):
@@ -61,7 +61,7 @@ def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
     breaks = totals["Graph Break Count"]
     told = sum(it["reason"] is not None for it in reasons)
     if told < breaks:
-        unread.append(Unread(file, len(text.splitlines()), f"{breaks} breaks, but only {told} reasons"))
+        unread.append(UnparsedLine(file, len(text.splitlines()), f"{breaks} breaks, but only {told} reasons"))
     return GraphBreaks(
         file, totals["Graph Count"], breaks, cast("list[GraphBreak]", reasons), totals["Op Count"], unread
     )

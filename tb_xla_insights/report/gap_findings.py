@@ -15,7 +15,7 @@ _MUCH = 1 / 3
 """Of a gap, what a mistake must explain to be why the gap was there."""
 
 
-def told_by(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:
+def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:
     """The findings of the report that explain a gap of a host, by the time of it that is theirs, the most first. What
     says again why late hosts are late (`said_by`) is told by the finding about these."""
     findings = {it["id"]: it for it in report["findings"]}
@@ -30,7 +30,7 @@ def told_by(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dic
     return dict(sorted(((id_, ps) for id_, ps in times.items() if ps >= least), key=lambda it: -it[1]))
 
 
-def why(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, Any]) -> str:
+def why_gap(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, Any]) -> str:
     """The finding that explains most of a gap, as the first sentence about it, if that is a mistake and explains much
     of the gap; else empty. A limit says no more than what the host did, which is told anyway; and where the launch
     waited for most of the gap, what the host did meanwhile is no reason."""
@@ -46,10 +46,10 @@ def why(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, An
 
 def places(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """By finding, how many gaps it explains (`count`; one gap on several cores is one), and the first MOST_PLACES of
-    them, those that it explains most of first: `device`, `start_ps` and `duration_ps`. The gaps have `told_by`."""
+    them, those that it explains most of first: `device`, `start_ps` and `duration_ps`. Gaps have `by_finding_ps`."""
     found: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for group in groups:
-        for id_, ps in group["told_by"].items():
+        for id_, ps in group["by_finding_ps"].items():
             found.setdefault(id_, []).append((ps, group))
     return {
         id_: {

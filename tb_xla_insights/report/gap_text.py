@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.analysis.findings.base import joined
 from tb_xla_insights.analysis.frameworks import host_does
+from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
 
 _MOST_OF_GAP = 0.8

@@ -6,30 +6,30 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
-from tb_xla_insights.analysis.device.collectives import collectives_report
-from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.compiles.debug_log import causes_by_program, early_blocks
+from tb_xla_insights.analysis.compiles.table import compiles_report
+from tb_xla_insights.analysis.device.collectives import collectives_report
 from tb_xla_insights.analysis.diagnostics import diagnose
-from tb_xla_insights.analysis.launches.early_executions import early_executions
 from tb_xla_insights.analysis.environment import environment
-from tb_xla_insights.analysis.launches.executions import executions_report, launching, programs_report
 from tb_xla_insights.analysis.findings import findings_report
-from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.host.input_pipeline import input_report
-from tb_xla_insights.analysis.idle.outside_span import outside_report
-from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
+from tb_xla_insights.analysis.host.transfers import transfers_report
+from tb_xla_insights.analysis.idle.busy import device_summaries
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.idle.outside_span import outside_span_report
+from tb_xla_insights.analysis.launches.early_executions import early_executions_report
+from tb_xla_insights.analysis.launches.executions import executions_report, launching, programs_report
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
 from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
-from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -49,7 +49,7 @@ def session_head(session: SessionTrace) -> SessionHead:
     return {
         "name": session.name,
         "path": session.path,
-        "description": beside(session).description,
+        "description": read_sidecars(session).description,
         "start_unix_ns": str(session.start_unix_ns),
         "duration_ps": session.duration_ps,
         "hosts": [
@@ -87,7 +87,7 @@ def host_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> HostReport:
     """What a session's report says of one host alone: all of `session_report` but `hosts` and `verdict`."""
-    found = beside(session)
+    found = read_sidecars(session)
     tasks: dict[str, Callable[[], Any]] = {
         # What takes longest comes first.
         "propagation": partial(_propagation, session),
@@ -95,7 +95,7 @@ def host_report(
         "steps": partial(steps_report, session),
         "step_idle": partial(step_idle_report, session),
         "findings": partial(findings_report, session, found),
-        "executions": partial(told_executions, session),
+        "executions": partial(execution_rows, session),
         "programs": partial(told_programs, session),
         "launching": partial(launching, session),
         "early_executions": partial(_early, session),
@@ -103,7 +103,7 @@ def host_report(
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_report, session),
         "collectives": partial(collectives_report, session),
-        "outside": partial(outside_report, session),
+        "outside": partial(outside_span_report, session),
         "summary": partial(_told_directly, session),
     }
     answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
@@ -154,22 +154,22 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
     }, scoped
 
 
-def told_executions(session: SessionTrace) -> list[Execution]:
+def execution_rows(session: SessionTrace) -> list[Execution]:
     """The report's `executions`, with the `causes` that a debug log tells."""
-    causes = causes_by_program(session, beside(session).executions)
+    causes = causes_by_program(session, read_sidecars(session).executions)
     return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(session)]
 
 
 def told_programs(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
     """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
-    causes = causes_by_program(session, beside(session).executions)
+    causes = causes_by_program(session, read_sidecars(session).executions)
     return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(session, devices)]
 
 
 def _early(session: SessionTrace) -> list[EarlyExecution]:
     """With the `cause` and `frame` that a debug log tells."""
-    blocks = early_blocks(session, beside(session).executions)
+    blocks = early_blocks(session, read_sidecars(session).executions)
     return [
         {**row, "cause": block.cause if block else None, "frame": block.frame if block else None}
-        for row, block in zip(early_executions(session), blocks, strict=True)
+        for row, block in zip(early_executions_report(session), blocks, strict=True)
     ]

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tb_xla_insights.analysis.compiles.table import graph_names
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
-from tb_xla_insights.analysis.launches.executions import runs_on
+from tb_xla_insights.analysis.compiles.table import graph_names
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.launches.executions import runs_on
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.partial_steps import partial_steps
 from tb_xla_insights.analysis.propagation.host import host_annotations
+from tb_xla_insights.analysis.steps.partial_steps import partial_steps
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.device_work.step_op_times import op_times

@@ -13,7 +13,7 @@ from tb_xla_insights.report.condensed import hosts_apart
 Row = Mapping[str, Any]
 
 
-def hosts_told(hosts: Sequence[Row]) -> list[Row]:
+def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
     """The report's `hosts`; of many those that others wait for longest, and one row for the others: the one with the
     median step, with what is waited for all of them."""
     named, others = hosts_apart(hosts)

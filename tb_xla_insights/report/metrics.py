@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.sidecars import EXTRACTED, KEPT_COUNTERS, Beside, GraphBreaks, Metrics
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
 from tb_xla_insights.analysis.compiles.debug_log import executed
 from tb_xla_insights.analysis.findings.base import plural
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.host.transfers import find_transfers
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.sidecars import EXTRACTED, KEPT_COUNTERS, GraphBreaks, Metrics, Sidecars
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.report.sidecars import beside
+from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def metrics_document(session: SessionTrace) -> MetricsPart | None:
     the one from before the trace. `against_trace` lays counts of both side by side. `dynamo` is an explanation of
     torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG logs, `unread` tells what was not understood.
     """
-    found = beside(session)
+    found = read_sidecars(session)
     if not found.files:
         return None
     report, breaks = found.metrics, found.breaks
@@ -107,7 +107,7 @@ def _figures(report: Metrics) -> Figures:
     }
 
 
-def _difference(found: Beside) -> MetricsDifference | None:
+def _difference(found: Sidecars) -> MetricsDifference | None:
     if found.metrics is None or found.before is None:
         return None
     changed = found.metrics.since(found.before)
@@ -127,7 +127,7 @@ def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
     """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (since
     the report from before the trace) and `trace`. A report covers at least the capture of its own process, so `agrees`
     is false where it counts less than the host with the fewest."""
-    found = beside(session)
+    found = read_sidecars(session)
     if found.metrics is None or not session.traces:
         return []
     changed = found.metrics.since(found.before) if found.before else None
@@ -160,7 +160,7 @@ def _counts(session: SessionTrace, what: str) -> list[int]:
     return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
 
 
-def _debug(session: SessionTrace, found: Beside) -> DebugLog | None:
+def _debug(session: SessionTrace, found: Sidecars) -> DebugLog | None:
     """`compilations` and `executions` in the logs, and how many of the trace's are among them."""
     if not found.compilations and not found.executions:
         return None
@@ -176,13 +176,13 @@ def _debug(session: SessionTrace, found: Beside) -> DebugLog | None:
 
 def beside_diagnostics(session: SessionTrace) -> list[Diagnostic]:
     """Where texts and trace disagree, and what in the texts is not understood."""
-    found = beside(session)
+    found = read_sidecars(session)
     disagreements = _disagreements(session) if found.files else ()
     return [*disagreements, *_unread(found)] if found.files or found.unread else []
 
 
 def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
-    found = beside(session)
+    found = read_sidecars(session)
     file = found.metrics.file if found.metrics else ""
     for row in against_trace(session):
         if not row["agrees"]:
@@ -215,7 +215,7 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
     yield from _log_disagrees(session, found)
 
 
-def _log_disagrees(session: SessionTrace, found: Beside) -> Iterator[Diagnostic]:
+def _log_disagrees(session: SessionTrace, found: Sidecars) -> Iterator[Diagnostic]:
     files = ", ".join(dict.fromkeys(it.file for it in [*found.compilations, *found.executions]))
     compiled = {graph for trace in session.traces for graph in find_compiles(trace).graph_hash if graph}
     known = compiled & set(found.causes)
@@ -240,7 +240,7 @@ def _log_disagrees(session: SessionTrace, found: Beside) -> Iterator[Diagnostic]
         )
 
 
-def _unread(found: Beside) -> Iterator[Diagnostic]:
+def _unread(found: Sidecars) -> Iterator[Diagnostic]:
     for file in dict.fromkeys(it.file for it in found.unread):
         mine = [it for it in found.unread if it.file == file]
         if not mine[0].line:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tb_xla_insights.analysis.sidecars import Metrics, Unread
+from tb_xla_insights.analysis.sidecars import Metrics, UnparsedLine
 
 _HEAD = re.compile(r"^(Metric|Counter): (\S.*?)\s*$")
 _FIELD = re.compile(r"^\s+(\w+): (.*?)\s*$")
@@ -34,7 +34,7 @@ def parse_metrics(text: str, file: str = "") -> Metrics | None:
         if head := _HEAD.match(line):
             report.begin(head[1], head[2], number)
         elif report.open and (field := _FIELD.match(line)):
-            report.field(field[1], field[2], Unread(file, number, line.strip()), whole_line)
+            report.field(field[1], field[2], UnparsedLine(file, number, line.strip()), whole_line)
         else:
             report.end()
     report.end()
@@ -47,7 +47,7 @@ class _Report:
     def __init__(self, file: str) -> None:
         self.counters: dict[str, int] = {}
         self.metrics: dict[str, Any] = {}
-        self.unread: list[Unread] = []
+        self.unread: list[UnparsedLine] = []
         self._file = file
         self._kind = self._name = ""
         self._line = self._fields = 0
@@ -67,10 +67,10 @@ class _Report:
     def end(self) -> None:
         """A metric or counter without anything in it was cut off."""
         if self._kind and not self._fields:
-            self.unread.append(Unread(self._file, self._line, f"{self._kind}: {self._name}"))
+            self.unread.append(UnparsedLine(self._file, self._line, f"{self._kind}: {self._name}"))
         self._kind = ""
 
-    def field(self, name: str, value: str, place: Unread, complete: bool) -> None:
+    def field(self, name: str, value: str, place: UnparsedLine, complete: bool) -> None:
         self._fields += 1
         if name in _PASSED_OVER:
             return

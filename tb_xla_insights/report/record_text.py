@@ -6,23 +6,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_xla_insights.analysis.sidecars import SAMPLES, Unread
+from tb_xla_insights.analysis.sidecars import SAMPLES, UnparsedLine
 from tb_xla_insights.files.texts import TextError, parsed_json
 from tb_xla_insights.units import MOST_SAMPLES
 
 
-def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list[Unread]]:
+def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list[UnparsedLine]]:
     """The keys that a recording writes, with values of their kind; None where there are none. What is left out is told,
     but for keys that nobody here knows: another version may have written them."""
     try:
         document = parsed_json(text)
     except TextError as error:
-        return None, [Unread(file, 0, f"{error}{error.at}")]
+        return None, [UnparsedLine(file, 0, f"{error}{error.at}")]
     if not isinstance(document, dict):
-        return None, [Unread(file, 0, "no JSON object")]
+        return None, [UnparsedLine(file, 0, "no JSON object")]
     known = {key: it for key, it in document.items() if key in _KINDS}
     wrong = [key for key, it in known.items() if not _KINDS[key][0](it)]
-    told = [Unread(file, 0, f"{key} is no {_KINDS[key][1]}") for key in wrong]
+    told = [UnparsedLine(file, 0, f"{key} is no {_KINDS[key][1]}") for key in wrong]
     return {key: it for key, it in known.items() if key not in wrong} or None, told
 
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.sidecars import (
     DESCRIPTION,
     RECORD,
-    Beside,
     Block,
     GraphBreaks,
     Guard,
     Metrics,
-    Unread,
+    Sidecars,
+    UnparsedLine,
 )
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.escapes import escaped
 from tb_xla_insights.files.source import file_names, open_source
 from tb_xla_insights.files.texts import MOST_BYTES, decoded
 from tb_xla_insights.trace.model import SessionTrace
-from tb_xla_insights.escapes import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText
@@ -41,7 +41,7 @@ _BEFORE = {"before", "start", "begin", "pre"}
 _AFTER = {"after", "stop", "end", "post", "final"}
 
 
-def beside(session: SessionTrace) -> Beside:
+def read_sidecars(session: SessionTrace) -> Sidecars:
     """What lies beside a session's captures, read once. Nothing that goes wrong with these files is an error: they are
     not what the user asked for. It is told in `unread`.
 
@@ -53,11 +53,11 @@ def beside(session: SessionTrace) -> Beside:
     store = vars(session)
     if "_beside" not in store:
         store["_beside"] = _read(session)
-    found: Beside = store["_beside"]
+    found: Sidecars = store["_beside"]
     return found
 
 
-def _read(session: SessionTrace) -> Beside:
+def _read(session: SessionTrace) -> Sidecars:
     reports: list[Metrics] = []
     breaks: GraphBreaks | None = None
     guards: list[Guard] = []
@@ -67,7 +67,7 @@ def _read(session: SessionTrace) -> Beside:
     recorded: dict[str, Any] | None = None
     description: str | None = None
     files: list[str] = []
-    unread: list[Unread] = []
+    unread: list[UnparsedLine] = []
     for name, text, cut in _texts(session, unread):
         if name == RECORD:
             from tb_xla_insights.report.record_text import parse_record  # few captures have one beside them
@@ -82,15 +82,15 @@ def _read(session: SessionTrace) -> Beside:
         try:
             report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
         except Exception as error:  # a fault of a parser ends no report
-            _log.exception("%s cannot be read", visible(name))
-            unread.append(Unread(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
+            _log.exception("%s cannot be read", escaped(name))
+            unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
             continue
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
         if report or explained or failed or log.compilations or log.executions or log.advice:
             files.append(name)
             unread += [
                 *told,
-                *([Unread(name, text.count("\n") + 1, "what follows is not read")] if cut else []),
+                *([UnparsedLine(name, text.count("\n") + 1, "what follows is not read")] if cut else []),
             ]
         reports += [report] if report else []
         breaks = breaks or explained
@@ -99,7 +99,7 @@ def _read(session: SessionTrace) -> Beside:
         executions += log.executions
         advice += [it for it in log.advice if it not in advice]
     before, after = _pair(reports)
-    return Beside(
+    return Sidecars(
         after, before, breaks, guards, compilations, executions, advice, recorded, files, unread, description
     )
 
@@ -143,7 +143,7 @@ def _description(text: str) -> str | None:
     return f"{line[:_LONGEST_DESCRIPTION]}…" if len(line) > _LONGEST_DESCRIPTION else line or None
 
 
-def _texts(session: SessionTrace, unread: list[Unread]) -> Iterator[tuple[str, str, bool]]:
+def _texts(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
     """Name and content of each file, and whether it goes on after what was read. Those that cannot be read go to
     `unread`."""
     left = _MOST_IN_ALL
@@ -153,11 +153,11 @@ def _texts(session: SessionTrace, unread: list[Unread]) -> Iterator[tuple[str, s
                 yield name, text, cut
                 left -= len(text)
                 if left <= 0:
-                    unread.append(Unread(name, 0, "files after it are not read: too much text in all"))
+                    unread.append(UnparsedLine(name, 0, "files after it are not read: too much text in all"))
                     return
 
 
-def files_beside(captures: Iterable[str]) -> Iterator[str]:
+def sidecar_files(captures: Iterable[str]) -> Iterator[str]:
     """The paths of all texts that are read beside captures. Those where a folder cannot be listed are left out."""
     for directory in _directories(captures):
         with suppress(Exception):
@@ -187,13 +187,13 @@ def _names(directory: str) -> list[str]:
     return names[:_MOST_FILES]
 
 
-def _in(directory: str, unread: list[Unread]) -> Iterator[tuple[str, str, bool]]:
+def _in(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
     for name in _names(directory):
         try:
             with open_source(f"{directory}/{name}") as source:
                 content = source.read(0, MOST_BYTES + 1).tobytes()
         except InputError as error:
-            unread.append(Unread(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
+            unread.append(UnparsedLine(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
             continue
         yield name, decoded(content[:MOST_BYTES], "replace"), len(content) > MOST_BYTES
 

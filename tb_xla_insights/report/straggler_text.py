@@ -35,7 +35,7 @@ def waiting_by_name(finding: Mapping[str, Any]) -> str:
     return hosts[0] if len(hosts) == 1 else "others"
 
 
-def is_its_cause(evidence: Mapping[str, Any], late: Mapping[str, Any]) -> bool:
+def is_straggler_cause(evidence: Mapping[str, Any], late: Mapping[str, Any]) -> bool:
     """Whether a finding is told of late hosts alone, from the evidence of both: then it is why they come late, and no
     mistake besides."""
     hosts = late["hosts"]

@@ -10,7 +10,12 @@ from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
 from tb_xla_insights.report.finding_text import steps_of_a_host
-from tb_xla_insights.report.straggler_text import is_its_cause, late_cost_text, waiting_by_name, waiting_text
+from tb_xla_insights.report.straggler_text import (
+    is_straggler_cause,
+    late_cost_text,
+    waiting_by_name,
+    waiting_text,
+)
 from tb_xla_insights.units import brief_time, change_text, count, part_text, share, time_text
 
 if TYPE_CHECKING:
@@ -142,7 +147,9 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     late = _late(report)
     if late and late is mistakes[0]:
-        further = [it for it in mistakes[1:] if not is_its_cause(it.get("evidence", {}), late["evidence"])]
+        further = [
+            it for it in mistakes[1:] if not is_straggler_cause(it.get("evidence", {}), late["evidence"])
+        ]
         head, waiting = f"{late_cost_text(late)} ", waiting_text(late)
         causes = _causes_beside_late(first, further, limit)
     else:

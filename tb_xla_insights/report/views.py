@@ -13,17 +13,17 @@ import numpy as np
 from tb_xla_insights.analysis.idle.busy import stalls_together
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
-from tb_xla_insights.analysis.memo import once
-from tb_xla_insights.analysis.time.segments import Segments
-from tb_xla_insights.analysis.time.class_times import class_shares, covered
+from tb_xla_insights.analysis.memo import memoised_on
 from tb_xla_insights.analysis.steps.device_work import step_work
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times
+from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.device_columns import EXACT, device_columns, in_units, unit_ps
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import places, told_by, why
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.gap_findings import findings_of_gap, places, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.host_ranks import ranks
@@ -63,13 +63,13 @@ _STEP_COLUMNS = (
 def kept_view(
     session: SessionTrace, name: str, make: Callable[[SessionTrace], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The answer of that name, made once however many views ask for it at the same time (see `once`)."""
-    return once(session, name, lambda: make(session))
+    """The answer of that name, made once however many views ask for it at the same time (see `memoised_on`)."""
+    return memoised_on(session, name, lambda: make(session))
 
 
 def whole_report(session: SessionTrace) -> Any:
     """The report with all gaps, which the views share."""
-    return once(session, "report", lambda: session_report(session, all_gaps=True))
+    return memoised_on(session, "report", lambda: session_report(session, all_gaps=True))
 
 
 def keep_report(session: SessionTrace, report: Any) -> None:
@@ -170,10 +170,10 @@ def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains, with `told_by`, the findings that explain each (see `explained`);
-    the same gap on several cores is one item with `cores`, `devices`, and where it lies on each (`starts_ps`,
-    `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle; None where it
-    has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
+    """`data/gaps`: the report's gaps without chains, with `by_finding_ps`, the findings that explain each (see
+    `gap_findings`); the same gap on several cores is one item with `cores`, `devices`, and where it lies on each
+    (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle;
+    None where it has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
     its gap time, f without any. `findings`: their titles by id. `step_idle` is that of all cores, None without whole
     steps: what the overview counts."""
     return kept_view(session, "gaps", _gaps)
@@ -199,7 +199,7 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
                 group[column].append(item[name])
             continue
         group = {name: value for name, value in item.items() if name not in ("chain", "explained_by")}
-        group |= {"host": host, "told_by": told_by(item, host, whole)} | {
+        group |= {"host": host, "by_finding_ps": findings_of_gap(item, host, whole)} | {
             column: [item[name]] for name, column in _EACH
         }
         groups.append(group)
@@ -225,9 +225,9 @@ def _strip(session: SessionTrace) -> list[dict[str, str]]:
         for number, device in enumerate(trace.devices):
             its = found.device == number
             gaps = Segments(found.start_ps[its], found.end_ps[its], found.cause[its], found.run[its])
-            shares = class_shares(gaps, start, end)
+            shares = class_times(gaps, start, end)
             # What lies outside of gaps is no gap of the class that shares count it as.
-            shares[:, UNRECORDED] -= end - start - covered(gaps.start_ps, gaps.end_ps, start, end)
+            shares[:, UNRECORDED] -= end - start - covered_times(gaps.start_ps, gaps.end_ps, start, end)
             cause = np.where(shares.any(axis=1), shares.argmax(axis=1), _NO_GAP)
             rows.append({"id": device.id, "cause": "".join(f"{digit:x}" for digit in cause.tolist())})
     return rows
@@ -268,7 +268,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     ends = [_ends(it) for it in (found, *listed["patterns"])]
     pattern = ends.index(ends[0], 1) - 1
     report = whole_report(session)
-    told = told_by(found, host, report)
+    told = findings_of_gap(found, host, report)
     findings = {it["id"]: it for it in report["findings"]}
     hosts = [row["name"] for row in report["session"]["hosts"]]
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
@@ -277,11 +277,11 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "told_by": told,
+        "by_finding_ps": told,
         "findings": [
             {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
         ],
-        "sentence": why(found, told, report)
+        "sentence": why_gap(found, told, report)
         + gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
         + _together(found, cores, _cores(session)[host]),
         "beside": _beside(session, found, other, list(known.values())) if other else None,

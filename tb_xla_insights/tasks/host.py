@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.escapes import escaped
 from tb_xla_insights.memory import give_back
-from tb_xla_insights.escapes import visible
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -136,6 +136,6 @@ def read_host(
 
 def fault_text(path: str, error: Exception) -> str:
     """One line for a fault of this program; the log has the rest."""
-    _log.error("%s cannot be read", visible(path), exc_info=error)
+    _log.error("%s cannot be read", escaped(path), exc_info=error)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return f"{path}: cannot be read ({reason}); report this with the file"

@@ -27,7 +27,7 @@ from cython.cimports.tb_xla_insights.arrays import (
 )
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.arrays import empty_columns, trimmed
 
 _DEEPEST = cython.declare(cython.int, 127)
 """A row's last lane: what nests or overlaps deeper shares it."""
@@ -146,7 +146,7 @@ def merge(
         for i in range(first, stop):
             if i == first or _apart(start, end, i) >> rung:
                 count += 1
-    columns = room(count, "i8", "i8", "i4", "i1", "i4", "i8", "i4", "i8")
+    columns = empty_columns(count, "i8", "i8", "i4", "i1", "i4", "i8", "i4", "i8")
     _merge(start, end, reach, name, kind, event, first, stop, rung, names, *columns)
     return columns
 
@@ -194,9 +194,9 @@ def comb(
 
     Returns columns start, end, name, class, count, busy, event.
     """
-    columns = room(stop - first, "i8", "i8", "i4", "i1", "i4", "i8", "i4")
+    columns = empty_columns(stop - first, "i8", "i8", "i4", "i1", "i4", "i8", "i4")
     made = _comb(start, end, name, kind, count, busy, event, time, first, stop, since, rung, names, *columns)
-    return cut(made, *columns)
+    return trimmed(made, *columns)
 
 
 def _comb(
@@ -365,8 +365,8 @@ def pieces(
     `first[k + 1] - 1`; they divide the op's length by their weights, which are added up in `upto`, in their order.
     """
     most = len(start) + 1 + int(np.diff(first)[key].sum())
-    columns = room(most, np.int64, np.int64, np.int32, np.int32)
-    return cut(_pieces(start, end, key, run, first, upto, *columns), *columns)
+    columns = empty_columns(most, np.int64, np.int64, np.int32, np.int32)
+    return trimmed(_pieces(start, end, key, run, first, upto, *columns), *columns)
 
 
 def _pieces(
@@ -409,8 +409,8 @@ def joined(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Pieces joined while run and label stay the same: start, end, label. `label` is per part: -1 stands for no scope,
     -2 for nothing to show. A pause within a run joins; without a run it parts."""
-    columns = room(len(start), np.int64, np.int64, np.int32)
-    return cut(_joined(start, end, part, run, label, *columns), *columns)
+    columns = empty_columns(len(start), np.int64, np.int64, np.int32)
+    return trimmed(_joined(start, end, part, run, label, *columns), *columns)
 
 
 def _joined(

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import ascends
+from tb_xla_insights.arrays import is_sorted
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
@@ -92,7 +92,7 @@ class Lane:
     @cached_property
     def reach(self) -> Int64:
         """The latest end among an event and those before it."""
-        return self.end if ascends(self.end) else np.maximum.accumulate(self.end)
+        return self.end if is_sorted(self.end) else np.maximum.accumulate(self.end)
 
     @cached_property
     def _sizes(self) -> Int64:

@@ -18,14 +18,14 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import event_classes, partition
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.device.opcodes import collective, waits
+from tb_xla_insights.analysis.host.classes import event_classes, partition
+from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.name_limit import listed
+from tb_xla_insights.name_limit import shortened
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
@@ -67,7 +67,7 @@ class Names:
         of_string = np.full(len(named), -1, np.int32)
         of_string[used] = np.arange(len(used), dtype=np.int32)
         whole = [trace.strings[i] if i < len(trace.strings) else "" for i in used]
-        return cls(whole, [listed(name) for name in whole], of_string[label], of_string)
+        return cls(whole, [shortened(name) for name in whole], of_string[label], of_string)
 
 
 class HostRows:
@@ -126,7 +126,7 @@ class HostRows:
         steps = steps_of(self.trace)
         if not steps:
             return
-        texts = [str(step.number) if step.number is not None else listed(step.name) for step in steps]
+        texts = [str(step.number) if step.number is not None else shortened(step.name) for step in steps]
         columns = Columns(
             *step_times(self.trace),
             np.arange(len(steps), dtype=np.int32),

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.trace.metadata_events import texts_by_entry
 from tb_xla_insights.trace.gpu_runs import gpu_runs
+from tb_xla_insights.trace.metadata_events import texts_by_entry
 from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
 from tb_xla_insights.trace.nesting import nest
 

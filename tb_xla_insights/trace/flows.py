@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.arrays import empty_columns, trimmed
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Flows, Int32, Int64
@@ -59,8 +59,8 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         again = joined[repeated[found[joined]]]
         latest = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
         found[again] = latest
-    (consumer,) = room(len(found), np.int32)
-    return Flows(*cut(kernels.join_rows(made_row, used_row, found, consumer), found, consumer))
+    (consumer,) = empty_columns(len(found), np.int32)
+    return Flows(*trimmed(kernels.join_rows(made_row, used_row, found, consumer), found, consumer))
 
 
 def _latest(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
-def told_by_entry(told: Int8, meta: Int32) -> Int8:
+def values_by_entry(told: Int8, meta: Int32) -> Int8:
     """What is told of each event's entry: `told[meta]`. -1 stands for the last."""
     found = np.empty(len(meta), np.int8)
     kernels.look_up(told, meta, found)
@@ -29,7 +29,7 @@ def texts_by_entry(texts: Int32, meta: Int32) -> Int32:
 
 def rows_of_entries(entries: NDArray[np.bool_], meta: Int32) -> Int32:
     """The events of some entries, in row order: `flatnonzero(entries[meta])`."""
-    return np.flatnonzero(told_by_entry(entries.view(np.int8), meta).view(np.bool_)).astype(np.int32)
+    return np.flatnonzero(values_by_entry(entries.view(np.int8), meta).view(np.bool_)).astype(np.int32)
 
 
 def count_by_entry(meta: Int32, count: int) -> Int64:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.metadata_events import count_by_entry, rows_of_entries, told_by_entry
+from tb_xla_insights.trace.metadata_events import count_by_entry, rows_of_entries, values_by_entry
 from tb_xla_insights.xplane.columns import Places, StatColumns
 
 _ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
@@ -299,7 +299,7 @@ class Trace:
         answers = np.full(len(self.strings) + 1, -1, np.int8)
         for text in np.flatnonzero(count_by_entry(texts, len(answers))[:-1]).tolist():
             answers[text] = answer(self.strings[text])
-        return told_by_entry(answers, np.ascontiguousarray(texts))
+        return values_by_entry(answers, np.ascontiguousarray(texts))
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.arrays import empty_columns, trimmed
 from tb_xla_insights.trace import codes, kernels
-from tb_xla_insights.trace.metadata_events import told_by_entry
+from tb_xla_insights.trace.metadata_events import values_by_entry
 from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
@@ -63,19 +63,19 @@ def find_stretches(
     """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
     strings)."""
     of_entry = _marks(strings, name)
-    mark = told_by_entry(of_entry, meta)
+    mark = values_by_entry(of_entry, meta)
     most = int(np.count_nonzero(mark))
     if not most:
         return None
     of_row = np.full(len(meta), -1, np.int32)
-    row, outer, start, end, complete = room(most, np.int32, np.int32, np.int64, np.int64, np.int64)
+    row, outer, start, end, complete = empty_columns(most, np.int32, np.int32, np.int64, np.int64, np.int64)
     runs = np.zeros(most, np.bool_)
     count, stack = 0, np.empty(DEEPEST, np.int32)
     for line in lines:
         if line.count:
             where = line.first, line.count, mark, start_ps, duration_ps
             count = kernels.find_regions(*where, count, of_row, row, start, end, complete, outer, runs, stack)
-    row, start, complete, outer, runs = cut(count, row, start, complete, outer, runs)
+    row, start, complete, outer, runs = trimmed(count, row, start, complete, outer, runs)
     return Stretches(row, start, complete, outer, runs, of_row)
 
 

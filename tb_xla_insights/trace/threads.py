@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.trace.metadata_events import told_by_entry
+from tb_xla_insights.trace.metadata_events import values_by_entry
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 
@@ -140,7 +140,7 @@ class _Facts:
         )
 
     def count(self, line: Line, flag: int) -> int:
-        return int(np.count_nonzero(told_by_entry(self.flags & flag, self.trace.meta[line.rows])))
+        return int(np.count_nonzero(values_by_entry(self.flags & flag, self.trace.meta[line.rows])))
 
     def loads(self, line: Line, catalog: Catalog) -> bool:
         """Whether the line is a data loader's: its events, or annotations that all speak of loading data."""

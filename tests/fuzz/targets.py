@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import beside_in, captures_in, programs_in, python_in, requests_in, sessions_in, views_in
+from fuzz import sidecars_in, captures_in, programs_in, python_in, requests_in, sessions_in, views_in
 from fuzz.target import Target
 
 TARGETS: list[Target] = [
@@ -12,5 +12,5 @@ TARGETS: list[Target] = [
     *python_in.TARGETS,
     *views_in.TARGETS,
     *requests_in.TARGETS,
-    *beside_in.TARGETS,
+    *sidecars_in.TARGETS,
 ]

@@ -18,7 +18,7 @@ from werkzeug.wrappers import Response
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.loaded_hosts import Loaded
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Store
 from tb_xla_insights.plugin.allowed_hosts import Names
@@ -116,7 +116,7 @@ def check_views(data: bytes) -> Iterator[str]:
         return
     pick = Random(data)
     files = SessionFiles("session", session.path, ())
-    loaded = Loaded(files, session, Timeline(session))
+    loaded = LoadedHosts(files, session, Timeline(session))
     listing = cast(Listing, _Listing(files))
     routes = Routes(listing, Store(listing, lambda _: loaded)).gets()
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { eachCore, filterGaps, groupGaps, patternsOf, patternText, stepOf, sumClasses } from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
-  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, told_by: {}, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], togethers_ps: [null], ...more,
+  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, by_finding_ps: {}, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], togethers_ps: [null], ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
 
@@ -51,7 +51,7 @@ test('rows come longest first, ties by time', () => {
 });
 
 test('filters narrow by each of their keys, a pattern by both programs, the header by device', () => {
-  const items = [gap('TPU:0', 0, 5e9), gap('TPU:1', 0, 2e7, { cause: 'compile', kind: 'queued', after: 'c', step_number: 1207, told_by: { early_sync: 5 } })];
+  const items = [gap('TPU:0', 0, 5e9), gap('TPU:1', 0, 2e7, { cause: 'compile', kind: 'queued', after: 'c', step_number: 1207, by_finding_ps: { early_sync: 5 } })];
   const left = (filters, pattern = null, chosen = CORES) => filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
   assert.deepEqual(left({}), ['TPU:0', 'TPU:1']);
   assert.deepEqual(left({ cause: 'compile' }), ['TPU:1']);

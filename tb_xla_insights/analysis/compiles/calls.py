@@ -9,11 +9,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import event_classes
 from tb_xla_insights.analysis.codes import COMPILE, COMPILE_PART
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.host.classes import event_classes
+from tb_xla_insights.analysis.launches.causality import rows_flagged
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.launches.causality import rows_with
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -62,12 +62,12 @@ class CompileCalls:
         return self.end_ps - self.start_ps
 
 
-@kept
+@memoised
 def find_compile_calls(trace: Trace) -> CompileCalls:
     """The compilations of one host. Calls inside of others, on the same thread or within the time of one on another,
     and parts that begin within the time of a call count as that one. Parts of no call are one compilation unless the
     driving thread does something else, or a call lies, between them."""
-    calls = _outermost(trace, rows_with(trace, COMPILE))
+    calls = _outermost(trace, rows_flagged(trace, COMPILE))
     starts, ends, cut_calls = _times(trace, calls)
     parts = _without_call(trace, starts, ends)
     if not len(parts):
@@ -112,7 +112,7 @@ def _outermost(trace: Trace, rows: Int32) -> Int32:
 
 def _without_call(trace: Trace, starts: Int64, ends: Int64) -> Int32:
     """Parts by start, without those that begin within the time of a call; calls come by start."""
-    parts = rows_with(trace, COMPILE_PART)
+    parts = rows_flagged(trace, COMPILE_PART)
     parts = parts[np.argsort(trace.start_ps[parts], kind="stable")]
     reached = np.maximum.accumulate(np.append(np.int64(-1), ends))
     inside: NDArray[np.bool_] = (

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.codes import COMPILE_PART
 from tb_xla_insights.analysis.compiles.calls import CompileCalls, find_compile_calls
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_at
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.launches.causality import rows_with
-from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
+from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
@@ -63,7 +63,7 @@ class Compiles:
         return self.graph_hash[number] or self.module[number]
 
 
-@kept
+@memoised
 def find_compiles(trace: Trace) -> Compiles:
     """The compilations of one host.
 
@@ -79,7 +79,7 @@ def find_compiles(trace: Trace) -> Compiles:
     recorded = _texts(trace, calls.row, "name")
     module = [a or b or c for a, b, c in zip(names, recorded, told, strict=True)]
     step = steps_at(trace, calls.start_ps)
-    around = np.array([annotation_at(trace, it) for it in calls.row.tolist()], np.int32)
+    around = np.array([enclosing_annotation(trace, it) for it in calls.row.tolist()], np.int32)
     return Compiles(
         calls.row, calls.start_ps, calls.end_ps, calls.cut, step, around, program, module,
         _texts(trace, calls.row, "graph_hash"), _warm_up(trace, calls, step, module),
@@ -88,7 +88,7 @@ def find_compiles(trace: Trace) -> Compiles:
 
 def _module_of_parts(trace: Trace, calls: CompileCalls) -> list[str | None]:
     """The module that the first part of each compilation names."""
-    parts = rows_with(trace, COMPILE_PART)
+    parts = rows_flagged(trace, COMPILE_PART)
     match = {
         entry: _OF_MODULE.fullmatch(trace.strings[trace.metadata.name[entry]])
         for entry in np.unique(trace.meta[parts]).tolist()
@@ -199,7 +199,7 @@ def _numbers(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
     return found
 
 
-@kept
+@memoised
 def idle_for(trace: Trace) -> Int64:
     """One row per compilation, one column per device: the time in the device's gaps from 10 us up in which the host was
     in this compilation."""
@@ -212,6 +212,6 @@ def idle_for(trace: Trace) -> Int64:
         its = compiling.clipped(start, end)
         for device in range(len(trace.devices)):
             of = gaps.device == device
-            time = covered(gaps.start_ps[of], gaps.end_ps[of], its.start_ps, its.end_ps)
+            time = covered_times(gaps.start_ps[of], gaps.end_ps[of], its.start_ps, its.end_ps)
             found[number, device] = time.sum()
     return found

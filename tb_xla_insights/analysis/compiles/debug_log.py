@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.sidecars import Block
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
-from tb_xla_insights.analysis.launches.early_executions import find_early
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
+from tb_xla_insights.analysis.sidecars import Block
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -166,4 +166,8 @@ def causes_by_program(session: SessionTrace, blocks: Sequence[Block]) -> dict[st
 def early_blocks(session: SessionTrace, blocks: Sequence[Block]) -> list[Block | None]:
     """The log's execution behind each of `early_executions`."""
     joined = executed(session, blocks)
-    return [joined.get(launch) for trace in session.traces for launch in find_early(trace).launch.tolist()]
+    return [
+        joined.get(launch)
+        for trace in session.traces
+        for launch in find_early_executions(trace).launch.tolist()
+    ]

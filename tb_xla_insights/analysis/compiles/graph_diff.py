@@ -12,8 +12,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import program_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
@@ -76,7 +76,7 @@ class GraphDiff:
     nearest: Nearest | None = None
 
 
-@kept
+@memoised
 def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
     """What is new in the graph of each of the trace's compilations.
 

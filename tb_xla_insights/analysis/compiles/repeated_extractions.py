@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
 from tb_xla_insights.analysis.host.extractions import find_extractions
-from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, Launches, find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
 from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
+from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.model import Int32, Trace
 
 
 @dataclass(frozen=True)
-class Again:
+class RepeatedExtractions:
     """`step`: of each extraction after warm-up, -1: outside of steps. `when`: their times. `compiles`: per compilation
     of `find_compiles`, whether it is what they led to."""
 
@@ -27,8 +27,8 @@ class Again:
     compiles: NDArray[np.bool_]
 
 
-@kept
-def extracted_again(trace: Trace, gave_up: bool = False) -> Again:
+@memoised
+def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedExtractions:
     """The extractions of one host other than warm-up: in steps with numbers from FIRST_WARM_STEP on; without numbers,
     those whose graph has run in the capture before.
 
@@ -53,7 +53,7 @@ def extracted_again(trace: Trace, gave_up: bool = False) -> Again:
     led_to = (at >= 0) & (start < np.append(when.end_ps, 0)[at])
     if gave_up and len(when):
         led_to |= (start >= when.end_ps[-1]) & (compiles.step >= 0) & (compiles.step <= step[again].max() + 1)
-    return Again(step[again], when, led_to)
+    return RepeatedExtractions(step[again], when, led_to)
 
 
 def _has_run(trace: Trace, launches: Launches, last: int) -> bool:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.compiles.calls import CUTS
 from tb_xla_insights.analysis.compiles.compilations import find_compiles, idle_for
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
 from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import difference_text
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -51,7 +51,7 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                     "graph": compiles.graph(number),
                     "program_id": (launches.programs[program][1] or None) if program >= 0 else None,
                     "warm_up": bool(compiles.warm_up[number]),
-                    "annotation": annotation_path(trace, int(compiles.annotation[number])),
+                    "annotation": enclosing_path(trace, int(compiles.annotation[number])),
                     "cause": told.get("cause"),
                     "frame": told.get("frame"),
                     "frames": told.get("frames", []),

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.time.intervals import own_time, union
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, collective, contains, instruction, waits
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import own_time, union
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Collectives:
     exposed_ps: Int64
 
 
-@kept
+@memoised
 def find_collectives(trace: Trace, device: int) -> Collectives:
     """The collectives of one device (an index into the trace's devices).
 
@@ -56,14 +56,14 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     at_work = union(
         np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))
     )
-    hidden = covered(at_work.start_ps, at_work.end_ps, start, end)
+    hidden = covered_times(at_work.start_ps, at_work.end_ps, start, end)
     # Ops that run side by side (on streams, on threads) do not nest, whatever their times.
     own = find_ops(trace).devices[device].own_ps if trace.devices[device].made else ops.self_ps
     time = own[chosen]
     return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
 
-@kept
+@memoised
 def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     """Per op of a device (an index into the trace's devices) its kind (index into COLLECTIVES), -1 for none: by its
     name, by its category, and on a CPU, where ops have no category, by its opcode in the program. JAX names ops after

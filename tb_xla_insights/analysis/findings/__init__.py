@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.analysis.sidecars import NOTHING, Beside
 from tb_xla_insights.analysis.findings.base import Facts, Finding, Window
 from tb_xla_insights.analysis.findings.callback import host_callback
 from tb_xla_insights.analysis.findings.compiles import recompilation
@@ -27,6 +26,7 @@ from tb_xla_insights.analysis.findings.worth import (
     mistakes_together,
     valued,
 )
+from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _FINDERS = (
 last."""
 
 
-def find_findings(session: SessionTrace, beside: Beside = NOTHING) -> list[Finding]:
+def find_findings(session: SessionTrace, beside: Sidecars = NO_SIDECARS) -> list[Finding]:
     """The findings of a session of one host: mistakes, then limits; in each what recurs first, then by what a fix buys
     (`worth`).
 
@@ -68,7 +68,7 @@ def _found(facts: Facts) -> list[Finding]:
     return found
 
 
-def findings_report(session: SessionTrace, beside: Beside = NOTHING) -> FoundKeys:
+def findings_report(session: SessionTrace, beside: Sidecars = NO_SIDECARS) -> FoundKeys:
     """The report's `findings` and `mistakes`, of a session of one host or none, and what of each gap they explain
     (`explained_by`, see `Ledger.explained_by`).
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.sidecars import Beside, Metrics
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
 from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import at_work, device_time
 from tb_xla_insights.analysis.steps.sources import recorded_steps, step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, EVERY_SHARE, Severity
-from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import brief_time, brief_times, count
@@ -130,7 +130,7 @@ class Elsewhere:
 class Facts:
     """One host's idle time as it is given out to findings, and what their texts need."""
 
-    def __init__(self, session: SessionTrace, beside: Beside) -> None:
+    def __init__(self, session: SessionTrace, beside: Sidecars) -> None:
         """`session` has one host; the findings of several are merged (`report.merge`)."""
         self.session = session
         self.beside = beside
@@ -282,11 +282,11 @@ def most_common(texts: Iterable[str | None]) -> str | None:
 
 def step_paths(trace: Trace) -> set[str]:
     """Paths of the annotations that are steps: where something lies that lies in no part of a step."""
-    return {annotation_path(trace, row) or "" for row in step_rows(trace).tolist()}
+    return {enclosing_path(trace, row) or "" for row in step_rows(trace).tolist()}
 
 
 def paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
-    return [annotation_path(trace, row) if row >= 0 else None for row in rows]
+    return [enclosing_path(trace, row) if row >= 0 else None for row in rows]
 
 
 def step_names(trace: Trace, steps: Iterable[int]) -> list[int]:

@@ -7,7 +7,6 @@ from pathlib import PurePath
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.callbacks import callback_ps, find_callbacks, functions, place_of, primitive
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -15,12 +14,19 @@ from tb_xla_insights.analysis.findings.base import (
     first_that_fits,
     longest_windows,
 )
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.host.callbacks import (
+    callback_time_ps,
+    find_callbacks,
+    functions,
+    place_of,
+    primitive,
+)
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.time.intervals import union, union_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time
@@ -121,5 +127,5 @@ def _waited(trace: Trace) -> Int64:
     found = np.zeros(len(runs), np.int64)
     for index in range(len(trace.devices)):
         its = runs.of_device(index)
-        found[its] = callback_ps(trace, index, runs.start_ps[its], runs.end_ps[its])
+        found[its] = callback_time_ps(trace, index, runs.start_ps[its], runs.end_ps[its])
     return found

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
+from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.compiles.repeated_extractions import extracted_again
 from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
+from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
+from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
+from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -40,11 +41,10 @@ from tb_xla_insights.analysis.findings.compile_costs import (
     known_elsewhere,
     slow_first_runs,
 )
-from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
-from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.time.intervals import union, union_of
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
@@ -91,7 +91,7 @@ def recompilation(facts: Facts) -> Finding | None:
     meanwhile."""
     trace, compiles = facts.trace, find_compiles(facts.trace)
     gave_up = any(guard.limit for guard in facts.beside.guards)
-    again = np.flatnonzero(~compiles.warm_up & ~extracted_again(trace, gave_up).compiles)
+    again = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
     if not again.size:
         return None
     when = union(compiles.start_ps[again], compiles.end_ps[again])
@@ -174,7 +174,7 @@ def _compilations(facts: Facts, numbers: Sequence[int]) -> list[_Again]:
             bool(compiles.step[number] >= 0),
             compiles.module[number],
             compiles.graph(number),
-            annotation_path(facts.trace, int(compiles.annotation[number])),
+            enclosing_path(facts.trace, int(compiles.annotation[number])),
             facts.beside.causes.get(compiles.graph_hash[number] or "", {}),
             diffs[number],
         )

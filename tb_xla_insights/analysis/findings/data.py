@@ -16,9 +16,9 @@ from tb_xla_insights.analysis.findings.base import (
     rounded,
 )
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.steps.step_times import steps_at
-from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time, byte_size, share
 

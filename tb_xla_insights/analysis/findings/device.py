@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.busy import busy, stall_ops, stalls
-from tb_xla_insights.analysis.host.callbacks import find_callbacks
 from tb_xla_insights.analysis.device.collectives import find_collectives
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, opcode
 from tb_xla_insights.analysis.findings.base import (
     MOST_WINDOWS,
     Facts,
@@ -21,17 +20,18 @@ from tb_xla_insights.analysis.findings.base import (
     joined,
     longest_windows,
 )
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, opcode
-from tb_xla_insights.analysis.propagation.columns import runs_of_ops
+from tb_xla_insights.analysis.host.callbacks import find_callbacks
+from tb_xla_insights.analysis.idle.busy import busy, stall_ops, stalls
 from tb_xla_insights.analysis.launches.enqueues import NONE
-from tb_xla_insights.analysis.time.class_times import covered
-from tb_xla_insights.analysis.steps.sources import recorded_times
-from tb_xla_insights.analysis.steps.table import device_busy_ps
-from tb_xla_insights.analysis.steps.step_times import steps_of
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.steps.sources import recorded_times
+from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.table import device_busy_ps
+from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
+from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import brief_times, share
 
@@ -99,7 +99,7 @@ def _stalled(trace: Trace) -> Int64:
     found = np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
         its, part = runs.of_device(number), stalls(trace, device)
-        found[its] = covered(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
+        found[its] = covered_times(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
     return found
 
 
@@ -164,7 +164,7 @@ _FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}
 """What turns it on, by kind of device."""
 
 
-@kept
+@memoised
 def exposed_ps(trace: Trace) -> Int64:
     """Per device, the exposed time of its collectives."""
     return np.array(

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.repeated_extractions import extracted_again
-from tb_xla_insights.analysis.sidecars import Guard
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.compiles.compilations import find_compiles
-from tb_xla_insights.analysis.launches.early_executions import find_early
+from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -29,11 +26,14 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.time.class_times import class_shares
-from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.sidecars import Guard
+from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
+from tb_xla_insights.analysis.time.class_times import class_times
+from tb_xla_insights.analysis.time.intervals import union, union_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times
@@ -90,7 +90,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     backward pass, and XLA compiles what is new. They cost the idle time in that."""
     trace = facts.trace
     gave_up = any(guard.limit for guard in facts.beside.guards)
-    again, calls = extracted_again(trace, gave_up), find_compiles(trace)
+    again, calls = find_repeated_extractions(trace, gave_up), find_compiles(trace)
     count = len(again.step)
     if not count:
         return None
@@ -99,7 +99,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
     fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
-    spent = class_shares(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
+    spent = class_times(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
     dynamo, compiling = int(spent[DYNAMO]), int(spent[CLASS_INDEX["compile"]])
     compiles = int(again.compiles.sum())
     steps = set(again.step.tolist()) - {-1}
@@ -230,7 +230,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
 
 def _behind_reads(trace: Trace, extra: ExtraLaunches) -> str:
     """How many of the extra executions follow a value that is read in the middle of a step, and where."""
-    early = find_early(trace)
+    early = find_early_executions(trace)
     behind = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
     places = paths(trace, early.annotation[behind].tolist())
     place = most_common(places)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches.early_executions import find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -17,6 +16,7 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.graphs import CUT, cut_parts, one_graph
 from tb_xla_insights.analysis.findings.round_trips import round_trips
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
 
 
@@ -28,7 +28,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     metrics = facts.counted
     operators = metrics.fallbacks() if metrics else {}
     whole = metrics is not None and not metrics.cleared
-    trace, early, back = facts.trace, find_early(facts.trace), round_trips(facts)
+    trace, early, back = facts.trace, find_early_executions(facts.trace), round_trips(facts)
     trips = np.flatnonzero(back >= 0)
     suspected, recurs = len(trips), facts.recurs(set(early.step[trips].tolist()) - {-1})
     taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips]))

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.debug_log import early_blocks
-from tb_xla_insights.analysis.launches.early_executions import Early, find_early
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -24,9 +23,10 @@ from tb_xla_insights.analysis.findings.base import (
     steps_text,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.time.intervals import union
+from tb_xla_insights.analysis.launches.early_executions import EarlyExecutions, find_early_executions
 from tb_xla_insights.analysis.launches.launches import LAZY, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
@@ -39,7 +39,7 @@ def early_sync(facts: Facts) -> Finding | None:
     wait for the value, so it had not built what comes next."""
     trace, launches = facts.trace, find_launches(facts.trace)
     others = round_trips(facts) < 0
-    early = find_early(trace).only(others)
+    early = find_early_executions(trace).only(others)
     count = len(early.launch)
     if not count:
         return None
@@ -106,7 +106,7 @@ def early_sync(facts: Facts) -> Finding | None:
     )  # fmt: skip
 
 
-def _read_behind(trace: Trace, early: Early) -> int:
+def _read_behind(trace: Trace, early: EarlyExecutions) -> int:
     """Of the step markers that cut a graph, how many have a read behind them in the same annotation."""
     launches, found = find_launches(trace), 0
     for launch, around in zip(early.launch[early.read < 0], early.annotation[early.read < 0], strict=True):
@@ -141,7 +141,7 @@ def cut_parts(trace: Trace, places: list[str | None]) -> tuple[str, str]:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}", " and ".join(cut)
 
 
-def one_graph(trace: Trace, early: Early, chosen: NDArray[np.intp], until: Int32 | Int64) -> Fix:
+def one_graph(trace: Trace, early: EarlyExecutions, chosen: NDArray[np.intp], until: Int32 | Int64) -> Fix:
     """The `chosen` early executions become part of what is launched behind them: what the host does from their
     synchronisation to the end of the events `until` goes. A read of a lazy graph keeps the value alone, so what is
     launched behind computes all else again; a step marker keeps all, so that its graph is prepared once in any case."""

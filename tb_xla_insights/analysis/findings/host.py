@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition
-from tb_xla_insights.analysis.launches.early_executions import reads_report
-from tb_xla_insights.analysis.launches.executions import find_costs
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -21,14 +18,17 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.launches.early_executions import reads_report
+from tb_xla_insights.analysis.launches.enqueues import NONE
+from tb_xla_insights.analysis.launches.executions import find_costs
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import loading
-from tb_xla_insights.analysis.launches.enqueues import NONE
-from tb_xla_insights.analysis.time.class_times import class_shares
-from tb_xla_insights.analysis.steps.idle import step_idle_report
-from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
-from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.steps.idle import step_idle_report
+from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
+from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
@@ -287,7 +287,7 @@ def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
     those that load data, left out."""
     rows = _phases(trace)
     rows = rows[~loading(trace)[trace.meta[rows]]]
-    shares = class_shares(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
+    shares = class_times(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
     names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
     times = np.zeros(len(names), np.int64)
     np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import shares_inside
+from tb_xla_insights.analysis.time.class_times import class_times_inside
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -53,7 +53,7 @@ class Ledger:
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the time of some classes that lies in some windows; the time taken from each gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
-        inside = shares_inside(partition(self.trace), windows, self.start_ps, self.end_ps)
+        inside = class_times_inside(partition(self.trace), windows, self.start_ps, self.end_ps)
         taken = np.minimum(inside[:, columns], self.left[:, columns])
         self.left[:, columns] -= taken
         total: Int64 = taken.sum(axis=1)

@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
 from tb_xla_insights.analysis.findings.base import Facts, rounded
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.trace.model import Trace
@@ -40,5 +40,5 @@ def _between(trace: Trace) -> Counter[tuple[str, ...]]:
     rows = trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     bounds = [np.searchsorted(trace.end_ps[rows], edges, "right").tolist() for edges in (since, until)]
-    names = [annotation_path(trace, row) or "" for row in rows.tolist()]
+    names = [enclosing_path(trace, row) or "" for row in rows.tolist()]
     return Counter(tuple(sorted(set(names[first:last]))) for first, last in zip(*bounds, strict=True))

@@ -6,10 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.blocking_waits import blocked, blocks_report, find_blocks
-from tb_xla_insights.analysis.host.classes import partition
-from tb_xla_insights.analysis.launches.early_executions import find_early, last_steps, reads_report
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_at
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -22,13 +18,21 @@ from tb_xla_insights.analysis.findings.base import (
     plural,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.host.blocking_waits import (
+    blocking_intervals,
+    blocking_waits_report,
+    find_blocking_waits,
+)
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions, last_steps, reads_report
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import shares_inside
+from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
 from tb_xla_insights.analysis.steps.sources import step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
-from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
+from tb_xla_insights.analysis.time.class_times import class_times_inside
+from tb_xla_insights.analysis.time.intervals import union, union_of
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share, time_text
@@ -38,17 +42,17 @@ def sync_every_step(facts: Facts) -> Finding | None:
     """Reads in at least half of the steps, or calls in which the program waits for the device. They cost the part of
     starved gaps in which the host reads or waits there; what follows an early execution counts there."""
     trace, ledger = facts.trace, facts.ledger
-    reads, waits = reads_report(trace), blocks_report(trace)
+    reads, waits = reads_report(trace), blocking_waits_report(trace)
     if not reads["every_step"] and not waits["every_step"]:
         return None
     taken = np.zeros(len(ledger), np.int64)
     if reads["every_step"]:
         taken += ledger.take(("from_device",))
     if waits["every_step"]:
-        taken += ledger.take_within(("wait",), blocked(trace))
+        taken += ledger.take_within(("wait",), blocking_intervals(trace))
     elsewhere, cost = _idle_in_them(facts, reads["every_step"], waits["every_step"]) - taken, int(taken.sum())
     # Reads of early executions go with those.
-    early = find_early(trace)
+    early = find_early_executions(trace)
     others = bool(np.setdiff1d(early.reads, early.read).size)
     reads_too = reads["every_step"] and others
     trips = round_trips(facts) >= 0
@@ -91,7 +95,9 @@ def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> Int64:
     if reads:
         found += ledger.shares[:, FROM_DEVICE]
     if waits:
-        inside = shares_inside(partition(trace), blocked(trace), ledger.start_ps, ledger.end_ps)
+        inside = class_times_inside(
+            partition(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
+        )
         found += inside[:, WAIT]
     return found
 
@@ -184,14 +190,14 @@ def _in_the_middle(facts: Facts) -> str | None:
     """Where the program reads inside an annotation below the step, with launches of the same step to come, if most
     reads that cut no graph are such; with the line that breaks a graph of torch.compile because of it. What is logged
     is read behind them."""
-    trace, early, launches = facts.trace, find_early(facts.trace), find_launches(facts.trace)
+    trace, early, launches = facts.trace, find_early_executions(facts.trace), find_launches(facts.trace)
     others = np.setdiff1d(early.reads, early.read)
     asked = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
     last = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last one: of no step
     inside = (launches.step >= 0) & (launches.step < len(last) - 1)
     np.maximum.at(last, launches.step[inside], asked[inside])
     rows = others[last[last_steps(trace, others)] > trace.end_ps[others]]
-    around = np.array([annotation_at(trace, row) for row in rows.tolist()], np.int32)
+    around = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
     places = paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
     if 2 * len(places) <= len(others) or (path := most_common(places)) is None:
         return None
@@ -202,8 +208,8 @@ def _in_the_middle(facts: Facts) -> str | None:
 
 def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
     return [
-        *(find_early(trace).reads.tolist() if reads else []),
-        *(find_blocks(trace).tolist() if waits else []),
+        *(find_early_executions(trace).reads.tolist() if reads else []),
+        *(find_blocking_waits(trace).tolist() if waits else []),
     ]
 
 
@@ -211,8 +217,8 @@ def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
     """All reads, and the calls in which the program waits."""
     if not waits:
         return Fix(("from_device",), reads=True)
-    rows = find_early(trace).reads
+    rows = find_early_executions(trace).reads
     of_reads = union(trace.start_ps[rows], trace.end_ps[rows])
-    where = union_of([blocked(trace), of_reads]) if reads else blocked(trace)
+    where = union_of([blocking_intervals(trace), of_reads]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
     return Fix(classes, windows=(where.start_ps, where.end_ps), reads=reads, blocks=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches.early_executions import find_early
 from tb_xla_insights.analysis.findings.base import Facts
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.host.transfers import find_transfers
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Int64, Trace
 
 
@@ -17,14 +17,14 @@ def round_trips(facts: Facts) -> Int64:
     does not tell that. What makes these cuts is `cpu_fallback`'s, all others are `early_sync`'s."""
     metrics = facts.counted
     if metrics and not metrics.cleared and not metrics.fallbacks():
-        return np.full(len(find_early(facts.trace).launch), -1, np.int64)
+        return np.full(len(find_early_executions(facts.trace).launch), -1, np.int64)
     found: Int64 = _sent_back(facts.trace)
     return found
 
 
-@kept
+@memoised
 def _sent_back(trace: Trace) -> Int64:
-    early, transfers = find_early(trace), find_transfers(trace)
+    early, transfers = find_early_executions(trace), find_transfers(trace)
     lines = trace.driving_lines
     sent = transfers.row[transfers.direction == 0]
     found = np.full(len(early.launch), -1, np.int64)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.launches.early_executions import find_early
-from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
+from tb_xla_insights.analysis.device.opcodes import contains, element_wise
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -16,12 +15,13 @@ from tb_xla_insights.analysis.findings.base import (
     rounded,
 )
 from tb_xla_insights.analysis.findings.markers import sync_once
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
+from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.device.opcodes import contains, element_wise
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
-from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
 from tb_xla_insights.analysis.replay.what_if import Fix
+from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.units import brief_time
@@ -57,7 +57,7 @@ def _small(facts: Facts) -> _Small:
     np.add.at(idle, ledger.after[apart], (ledger.end_ps - ledger.start_ps)[apart])
     idle = idle[:-1]
     counted = (launches.step >= 0) & (launches.program >= 0)
-    counted[find_early(trace).launch] = False
+    counted[find_early_executions(trace).launch] = False
     single = _single(trace) & counted
     small = np.flatnonzero(counted & ((idle > device) | (overhead > device) | single))
     sums = (int(column[small].sum()) for column in (idle, device, overhead))
@@ -122,7 +122,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     cost, idle = int(taken.sum()), found.idle_ps
     dynamo = int((launches.kind[found.all] == DYNAMO_KIND).sum())
     markers = int((launches.marker[found.all] >= 0).sum())
-    pending = len(np.intersect1d(find_early(trace).input_syncs, found.all))
+    pending = len(np.intersect1d(find_early_executions(trace).input_syncs, found.all))
     single, chained = len(found.single), len(found.chained)
     fixed = fixed_cost(facts.session)
     each_small = small * max(1, len(trace.devices))

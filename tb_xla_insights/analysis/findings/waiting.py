@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.findings.base import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.time.intervals import Intervals, union
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import covered, shares_inside
 from tb_xla_insights.analysis.thresholds import severity_of
+from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.model import Int64, Trace
 
@@ -57,7 +57,9 @@ def _flying(ledger: Ledger) -> Int64:
     """Per gap, what is left of its waiting in which a run of its device is in flight."""
     found = np.zeros(len(ledger), np.int64)
     for gaps, _, flight in _by_device(ledger):
-        inside = shares_inside(partition(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps])
+        inside = class_times_inside(
+            partition(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps]
+        )
         found[gaps] = inside[:, WAIT]
     return np.minimum(found, ledger.left[:, WAIT])
 
@@ -76,7 +78,7 @@ def _events(trace: Trace, where: Intervals) -> Counter[str]:
     """Names of the events in which the host waits, with their time in some intervals."""
     segments, found = partition(trace), Counter[str]()
     waits = np.flatnonzero((segments.kind == WAIT) & (segments.row >= 0))
-    time = covered(where.start_ps, where.end_ps, segments.start_ps[waits], segments.end_ps[waits])
+    time = covered_times(where.start_ps, where.end_ps, segments.start_ps[waits], segments.end_ps[waits])
     metas, place = np.unique(trace.meta[segments.row[waits]], return_inverse=True)
     sums = np.zeros(len(metas), np.int64)
     np.add.at(sums, place, time)
@@ -92,7 +94,7 @@ def idle_inside_runs(ledger: Ledger) -> Int64:
     for device in np.unique(ledger.device).tolist():
         gaps, its = ledger.device == device, runs.of_device(device)
         idle = union(ledger.start_ps, ledger.end_ps, gaps)
-        found[its] = shares_inside(partition(ledger.trace), idle, runs.start_ps[its], runs.end_ps[its])[
+        found[its] = class_times_inside(partition(ledger.trace), idle, runs.start_ps[its], runs.end_ps[its])[
             :, WAIT
         ]
     return found

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
 from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
+from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, brief_times
 

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.environment import is_torch_xla
-from tb_xla_insights.analysis.time.intervals import union
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import loading, tagged
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import INPUT, PYTHON, TRACING
 from tb_xla_insights.trace.model import Int8, Int32, Trace
 
 
-@kept
+@memoised
 def annotation_classes(trace: Trace) -> Int8:
     """The class of each of the trace's annotations.
 

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.launches.early_executions import last_steps
 from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
-from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.early_executions import last_steps
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import READS_SHARE
+from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.trace.nesting import outermost
 
 
-@kept
-def find_blocks(trace: Trace) -> Int32:
+@memoised
+def find_blocking_waits(trace: Trace) -> Int32:
     """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
     last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
     its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
@@ -34,16 +34,16 @@ def find_blocks(trace: Trace) -> Int32:
     return found[trace.duration_ps[found] >= SLACK_PS]
 
 
-def blocked(trace: Trace) -> Intervals:
+def blocking_intervals(trace: Trace) -> Intervals:
     """When the program waits for the device."""
-    rows = find_blocks(trace)
+    rows = find_blocking_waits(trace)
     return union(trace.start_ps[rows], trace.end_ps[rows])
 
 
-def blocks_report(trace: Trace) -> dict[str, Any]:
+def blocking_waits_report(trace: Trace) -> dict[str, Any]:
     """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
     of them), `waits` and `duration_ps` (without those before the first step)."""
-    rows, steps = find_blocks(trace), len(steps_of(trace))
+    rows, steps = find_blocking_waits(trace), len(steps_of(trace))
     step = last_steps(trace, rows)
     with_waits = len(np.unique(step[step >= 0]))
     return {

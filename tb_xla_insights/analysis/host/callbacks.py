@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
-from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 
@@ -42,7 +42,7 @@ class Callbacks:
     alone: Intervals
 
 
-@kept
+@memoised
 def find_callbacks(trace: Trace, device: int) -> Callbacks:
     """The callbacks of one device (an index into the trace's devices). While another op runs beside a callback the core
     does not wait for it alone."""
@@ -76,10 +76,10 @@ def place_of(ops: Ops, number: int) -> Frame | None:
     return own
 
 
-def callback_ps(trace: Trace, device: int, start_ps: Int64, end_ps: Int64) -> Int64:
+def callback_time_ps(trace: Trace, device: int, start_ps: Int64, end_ps: Int64) -> Int64:
     """How long a device's core waits for callbacks alone in each of some stretches of time."""
     alone = find_callbacks(trace, device).alone
-    return covered(alone.start_ps, alone.end_ps, start_ps, end_ps)
+    return covered_times(alone.start_ps, alone.end_ps, start_ps, end_ps)
 
 
 def functions(trace: Trace, rows: Int32) -> Counter[str]:

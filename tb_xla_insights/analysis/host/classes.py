@@ -6,17 +6,17 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from tb_xla_insights.analysis.codes import ENDS, INHERIT, SWITCHES
 from tb_xla_insights.analysis.host.annotation_classes import (
     annotation_classes,
     frames_inside,
     frames_that_load,
 )
-from tb_xla_insights.analysis.codes import ENDS, INHERIT, SWITCHES
 from tb_xla_insights.analysis.host.extractions import find_extractions
-from tb_xla_insights.analysis.time.intervals import Intervals
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.time.interval_index import first_reaching, reached
+from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import NOTHING, Ranked, Segments, innermost, overlay
 from tb_xla_insights.catalog.classes import (
     COMPILE,
@@ -33,7 +33,7 @@ from tb_xla_insights.catalog.classes import (
     WAIT,
 )
 from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.metadata_events import told_by_entry
+from tb_xla_insights.trace.metadata_events import values_by_entry
 from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
 
 HELPERS: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
@@ -46,11 +46,11 @@ _UNNAMED = (TRACING, PYTHON, INPUT)
 """Classes of annotations' own time and of Python frames: what torch.compile does in them has another one."""
 
 
-@kept
+@memoised
 def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     """Per event its own class (an annotation's by what it is for, a runtime event's by the catalogue, else -1), and
     flags that tell `innermost` how it acts on others. What a device does on a host thread is no class of the host's."""
-    kinds = told_by_entry(trace.metadata.kind, trace.meta)
+    kinds = values_by_entry(trace.metadata.kind, trace.meta)
     kinds[trace.annotations] = annotation_classes(trace)
     kinds[frames_that_load(trace)] = INPUT
     kinds[frames_inside(trace, "read")] = FROM_DEVICE
@@ -62,7 +62,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
         + SWITCHES * tagged(trace, "dispatch_then_wait")
         + ENDS * tagged(trace, "ends_dispatch")
     )
-    flags = told_by_entry(flags.astype(np.int8), trace.meta)
+    flags = values_by_entry(flags.astype(np.int8), trace.meta)
     if "hlo_op" in trace.stats:
         is_op = np.zeros(len(trace), np.bool_)
         is_op[trace.stats["hlo_op"].rows] = True
@@ -98,19 +98,19 @@ def rows_touching(trace: Trace, line: int, start_ps: int, end_ps: int) -> slice:
     def ends(run: slice) -> Int64:
         return trace.end_ps[rows.start + run.start : min(rows.start + run.stop, rows.stop)]
 
-    reaching = first_reaching(_reached(trace, line), ends, start_ps)
+    reaching = first_ending_after(_reached(trace, line), ends, start_ps)
     # An instant's event at the window's start touches it although it ends there.
     first = min(reaching, int(np.searchsorted(starts, start_ps, "left")))
     last = max(first, int(np.searchsorted(starts, end_ps, "left")))
     return slice(rows.start + first, rows.start + last)
 
 
-@kept
+@memoised
 def _reached(trace: Trace, line: int) -> Int64:
-    return reached(trace.end_ps[trace.lines[line].rows])
+    return block_ends(trace.end_ps[trace.lines[line].rows])
 
 
-@kept
+@memoised
 def partition(trace: Trace) -> Segments:
     """The class at every instant of the trace's span, without holes, with the event that decides it.
 

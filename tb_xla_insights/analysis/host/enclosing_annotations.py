@@ -7,7 +7,7 @@ import numpy as np
 from tb_xla_insights.trace.model import Trace
 
 
-def annotation_at(trace: Trace, row: int) -> int:
+def enclosing_annotation(trace: Trace, row: int) -> int:
     """The innermost annotation around an event; around one of another thread, the one open on the driving thread as it
     begins. -1: none. (docs/definitions.md, "Driving thread")"""
     found = _enclosing(trace, int(trace.parent[row]))
@@ -21,7 +21,7 @@ def annotation_at(trace: Trace, row: int) -> int:
     return _enclosing(trace, last) if last >= its.start else -1
 
 
-def annotation_path(trace: Trace, row: int) -> str | None:
+def enclosing_path(trace: Trace, row: int) -> str | None:
     """An annotation with those around it, as `Training_Step/forward/text_encoder`; None for no annotation."""
     names: list[str] = []
     while (row := _enclosing(trace, row)) >= 0:

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost
@@ -62,7 +62,7 @@ class Extractions:
         return found
 
 
-@kept
+@memoised
 def find_extractions(trace: Trace) -> Extractions:
     """The extractions on the threads that drive the devices of one host."""
     found: list[tuple[int, int, int, int, int]] = []

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.busy import busy_somewhere
-from tb_xla_insights.analysis.host.classes import partition, thread_segments
-from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.names import loading, tagged
 from tb_xla_insights.analysis.device.opcodes import instruction
-from tb_xla_insights.analysis.time.class_times import covered
-from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
+from tb_xla_insights.analysis.host.classes import partition, thread_segments
 from tb_xla_insights.analysis.host.transfers import find_transfers
+from tb_xla_insights.analysis.idle.busy import busy_somewhere
+from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.names import loading, tagged
+from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
@@ -69,11 +69,13 @@ class InputPipeline:
 
     def _hidden(self, what: Intervals) -> float | None:
         total = what.total_ps
-        hidden = int(covered(self.working.start_ps, self.working.end_ps, what.start_ps, what.end_ps).sum())
+        hidden = int(
+            covered_times(self.working.start_ps, self.working.end_ps, what.start_ps, what.end_ps).sum()
+        )
         return hidden / total if total else None
 
 
-@kept
+@memoised
 def find_input_pipeline(trace: Trace) -> InputPipeline:
     """How one host gets its batches."""
     segments = partition(trace)
@@ -91,7 +93,9 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
         here = (gaps.device == device) & (
             gaps.kind != STARVED
         )  # of starved ones the host's waiting is counted
-        idle_in_infeed += int(covered(its.start_ps, its.end_ps, gaps.start_ps[here], gaps.end_ps[here]).sum())
+        idle_in_infeed += int(
+            covered_times(its.start_ps, its.end_ps, gaps.start_ps[here], gaps.end_ps[here]).sum()
+        )
     starved = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         _kind(trace, loaders, bool(idle_in_infeed), bool(len(waits))), waits, starved, idle_in_infeed, batches, loaders,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.analysis.launches.causality import causal_paths
 from tb_xla_insights.analysis.launches.early_executions import last_steps
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.launches.causality import ways_back
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
@@ -58,7 +58,7 @@ class Transfers:
         return int(sizes.sum()), len(sizes)
 
 
-@kept
+@memoised
 def find_transfers(trace: Trace) -> Transfers:
     """The transfers of one host.
 
@@ -88,7 +88,7 @@ def find_transfers(trace: Trace) -> Transfers:
 def _steps(trace: Trace, row: Int32, direction: Int8) -> Int32:
     """The step that asked for each transfer; a read belongs to the last step that began before it, as what a step asked
     for is often read when it is over."""
-    origin = ways_back(trace, row).origin
+    origin = causal_paths(trace, row).origin
     asked = np.flatnonzero(origin >= 0)
     read = direction[asked] == DIRECTIONS.index("from_device")
     step = np.full(len(row), -1, np.int32)
@@ -110,8 +110,10 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
             sizes = np.where(sizes < 0, trace.stats[name].at(candidates, -1), sizes)
     if _DETAILS in trace.stats:
         text, which = np.unique(trace.stats[_DETAILS].at(candidates, -1), return_inverse=True)
-        told_by = np.array([_size_in(trace.strings[it]) if it >= 0 else -1 for it in text.tolist()], np.int64)
-        sizes = np.where(sizes < 0, told_by[which], sizes)
+        sizes_by_text = np.array(
+            [_size_in(trace.strings[it]) if it >= 0 else -1 for it in text.tolist()], np.int64
+        )
+        sizes = np.where(sizes < 0, sizes_by_text[which], sizes)
     told = outermost(trace.parent, candidates[sizes >= 0])
     sizes = sizes[np.searchsorted(candidates, told)]
     found = np.full(len(row), -1, np.int64)

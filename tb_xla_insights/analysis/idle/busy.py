@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.device.opcodes import instruction, opcode, waits
-from tb_xla_insights.analysis.time.class_times import covered
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.time.class_times import covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
 from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.trace.metadata_events import told_by_entry
+from tb_xla_insights.trace.metadata_events import values_by_entry
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def idle_ps(trace: Trace, device: Device) -> int:
     return end - start - busy(trace, device).clipped(start, end).total_ps
 
 
-@kept
+@memoised
 def busy_somewhere(trace: Trace) -> Intervals:
     """When some device of the host is busy."""
     all_ = [busy(trace, device) for device in trace.devices]
@@ -79,7 +79,7 @@ def stall_ops(trace: Trace, device: Device) -> list[Stall]:
     if not len(stalled):
         return []
     op, start, end = own_time(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
-    time = covered(stalled.start_ps, stalled.end_ps, start, end)
+    time = covered_times(stalled.start_ps, stalled.end_ps, start, end)
     mine = (_op_flags(trace, _index(trace, device))[op] & _WAITS > 0) & (time > 0)
     op, time = op[mine], time[mine]
     rows: list[Stall] = []
@@ -103,7 +103,7 @@ def stalls_together(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
-@kept
+@memoised
 def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     device = trace.devices[index]
     if by_modules or not len(device.ops):
@@ -113,7 +113,7 @@ def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     return union(device.ops.start_ps, device.ops.end_ps, counts)
 
 
-@kept
+@memoised
 def _waited(trace: Trace, index: int) -> Intervals:
     """When every op that is innermost waits."""
     ops = trace.devices[index].ops
@@ -165,7 +165,7 @@ def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Defin
     }
 
 
-@kept
+@memoised
 def _op_flags(trace: Trace, index: int) -> Int8:
     """Per op of a device, whether busy leaves it out, by its category or by its name without one, and whether it only
     waits, by either."""
@@ -180,7 +180,7 @@ def _op_flags(trace: Trace, index: int) -> Int8:
     named = trace.told(ops.name, of_name)
     if categories is None or (categories < 0).all():
         return named
-    category = told_by_entry(trace.told(categories, of_category), trace.meta[ops.row])
+    category = values_by_entry(trace.told(categories, of_category), trace.meta[ops.row])
     return np.where(category >= 0, category | named & _WAITS, named)
 
 

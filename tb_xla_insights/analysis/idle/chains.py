@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import event_classes, partition, thread_segments
 from tb_xla_insights.analysis.codes import ENQUEUE, TURNS
-from tb_xla_insights.analysis.idle.stretches import ENQUEUED, HOST, RUN, gap_stretches, taker
+from tb_xla_insights.analysis.host.classes import event_classes, partition, thread_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.idle.stretches import ENQUEUED, HOST, RUN, gap_stretches, taker
 from tb_xla_insights.analysis.launches.causality import event_flags
-from tb_xla_insights.analysis.time.segments import Segments
-from tb_xla_insights.analysis.time.class_times import overlaps
+from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.analysis.time.class_times import overlaps
+from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.catalog.classes import label as class_label
-from tb_xla_insights.name_limit import listed
+from tb_xla_insights.name_limit import shortened
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -108,7 +108,7 @@ def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _P
     )
 
 
-@kept
+@memoised
 def thread_timeline(trace: Trace, line: int) -> Segments:
     """One thread's whole timeline. Many gaps ask for it."""
     return thread_segments(trace, line)
@@ -163,7 +163,7 @@ def _documents(
         zip(*(it.tolist() for it in columns), strict=True)
     ):
         if text >= 0:
-            label, where = listed(trace.strings[text]), listed(labels[thread])
+            label, where = shortened(trace.strings[text]), shortened(labels[thread])
         else:
             label, where = _nameless(trace, labels, text, CLASSES[class_], int(which[number]))
         chains[number].append(
@@ -205,12 +205,12 @@ def _nameless(trace: Trace, labels: list[str], code: int, class_: str, gap: int)
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
-        return listed(find_launches(trace).programs[gaps.after[gap]][0]), device
+        return shortened(find_launches(trace).programs[gaps.after[gap]][0]), device
     if code == ENQUEUED:
         return NOT_BEGUN, device
     if code == _NOTHING:
         return class_label(class_), ""
-    return HANDED_OVER, listed(labels[taker(code)])
+    return HANDED_OVER, shortened(labels[taker(code)])
 
 
 def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:

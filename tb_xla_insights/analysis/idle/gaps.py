@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.idle_time import KINDS, Gaps, find_gaps
-from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import by_class, covered
 from tb_xla_insights.analysis.steps.idle import at_work
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with_offsets
+from tb_xla_insights.analysis.time.class_times import by_class, covered_times
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import listed
+from tb_xla_insights.name_limit import shortened
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     place = np.concatenate([np.arange(len(gaps)) for gaps in found] or [np.zeros(0, np.int64)])
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
-    listed: dict[int, Gap] = {}
+    shortened: dict[int, Gap] = {}
     for number, (trace, offset) in enumerate(with_offsets(session)):
         which = longest[host[longest] == number]
         chains = find_chains(trace, place[which])
         for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
-            listed[position] = _item(trace, found[number], gap, offset, chain)
+            shortened[position] = _item(trace, found[number], gap, offset, chain)
     starved, queued, unknown = (
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found) for kind in range(len(KINDS))
     )
@@ -56,13 +56,13 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
-        "items": [listed[position] for position in longest.tolist()],
+        "items": [shortened[position] for position in longest.tolist()],
         "patterns": _patterns(session, found),
     }
 
 
 def _program(trace: Trace, program: int) -> str | None:
-    return listed(find_launches(trace).programs[program][0]) if program >= 0 else None
+    return shortened(find_launches(trace).programs[program][0]) if program >= 0 else None
 
 
 def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:
@@ -90,7 +90,7 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[GapPattern]:
     patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
     for trace, gaps in zip(session.traces, found, strict=True):
         steps = union(*step_times(trace))
-        in_steps = covered(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
+        in_steps = covered_times(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
         cores = max(1, len(at_work(trace)))
         groups, place = np.unique(
             np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True

@@ -9,12 +9,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.idle.busy import busy_somewhere, idle
 from tb_xla_insights.analysis.host.classes import partition
-from tb_xla_insights.analysis.time.intervals import Intervals
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.idle.busy import busy_somewhere, idle
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import class_shares, covered
+from tb_xla_insights.analysis.memo import memoised
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -69,13 +69,13 @@ class Gaps:
         return self.end_ps - self.start_ps
 
 
-@kept
+@memoised
 def listed_idle(trace: Trace, number: int) -> Intervals:
     """When a device (an index into the trace's devices) is idle for LISTED_PS or longer at a time."""
     return idle(trace, trace.devices[number], LISTED_PS)
 
 
-@kept
+@memoised
 def find_gaps(trace: Trace) -> Gaps:
     """The gaps of one host's devices. (docs/definitions.md, "Gap", "Why a gap ended")
 
@@ -106,14 +106,14 @@ def find_gaps(trace: Trace) -> Gaps:
     kind = np.where(row >= 0, kind, UNKNOWN)
     kind = np.where(inside & ~later, QUEUED, kind).astype(np.int8)
     segments = partition(trace)
-    shares = class_shares(segments, start, end)
+    shares = class_times(segments, start, end)
     until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
-    most = class_shares(segments, start, until).argmax(axis=1)
+    most = class_times(segments, start, until).argmax(axis=1)
     cause = np.where(kind == QUEUED, WAIT, most).astype(np.int8)
     program = np.append(runs.program, np.int32(-1))
     step = np.append(launches.step_of_run, np.int32(-1))[run]
     elsewhere = busy_somewhere(trace)
-    together = end - start - covered(elsewhere.start_ps, elsewhere.end_ps, start, end)
+    together = end - start - covered_times(elsewhere.start_ps, elsewhere.end_ps, start, end)
     return Gaps(
         device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause, together,
     )  # fmt: skip

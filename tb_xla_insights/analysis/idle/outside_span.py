@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_does
+from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.time.class_times import by_class, class_shares
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
+from tb_xla_insights.analysis.time.class_times import by_class, class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import brief_times, share
@@ -27,7 +27,7 @@ _SHORT = 0.01
 
 
 @dataclass(frozen=True)
-class Outside:
+class OutsideSpan:
     """The two parts of a session outside the devices' span, in ps. (docs/definitions.md, "Busy, span, duty cycle")
 
     `before_ps`: from the capture's first event to the first run of any device; `after_ps`: from the end of the last run
@@ -57,7 +57,7 @@ class Outside:
         return self.share >= OUTSIDE_SHARE
 
 
-def find_outside(session: SessionTrace) -> Outside | None:
+def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     """What lies outside the devices' span; None where no device recorded work."""
     spans = {
         number: [(start, end) for start, end in (device.span_ps for device in trace.devices) if end > start]
@@ -72,13 +72,13 @@ def find_outside(session: SessionTrace) -> Outside | None:
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
     shares = sum(
         (
-            class_shares(partition(session.traces[number]), starts, ends)
+            class_times(partition(session.traces[number]), starts, ends)
             for number, its in spans.items()
             if its
         ),
         np.zeros((2, len(CLASSES)), np.int64),
     )
-    return Outside(first - begin, end - last, shares[0], shares[1], end - begin)
+    return OutsideSpan(first - begin, end - last, shares[0], shares[1], end - begin)
 
 
 def _stops(session: SessionTrace, after_ps: int) -> list[int]:
@@ -91,17 +91,17 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
     return found
 
 
-def outside_report(session: SessionTrace) -> OutsidePart | None:
+def outside_span_report(session: SessionTrace) -> OutsidePart | None:
     """The report's `outside`; None where no device recorded work."""
-    found = find_outside(session)
+    found = find_outside_span(session)
     if found is None:
         return None
-    return outside_of(found, len(session.devices), framework_of(session))
+    return outside_span_of(found, len(session.devices), framework_of(session))
 
 
-def outside_of(found: Outside, devices: int, framework: str) -> OutsidePart:
-    """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `Outside`), their `share` of `capture_ps`,
-    and `text`, the sentence where they matter."""
+def outside_span_of(found: OutsideSpan, devices: int, framework: str) -> OutsidePart:
+    """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `OutsideSpan`), their `share` of
+    `capture_ps`, and `text`, the sentence where they matter."""
     does = host_does(framework)
     return {
         "before": {"duration_ps": found.before_ps, "by_class_ps": by_class(found.before)},
@@ -112,7 +112,7 @@ def outside_of(found: Outside, devices: int, framework: str) -> OutsidePart:
     }
 
 
-def outside_sentence(outside: Outside, devices: int, does: Mapping[str, str]) -> str:
+def outside_sentence(outside: OutsideSpan, devices: int, does: Mapping[str, str]) -> str:
     """`2.79 s, 34.9 % of the capture, lie outside the device's span: 1.80 s before the first run (the host mostly
     compiles) and 0.993 s after the last run (the host mostly compiles).`"""
     whose = "device's span" if devices == 1 else "devices' spans"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.idle_time import QUEUED, find_gaps
+from tb_xla_insights.analysis.launches.causality import CausalPaths, causal_paths
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.launches.causality import Ways, ways_back
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 HOST, RUN, ENQUEUED, _HANDED_OVER = -1, -2, -3, -4
@@ -47,7 +47,7 @@ def gap_stretches(trace: Trace, which: NDArray[np.int64]) -> Stretches:
     start, end, run = gaps.start_ps[which], gaps.end_ps[which], gaps.run[which]
     enqueue = gaps.enqueue_row[which]
     followed = (run >= 0) & (enqueue >= 0) & (gaps.kind[which] != QUEUED)
-    ways = ways_back(trace, np.where(followed, enqueue, -1).astype(np.int32))
+    ways = causal_paths(trace, np.where(followed, enqueue, -1).astype(np.int32))
     given, taken, lines = _hops(trace, ways, enqueue, followed, end)
     own = followed & (ways.hops < 0).all(axis=1)
     returned = np.where(own & (ways.launch >= 0), trace.end_ps[ways.launch], trace.end_ps[enqueue])
@@ -72,7 +72,7 @@ def gap_stretches(trace: Trace, which: NDArray[np.int64]) -> Stretches:
 
 
 def _hops(
-    trace: Trace, ways: Ways, enqueue: Int32, followed: NDArray[np.bool_], end: Int64
+    trace: Trace, ways: CausalPaths, enqueue: Int32, followed: NDArray[np.bool_], end: Int64
 ) -> tuple[Int64, Int64, Int32]:
     """When the work was handed over to each thread of the way, when that took it up, and its line, the first thread
     first. Places before the first one are as if it took over there and then."""

@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.codes import (
     SYNC,
     TURNS,
 )
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import tagged
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
@@ -58,7 +58,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True)
-class Ways:
+class CausalPaths:
     """What lies on the way back from each of some events; rows of the trace, -1 where there is none.
 
     `launch`: the outermost execute call. `helper`: the first preparation of a run. `origin`: the first event on the
@@ -76,7 +76,7 @@ class Ways:
     hops: Int32
 
 
-@kept
+@memoised
 def event_flags(trace: Trace) -> Int16:
     """Per metadata entry, what its name is to a launch."""
     flags = np.zeros(len(trace.metadata.name), np.int16)
@@ -87,7 +87,7 @@ def event_flags(trace: Trace) -> Int16:
     return flags
 
 
-@kept
+@memoised
 def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     """Events whose names are something to a launch, and what."""
     flags = event_flags(trace)
@@ -97,14 +97,14 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     return rows, flags[trace.meta[rows]]
 
 
-def rows_with(trace: Trace, flag: int) -> Int32:
+def rows_flagged(trace: Trace, flag: int) -> Int32:
     """The events that have one of the flags, in row order."""
     rows, flags = _flagged(trace)
     has: NDArray[np.bool_] = flags & flag != 0
     return rows[has]
 
 
-@kept
+@memoised
 def _regions(trace: Trace) -> tuple[Int64, Int32]:
     """Events that begin or end a thread pool's task, and the task that is open after each (-1: none)."""
     rows, flags = _flagged(trace)
@@ -117,7 +117,7 @@ def _regions(trace: Trace) -> tuple[Int64, Int32]:
     return marks, open_after
 
 
-def ways_back(trace: Trace, begin: Int32) -> Ways:
+def causal_paths(trace: Trace, begin: Int32) -> CausalPaths:
     """The ways back from the given events. A way ends at the run of another program: a run that had to queue was let go
     by the one before it, which is not what launched it."""
     drives = np.isin(np.arange(len(trace.lines)), trace.driving_lines)
@@ -134,15 +134,15 @@ def ways_back(trace: Trace, begin: Int32) -> Ways:
         begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
         trace.flows.producer, marks, open_after, trace.line_first, drives, on_host, run_rows, found, dynamo, hops,
     )  # fmt: skip
-    return Ways(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
+    return CausalPaths(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
 
 
-def calls_of(trace: Trace, rows: Int32) -> Int32:
+def execute_calls(trace: Trace, rows: Int32) -> Int32:
     """The execute call of each event that starts a run, the outermost one on its way back; -1: none. Where the capture
     has no execute calls, as those of JAX 0.6 on a CPU, the first of the events in one jitted call stands for them all:
     it executes once, for all cores."""
-    ways = ways_back(trace, rows)
-    if not len(rows) or rows_with(trace, LAUNCH).size:
+    ways = causal_paths(trace, rows)
+    if not len(rows) or rows_flagged(trace, LAUNCH).size:
         return ways.launch
     jitted = climb(trace.parent, ways.origin, trace.rows_of(tagged(trace, "jitted_call")))
     order = np.argsort(trace.start_ps[rows], kind="stable")

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import DYNAMO, MARKER, READ, SYNC
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_at, annotation_path
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation, enclosing_path
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.causality import event_flags, rows_flagged
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
-from tb_xla_insights.analysis.launches.causality import event_flags, rows_with
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times, step_rows
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of, with_offsets
 from tb_xla_insights.analysis.thresholds import READS_SHARE
@@ -30,7 +30,7 @@ _FROM_DEVICE = CLASS_INDEX["from_device"]
 
 
 @dataclass(frozen=True)
-class Early:
+class EarlyExecutions:
     """What one host synchronised and read besides its step markers.
 
     Per early execution: `launch` (index into Launches), `read` (the event that fetched the value, -1: a step marker
@@ -49,7 +49,7 @@ class Early:
     input_syncs: Int32
     reads: Int32
 
-    def only(self, chosen: NDArray[np.bool_]) -> Early:
+    def only(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
         """The same with some of the early executions (a mask)."""
         names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
@@ -72,8 +72,8 @@ def _counts(step: Int32, steps: int) -> Int64:
     return np.bincount(step[step >= 0], minlength=steps).astype(np.int64)
 
 
-@kept
-def find_early(trace: Trace) -> Early:
+@memoised
+def find_early_executions(trace: Trace) -> EarlyExecutions:
     """Early executions, input syncs and reads of one host. (docs/definitions.md, "Early execution")
 
     Outside of step markers, a synchronisation that launches something is an early execution where a read follows it on
@@ -82,7 +82,7 @@ def find_early(trace: Trace) -> Early:
     follows no launch, so it is none, and neither is what the bridge of torch.compile launches to extract a graph.
     """
     launches = find_launches(trace)
-    rows = rows_with(trace, READ | DYNAMO | SYNC | MARKER)
+    rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
     rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
     flags = event_flags(trace)[trace.meta[rows]]
     asked = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
@@ -98,9 +98,9 @@ def find_early(trace: Trace) -> Early:
     order = np.argsort(launch)
     launch, read = launch[order], read[order]
     device, idle = _costs(trace, launches, launch)
-    around = np.array([annotation_at(trace, int(launches.sync[it])) for it in launch], np.int32)
+    around = np.array([enclosing_annotation(trace, int(launches.sync[it])) for it in launch], np.int32)
     reads = rows[flags & READ != 0]
-    return Early(
+    return EarlyExecutions(
         launch, read, around, launches.step[launch], device, idle,
         asked[what & DYNAMO != 0].astype(np.int32), outermost(trace.parent, reads),
     )  # fmt: skip
@@ -130,7 +130,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     marker = launches.marker[marked]
     around = trace.parent[marker]
     elsewhere = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
-    around[elsewhere] = [annotation_at(trace, row) for row in marker[elsewhere].tolist()]
+    around[elsewhere] = [enclosing_annotation(trace, row) for row in marker[elsewhere].tolist()]
     root = climb(trace.parent, around, roots)
     annotation = climb(trace.parent, around, np.setdiff1d(trace.annotations, step_rows(trace)))
     return marked[(root >= 0) & (annotation > root)]  # what lies inside comes later
@@ -145,7 +145,7 @@ def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64
     return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]
 
 
-def early_executions(session: SessionTrace) -> list[EarlyLaunch]:
+def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
     """One entry per early execution, in order of hosts and time.
 
     `how` is `read` (a value was fetched) or `step_marker`; `annotation` the path of annotations around it; `thread` the
@@ -155,7 +155,7 @@ def early_executions(session: SessionTrace) -> list[EarlyLaunch]:
     """
     found: list[EarlyLaunch] = []
     for trace, offset in with_offsets(session):
-        early, launches, labels = find_early(trace), find_launches(trace), thread_labels(trace)
+        early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):
             sync, step, program = (
                 int(launches.sync[launch]),
@@ -166,7 +166,7 @@ def early_executions(session: SessionTrace) -> list[EarlyLaunch]:
                 {
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
-                    "annotation": annotation_path(trace, int(early.annotation[i])),
+                    "annotation": enclosing_path(trace, int(early.annotation[i])),
                     "thread": labels[trace.line_of(sync).index],
                     "how": "read" if early.read[i] >= 0 else "step_marker",
                     "program": launches.programs[program][0] if program >= 0 else None,
@@ -183,7 +183,7 @@ def reads_report(trace: Trace) -> dict[str, Any]:
     """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half
     of them), `reads` and `duration_ps` (without those before the first step), and `idle_ps`, the part of starved gaps
     in which the host read."""
-    early, gaps = find_early(trace), find_gaps(trace)
+    early, gaps = find_early_executions(trace), find_gaps(trace)
     per_step = early.per_step(trace)[2]
     inside = last_steps(trace, early.reads) >= 0
     with_reads = int(np.count_nonzero(per_step))

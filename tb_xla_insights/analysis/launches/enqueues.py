@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import ENQUEUE, HELPER, LAUNCH, TURNS
-from tb_xla_insights.analysis.launches.match_by_order import in_order
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.causality import causal_paths, execute_calls, rows_flagged
+from tb_xla_insights.analysis.launches.match_by_order import match_by_order
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import program_of
-from tb_xla_insights.analysis.launches.causality import calls_of, rows_with, ways_back
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.run_keys import stat_at
 
@@ -74,7 +74,7 @@ class Runs:
         return np.clip(self.free_ps, self.start_ps, self.end_ps)
 
 
-@kept
+@memoised
 def programs_of(trace: Trace) -> list[tuple[str, str]]:
     texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
     return [program_of(trace.strings[text]) for text in texts.tolist()]
@@ -111,9 +111,9 @@ def _joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
 def _helpers(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
     """On a CPU, the `ExecuteHelper` of each run, by its call's run id or by flow; runs that had to queue take those
     that are left, in order."""
-    helpers = rows_with(trace, HELPER)
+    helpers = rows_flagged(trace, HELPER)
     exact = _by_run_id(trace, device, start, helpers)
-    exact = np.where(exact >= 0, exact, ways_back(trace, row).helper)
+    exact = np.where(exact >= 0, exact, causal_paths(trace, row).helper)
     return _joins(exact, _left_on_cores(trace, device, exact, helpers, start))
 
 
@@ -121,7 +121,7 @@ def _left_on_cores(trace: Trace, device: Int32, exact: Int32, helpers: Int32, st
     """For the runs of a CPU that flows do not join, the helpers that are left: where each call has one for every core,
     those of the calls in the order in which each core ran them; else all in order of time, as nothing tells which cores
     a call is for."""
-    call = calls_of(trace, helpers)
+    call = execute_calls(trace, helpers)
     calls, count = np.unique(call[call >= 0], return_counts=True)
     cores = np.unique(device).tolist()
     if len(cores) == 1 or (count != len(cores)).any():
@@ -136,7 +136,7 @@ def _left_on_cores(trace: Trace, device: Int32, exact: Int32, helpers: Int32, st
     found = np.full(len(device), -1, np.int32)
     for core in cores:
         its = np.flatnonzero(device == core)
-        numbers = in_order(start[its], taken[its], trace.start_ps[calls]).tolist()
+        numbers = match_by_order(start[its], taken[its], trace.start_ps[calls]).tolist()
         for run, number in zip(its.tolist(), numbers, strict=True):
             if number >= 0 and free.get(number):
                 found[run] = free[number].pop()
@@ -154,7 +154,7 @@ def _by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int
     run_id = np.concatenate(ids)
     if not run_id.any():
         return found
-    call = ways_back(trace, helpers).launch
+    call = causal_paths(trace, helpers).launch
     own, of_call = (stat_at(trace, "run_id", rows, 0) for rows in (helpers, call))
     core = stat_at(trace, "global_device_id", helpers, -1)
     replica, partition = (stat_at(trace, name, helpers, 0) for name in ("replica", "partition"))
@@ -193,7 +193,7 @@ def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
     candidates = candidates[np.argsort(trace.start_ps[candidates], kind="stable")]
     place = {r: i for i, r in enumerate(candidates.tolist())}
     taken = np.array([place.get(r, -1) for r in exact.tolist()], np.int64)
-    found = in_order(start, taken, trace.start_ps[candidates])
+    found = match_by_order(start, taken, trace.start_ps[candidates])
     return np.where((found >= 0) & (exact < 0), candidates[found] if candidates.size else -1, -1).astype(
         np.int32
     )
@@ -203,8 +203,8 @@ def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[In
     """On devices with planes, the event that put each run into its queue: by flow, by key, or in order; without such
     events, the execute call stands for it."""
     exact = trace.flows.producers(row)
-    candidates = rows_with(trace, ENQUEUE)
-    candidates = candidates if candidates.size else rows_with(trace, TURNS)
+    candidates = rows_flagged(trace, ENQUEUE)
+    candidates = candidates if candidates.size else rows_flagged(trace, TURNS)
     exact = np.where(exact < 0, _by_key(trace, device, row, candidates), exact)
     if (exact >= 0).all():
         return _joins(exact, exact)
@@ -215,8 +215,8 @@ def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[In
     if not by_core and len(trace.devices) > 1:
         candidates = candidates[:0]  # each is one core's, but nothing tells which one's
     if not candidates.size:
-        calls = rows_with(trace, LAUNCH)
-        candidates = calls[ways_back(trace, calls).launch == calls]
+        calls = rows_flagged(trace, LAUNCH)
+        candidates = calls[causal_paths(trace, calls).launch == calls]
     ordered = np.full(len(row), -1, np.int32)
     for number in np.unique(device[exact < 0]).tolist():
         mine = np.flatnonzero(device == number)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.launches.launches import KINDS, OTHER, Launches, LaunchKind, find_launches
 from tb_xla_insights.analysis.launches.enqueues import JOINS, NONE, Join
+from tb_xla_insights.analysis.launches.launches import KINDS, OTHER, Launches, LaunchKind, find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Costs:
     leads: NDArray[np.bool_]
 
 
-@kept
+@memoised
 def find_costs(trace: Trace) -> Costs:
     """Host time lasts from the execute call's start to the later of its end and the run's end; queue time from the
     call's start until the core has finished what was launched before, but not past the run's start; device time is the

@@ -14,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import DYNAMO, LAUNCH, SCHEDULE, SYNC
-from tb_xla_insights.analysis.launches.handed_over_steps import handed_over
-from tb_xla_insights.analysis.launches.match_by_order import in_order
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.launches.causality import Ways, calls_of, event_flags, rows_with, ways_back
+from tb_xla_insights.analysis.launches.causality import (
+    CausalPaths,
+    causal_paths,
+    event_flags,
+    execute_calls,
+    rows_flagged,
+)
 from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, programs_of
+from tb_xla_insights.analysis.launches.handed_over_steps import handed_over
+from tb_xla_insights.analysis.launches.match_by_order import match_by_order
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, recorded_times
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -66,19 +72,19 @@ class Launches:
         return sums[:-1]
 
 
-@kept
+@memoised
 def find_launches(trace: Trace) -> Launches:
     """The launches of one host and the device runs they made. A call without a run in the capture is a launch too."""
     runs = find_runs(trace)
-    rows = rows_with(trace, LAUNCH)
-    calls = np.unique(ways_back(trace, rows).launch).astype(np.int32)
+    rows = rows_flagged(trace, LAUNCH)
+    calls = np.unique(causal_paths(trace, rows).launch).astype(np.int32)
     known = np.flatnonzero(runs.enqueue_row >= 0)
     call = _calls(trace, runs, known, calls)
     row = np.unique(np.concatenate((calls, call))).astype(np.int32)
     row = row[np.argsort(trace.start_ps[row], kind="stable")]
     number = {r: i for i, r in enumerate(row.tolist())}
     runs.launch[known] = [number[r] for r in call.tolist()]
-    ways = _asked(trace, row, ways_back(trace, row), runs)
+    ways = _asked(trace, row, causal_paths(trace, row), runs)
     asked = np.where(ways.sync >= 0, ways.sync, ways.marker)
     kind = np.where(ways.dynamo, DYNAMO_KIND, np.where(asked >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
@@ -107,7 +113,7 @@ def _calls(trace: Trace, runs: Runs, known: NDArray[np.intp], calls: Int32) -> I
     runs are enqueued in the order of their calls; else the enqueuing itself. Not every call is for every core: the core
     with most runs tells which program each call is for."""
     enqueue = runs.enqueue_row[known]
-    call = calls_of(trace, enqueue)
+    call = execute_calls(trace, enqueue)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     if not (call < 0).any() or not calls.size:
         return np.where(call < 0, enqueue, call).astype(np.int32)
@@ -125,7 +131,7 @@ def _calls(trace: Trace, runs: Runs, known: NDArray[np.intp], calls: Int32) -> I
             )
             of_some = np.full(len(calls) + 1, -1)
             of_some[some] = np.arange(len(some))
-            found = in_order(
+            found = match_by_order(
                 trace.start_ps[enqueue[which]], of_some[taken[which]], trace.start_ps[calls[some]]
             )
             hit = found >= 0
@@ -137,7 +143,7 @@ def _calls(trace: Trace, runs: Runs, known: NDArray[np.intp], calls: Int32) -> I
     return np.where(call >= 0, call, np.where(taken >= 0, calls[taken], enqueue)).astype(np.int32)
 
 
-def _asked(trace: Trace, row: Int32, ways: Ways, runs: Runs) -> Ways:
+def _asked(trace: Trace, row: Int32, ways: CausalPaths, runs: Runs) -> CausalPaths:
     """The ways of calls, completed: those that lead to no thread that drives take the synchronisations and dynamo calls
     that asked for something and that no other call comes from, in order."""
     lost = ways.origin < 0
@@ -149,9 +155,11 @@ def _asked(trace: Trace, row: Int32, ways: Ways, runs: Runs) -> Ways:
     taken = np.array([place.get(r, -1) for r in ways.sync.tolist()], np.int64)
     candidates = np.flatnonzero(lost | (taken >= 0))
     found = np.full(len(row), -1, np.int64)
-    found[candidates] = in_order(trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[asks])
+    found[candidates] = match_by_order(
+        trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[asks]
+    )
     some = np.flatnonzero(found >= 0)
-    again = ways_back(trace, asks[found[some]])
+    again = causal_paths(trace, asks[found[some]])
     for column in ("origin", "sync", "marker"):
         getattr(ways, column)[some] = getattr(again, column)
     ways.dynamo[some] |= again.dynamo
@@ -162,16 +170,16 @@ def _asked(trace: Trace, row: Int32, ways: Ways, runs: Runs) -> Ways:
 def _asks(trace: Trace) -> Int32:
     """Events on the threads that drive that ask for an execution, in order of time: dynamo calls, and synchronisations
     that hand a graph over."""
-    rows = rows_with(trace, SYNC | DYNAMO)
+    rows = rows_flagged(trace, SYNC | DYNAMO)
     rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
-    schedules = rows_with(trace, SCHEDULE)
+    schedules = rows_flagged(trace, SCHEDULE)
     if schedules.size:
-        handed_over = ways_back(trace, schedules).sync
+        handed_over = causal_paths(trace, schedules).sync
         rows = rows[np.isin(rows, handed_over) | (event_flags(trace)[trace.meta[rows]] & DYNAMO != 0)]
     return rows[np.argsort(trace.start_ps[rows], kind="stable")]
 
 
-def _steps(trace: Trace, ways: Ways, runs: Runs, count: int) -> Int32:
+def _steps(trace: Trace, ways: CausalPaths, runs: Runs, count: int) -> Int32:
     """The step of each launch: the one in which the driving thread asked for it; where a device tells the steps, the
     one in which its run on that device begins."""
     steps = recorded_steps(trace)

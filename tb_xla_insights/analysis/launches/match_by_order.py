@@ -7,7 +7,7 @@ import numpy as np
 from tb_xla_insights.trace.model import Int64
 
 
-def in_order(run_start: Int64, taken: Int64, call_start: Int64) -> Int64:
+def match_by_order(run_start: Int64, taken: Int64, call_start: Int64) -> Int64:
     """For each run that has no call yet, one of the calls that have no run, or -1; a device runs what it was given in
     order, so the runs that have one say where the others' are.
 

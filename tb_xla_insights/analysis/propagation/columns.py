@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.device.opcodes import instruction
+from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.kernels import distinct
-from tb_xla_insights.analysis.propagation.scopes import op_name_of
 from tb_xla_insights.analysis.propagation.scope_rows import stored_scopes
+from tb_xla_insights.analysis.propagation.scopes import op_name_of
 from tb_xla_insights.trace.model import Device, Int32, Trace
 
 _NO_PROGRAM = -1

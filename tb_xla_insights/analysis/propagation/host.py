@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.scopes import HostPaths, fits, fitting
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
 from tb_xla_insights.trace.model import Int32, Int64, Trace
@@ -39,7 +39,7 @@ class HostAnnotations:
         return time, np.bincount(self.path[mine], minlength=len(self.names))
 
 
-@kept
+@memoised
 def host_annotations(trace: Trace) -> HostAnnotations:
     """The annotations of one host with their paths: names from the outermost one in, on the same thread.
 

@@ -17,7 +17,7 @@ from cython.cimports.tb_xla_insights.arrays import (
 )
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import room
+from tb_xla_insights.arrays import empty_columns
 
 
 @cython.cfunc
@@ -146,7 +146,9 @@ def stretches(
     """Ops of one device in order, joined while run and phase stay the same: run, phase, time, start, end, ops, and
     whether a later phase had begun in that run before. `first`, `upto` as in `tally`; `phase` per part, -1: none. The
     parts of one op lie side by side."""
-    columns = room(_count_stretches(key, own_ps, run, first, phase), "i4", "i4", "i8", "i8", "i8", "i4", "?")
+    columns = empty_columns(
+        _count_stretches(key, own_ps, run, first, phase), "i4", "i4", "i8", "i8", "i8", "i4", "?"
+    )
     _stretches(key, own_ps, start_ps, end_ps, run, first, upto, phase, *columns)
     return columns
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.columns import (
     Programs,
     columns_of,
@@ -102,7 +102,7 @@ class Ops:
         return [(number, mask[self.devices[number].run]) for number in some]
 
 
-@kept
+@memoised
 def find_ops(trace: Trace) -> Ops:
     """The ops of one host. Reads the HLO protos of the programs that ran from the file; where that fails, their ops
     have the scopes that their own metadata tells, and one diagnostic says so."""

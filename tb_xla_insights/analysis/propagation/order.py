@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.kernels import stretches
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
@@ -72,7 +72,7 @@ class ProgramOrder:
     sequence: list[tuple[str, int]]
 
 
-@kept
+@memoised
 def find_phases(trace: Trace) -> Phases:
     """The phases of the host's steps and of the device's ops."""
     nodes, ops = find_nodes(trace), find_ops(trace)
@@ -127,7 +127,7 @@ class HostPhases:
     repetition: Int64
 
 
-@kept
+@memoised
 def host_phases(trace: Trace) -> HostPhases:
     """The phases of all steps of one host; a step that was not recorded whole has none."""
     host = host_annotations(trace)
@@ -178,7 +178,7 @@ def device_stretches(trace: Trace, device: int, runs: NDArray[np.bool_] | None =
     )  # fmt: skip
 
 
-@kept
+@memoised
 def find_order(trace: Trace) -> list[ProgramOrder]:
     """One entry per program of one host, the one with most device time first. Without phases there is no order."""
     phases = find_phases(trace)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import ScopeKind, kind_of, number_of
@@ -84,7 +84,7 @@ class Row:
         self.programs |= other.programs
 
 
-@kept
+@memoised
 def find_nodes(trace: Trace) -> Nodes:
     """All annotation paths of one host, those of its ops' scopes included."""
     host, ops = host_annotations(trace), find_ops(trace)
@@ -162,13 +162,13 @@ def annotation_rows(
     return [rows[node] for node in nodes.in_order()]
 
 
-@kept
+@memoised
 def whole_rows(trace: Trace) -> list[Row]:
     """The rows of the whole capture on all devices, for whoever only reads them."""
     return annotation_rows(trace)
 
 
-@kept
+@memoised
 def device_ps_in_steps(trace: Trace) -> dict[str, int]:
     """Device time per path of what steps launched."""
     return {

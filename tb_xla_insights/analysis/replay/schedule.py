@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.analysis.host.blocking_waits import blocked
+from tb_xla_insights.analysis.host.blocking_waits import blocking_intervals
 from tb_xla_insights.analysis.host.classes import partition, thread_segments
 from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
-from tb_xla_insights.analysis.time.segments import NOTHING, Segments
-from tb_xla_insights.analysis.time.class_times import class_shares
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.time.class_times import class_times
+from tb_xla_insights.analysis.time.segments import NOTHING, Segments
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -86,7 +86,7 @@ class Schedule:
     core_free_ps: Int64
 
 
-@kept
+@memoised
 def schedule_of(trace: Trace) -> Schedule | None:
     """None where there are no steps, or too few runs have known launches."""
     steps, launches = recorded_steps(trace)[: len(steps_of(trace))], find_launches(trace)
@@ -144,7 +144,7 @@ def _cuts(trace: Trace, begin: int, end: int, placed: NDArray[np.intp], when: In
     return _Cuts(np.append(np.int64(begin), ends)[:-1], ends, kind[order], index[order])
 
 
-@kept
+@memoised
 def _waits(trace: Trace) -> Segments:
     """Where the host waits or reads for longer than clocks may be apart. Waiting inside of one call is one wait,
     whatever its helpers launch meanwhile: the call returns when all of them have a place in the device's queue."""
@@ -188,12 +188,12 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     at, run, since = at[known], run[known], since[known]
     waits_for, until = np.full(len(cuts.kind), -1, np.int32), cuts.end_ps.copy()
     late, read = np.zeros(len(cuts.kind), np.int64), np.zeros(len(cuts.kind), np.bool_)
-    asked, blocks = np.zeros(len(cuts.kind), np.bool_), blocked(trace)
+    asked, blocks = np.zeros(len(cuts.kind), np.bool_), blocking_intervals(trace)
     waits_for[at], until[at], late[at] = run, since, cuts.end_ps[at] - finish[run]
     read[at] = waits.kind[cuts.index[at]] == FROM_DEVICE
     block = np.searchsorted(blocks.start_ps, cuts.end_ps[at]) - 1
     asked[at] = (block >= 0) & (cuts.end_ps[at] <= np.append(blocks.end_ps, 0)[block])
-    shares = class_shares(partition(trace), cuts.start_ps, until)
+    shares = class_times(partition(trace), cuts.start_ps, until)
     launch = np.where(cuts.kind == _LAUNCH, cuts.index, -1).astype(np.int32)
     return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, late, read, asked, launch)
 

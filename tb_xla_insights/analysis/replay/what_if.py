@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
-from tb_xla_insights.analysis.time.intervals import Intervals, union, union_of
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.replay.schedule import Host, Schedule, Work, replayed, schedule_of
-from tb_xla_insights.analysis.time.class_times import shares_inside
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.time.class_times import class_times_inside
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -61,7 +61,7 @@ class Fix:
     aside: bool = False
 
 
-@kept
+@memoised
 def _unchanged(trace: Trace) -> tuple[int, int, int]:
     schedule = schedule_of(trace)
     if schedule is None:
@@ -70,7 +70,7 @@ def _unchanged(trace: Trace) -> tuple[int, int, int]:
     return replayed(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
 
 
-@kept
+@memoised
 def _in_steps(trace: Trace) -> Intervals:
     """While the host is in steps. What lies between them is no part of any, but where they are handed over and one
     follows the other at once."""
@@ -82,12 +82,14 @@ def _in_steps(trace: Trace) -> Intervals:
     return union(starts, ends)
 
 
-@kept
+@memoised
 def _shares_in_steps(trace: Trace) -> Int64:
     """Per stretch of the host's work and class, the time in steps; there is a schedule."""
     schedule = schedule_of(trace)
     assert schedule is not None
-    return shares_inside(partition(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps)
+    return class_times_inside(
+        partition(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps
+    )
 
 
 def _windows(trace: Trace, fix: Fix) -> Intervals:
@@ -122,7 +124,7 @@ def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
         key = tuple(parts)
         if key not in shares:
             windows = union_of([*parts.values()])
-            shares[key] = shares_inside(partition(trace), windows, host.start_ps, host.end_ps)
+            shares[key] = class_times_inside(partition(trace), windows, host.start_ps, host.end_ps)
         goes[:, column] = shares[key][:, column]
     return np.minimum(goes, host.work_ps)
 
@@ -141,7 +143,7 @@ def _inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
         columns = np.array([CLASS_INDEX[name] for name in fix.classes], np.intp)
         taken = np.zeros_like(goes)
         windows = _windows(trace, fix)
-        shares = shares_inside(partition(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside])
+        shares = class_times_inside(partition(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside])
         taken[:, columns] = shares[:, columns]
         if fix.before is not None:
             taken[~np.isin(runs.launch[gaps.run[inside]], fix.before)] = 0

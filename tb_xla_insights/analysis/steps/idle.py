@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.idle.idle_time import listed_idle
-from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_of
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.time.class_times import by_class, covered, shares_inside
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
+from tb_xla_insights.analysis.time.class_times import by_class, class_times_inside, covered_times
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import rounded_parts
@@ -49,25 +49,25 @@ class DeviceTime:
         return self.time_ps - self.work_ps
 
 
-@kept
+@memoised
 def device_time(trace: Trace, number: int) -> DeviceTime:
     """What one device (an index into the trace's devices) did in the whole steps, by the clock: whichever step launched
     the work."""
     device = trace.devices[number]
     start, end = step_times(trace) if steps_of(trace) else np.array([device.span_ps], np.int64).T.copy()
     work, waits = busy(trace, device), stalls(trace, device)
-    worked = covered(work.start_ps, work.end_ps, start, end)
+    worked = covered_times(work.start_ps, work.end_ps, start, end)
     edges = _edges(trace, number, start, end)
     shares, at_edges = (
-        shares_inside(partition(trace), its, start, end)
+        class_times_inside(partition(trace), its, start, end)
         for its in (union_of([*edges, listed_idle(trace, number)]), union_of(edges))
     )
     first, last = np.array([device.span_ps], np.int64).T.copy()
-    spanned = covered(first, last, start, end)
+    spanned = covered_times(first, last, start, end)
     return DeviceTime(
         end - start,
         worked,
-        covered(waits.start_ps, waits.end_ps, start, end),
+        covered_times(waits.start_ps, waits.end_ps, start, end),
         shares,
         end - start - worked - shares.sum(axis=1),
         end - start - spanned,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from tb_xla_insights.analysis.codes import MARKER
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.launches.causality import rows_with
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 
 
-@kept
+@memoised
 def partial_steps(trace: Trace) -> int:
     """How many steps of one host are only partly recorded. One is before the first step, or after the last, where the
     driving thread launches something there, or has an annotation that steps have in them; of steps from markers, where
@@ -27,7 +27,7 @@ def partial_steps(trace: Trace) -> int:
     if not steps or not lines or steps[0].on_device:
         return 0
     its = trace.lines[lines[0]].rows
-    marks = rows_with(trace, MARKER) if steps[0].source == "step_marker" else _parts_of_steps(trace)
+    marks = rows_flagged(trace, MARKER) if steps[0].source == "step_marker" else _parts_of_steps(trace)
     rows = np.concatenate((find_launches(trace).origin, marks))
     when = trace.start_ps[rows[(rows >= its.start) & (rows < its.stop)]]
     # Of steps from markers the first begins where the marker before it ends.

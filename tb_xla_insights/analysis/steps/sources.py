@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from tb_xla_insights.analysis.host.extractions import find_extractions
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import program_of, tagged
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost
@@ -51,7 +51,7 @@ class Step:
         return self.source in ("steps_line", "modules")
 
 
-@kept
+@memoised
 def recorded_steps(trace: Trace) -> list[Step]:
     """The steps of one host in order of time as they are recorded, all from one source; empty where nothing tells
     them. What belongs to a step follows from these; how long it lasts, `steps_of` tells.
@@ -68,7 +68,7 @@ def recorded_steps(trace: Trace) -> list[Step]:
     return []
 
 
-@kept
+@memoised
 def recorded_times(trace: Trace) -> tuple[Int64, Int64]:
     """When the recorded steps start and end."""
     times = [(step.start_ps, step.end_ps) for step in recorded_steps(trace)]

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from tb_xla_insights.analysis.memo import kept
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import Step, recorded_steps, recorded_steps_at
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 
-@kept
+@memoised
 def steps_of(trace: Trace) -> list[Step]:
     """The whole steps of one host in order of time, all from one source; empty where nothing tells them.
 
@@ -34,7 +34,7 @@ def annotated_steps(trace: Trace) -> list[Step]:
     return [step for step in recorded_steps(trace) if step.source == "annotation"]
 
 
-@kept
+@memoised
 def step_times(trace: Trace) -> tuple[Int64, Int64]:
     """When the steps start and end."""
     times = [(step.start_ps, step.end_ps) for step in steps_of(trace)]

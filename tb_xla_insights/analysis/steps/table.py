@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.busy import busy
-from tb_xla_insights.analysis.host.classes import partition
 from tb_xla_insights.analysis.compiles.calls import find_compile_calls
-from tb_xla_insights.analysis.launches.early_executions import find_early
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.idle.busy import busy
+from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.time.class_times import by_class, class_shares, covered
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import work_per_core
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_at, steps_of
-from tb_xla_insights.name_limit import listed
+from tb_xla_insights.analysis.time.class_times import by_class, class_times, covered_times
+from tb_xla_insights.name_limit import shortened
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
             device_busy_ps(trace),
             _executions(trace),
             _compiles(trace),
-            *find_early(trace).per_step(trace),
+            *find_early_executions(trace).per_step(trace),
         )
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
@@ -47,7 +47,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
             rows.append(
                 {
                     "index": len(rows),
-                    "name": listed(step.name),
+                    "name": shortened(step.name),
                     "number": step.number,
                     "source": step.source,
                     "host": step.host,
@@ -66,13 +66,13 @@ def steps_report(session: SessionTrace) -> list[Step]:
     return rows
 
 
-@kept
+@memoised
 def host_times(trace: Trace) -> Int64:
     """The host's time in each step, one column per class."""
-    return class_shares(partition(trace), *step_times(trace))
+    return class_times(partition(trace), *step_times(trace))
 
 
-@kept
+@memoised
 def device_busy_ps(trace: Trace) -> Int64:
     """Per step, the most that one core was busy with the step's runs, or in the steps that a device tells."""
     launches, steps = find_launches(trace), steps_of(trace)
@@ -83,7 +83,7 @@ def device_busy_ps(trace: Trace) -> Int64:
         start, end, step = runs.own_start_ps[its], runs.end_ps[its], launches.step_of_run[its]
         if steps and steps[0].on_device:
             (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
-        work = covered(times.start_ps, times.end_ps, start, end)
+        work = covered_times(times.start_ps, times.end_ps, start, end)
         mine = np.zeros(len(most), np.int64)
         np.add.at(mine, step[step >= 0], work[step >= 0])
         np.maximum(most, mine, out=most)

@@ -11,7 +11,7 @@ from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED, ClassName
 from tb_xla_insights.trace.model import Int32, Int64
 
 
-def class_shares(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
+def class_times(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     """One row per window, one column per class: its time in the window. A row adds up to the window's length; what no
     stretch covers is `unrecorded`."""
     shares = np.zeros((len(start_ps), len(CLASSES)), np.int64)
@@ -21,13 +21,13 @@ def class_shares(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     return shares
 
 
-def shares_inside(segments: Segments, inside: Intervals, start_ps: Int64, end_ps: Int64) -> Int64:
-    """As `class_shares`, of the part of each window that lies inside of some intervals."""
+def class_times_inside(segments: Segments, inside: Intervals, start_ps: Int64, end_ps: Int64) -> Int64:
+    """As `class_times`, of the part of each window that lies inside of some intervals."""
     window, at = overlaps(inside.start_ps, inside.end_ps, start_ps, end_ps)
     low = np.maximum(start_ps[window], inside.start_ps[at])
     high = np.minimum(end_ps[window], inside.end_ps[at])
     found = np.zeros((len(start_ps), len(CLASSES)), np.int64)
-    np.add.at(found, window, class_shares(segments, low, high))
+    np.add.at(found, window, class_times(segments, low, high))
     return found
 
 
@@ -47,7 +47,7 @@ def overlaps(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -
     return window, stretch.astype(np.int32)
 
 
-def covered(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
+def covered_times(seg_start: Int64, seg_end: Int64, start_ps: Int64, end_ps: Int64) -> Int64:
     """How much of each window sorted stretches that lie apart cover."""
     instants = np.concatenate((start_ps, end_ps))
     before = np.empty(len(instants), np.int64)

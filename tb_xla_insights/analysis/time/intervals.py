@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import ascends, cut, room
+from tb_xla_insights.arrays import empty_columns, is_sorted, trimmed
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -42,9 +42,9 @@ class Intervals:
 
     def without(self, other: Intervals) -> Intervals:
         """The instants of these that are none of the other ones."""
-        start, end = room(len(self) + len(other), np.int64, np.int64)
+        start, end = empty_columns(len(self) + len(other), np.int64, np.int64)
         made = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
-        return Intervals(*cut(made, start, end))
+        return Intervals(*trimmed(made, start, end))
 
     def within(self, other: Intervals) -> Intervals:
         """The instants that are in both."""
@@ -72,14 +72,14 @@ def span_intervals(start_ps: int, end_ps: int) -> Intervals:
 def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None) -> Intervals:
     """The union of any intervals, or of those that a mask selects; empty ones count for nothing."""
     where = np.ones(len(start_ps), np.bool_) if where is None else where
-    if not ascends(start_ps):
+    if not is_sorted(start_ps):
         order = np.argsort(start_ps, kind="stable")
         start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
     if kernels.apart(start_ps, end_ps, where):
         return Intervals(start_ps, end_ps)
-    start, end = room(len(start_ps), np.int64, np.int64)
+    start, end = empty_columns(len(start_ps), np.int64, np.int64)
     made = kernels.merge(start_ps, end_ps, where, start, end)
-    return Intervals(*cut(made, start, end))
+    return Intervals(*trimmed(made, start, end))
 
 
 def union_of(parts: Sequence[Intervals]) -> Intervals:
@@ -92,9 +92,9 @@ def union_of(parts: Sequence[Intervals]) -> Intervals:
 
 
 def _union_of_two(one: Intervals, other: Intervals) -> Intervals:
-    start, end = room(len(one) + len(other), np.int64, np.int64)
+    start, end = empty_columns(len(one) + len(other), np.int64, np.int64)
     made = kernels.join(one.start_ps, one.end_ps, other.start_ps, other.end_ps, start, end)
-    return Intervals(*cut(made, start, end))
+    return Intervals(*trimmed(made, start, end))
 
 
 def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
@@ -102,7 +102,7 @@ def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, 
 
     Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.
     """
-    out, out_start, out_end = room(2 * len(starts), np.int64, np.int64, np.int64)
+    out, out_start, out_end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
     made = kernels.own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
-    out, out_start, out_end = cut(made, out, out_start, out_end)
+    out, out_start, out_end = trimmed(made, out, out_start, out_end)
     return out, out_start, out_end

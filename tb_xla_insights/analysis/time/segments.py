@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.arrays import empty_columns, trimmed
 from tb_xla_insights.catalog.classes import OTHER, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
@@ -76,12 +76,12 @@ def innermost(
     because of INHERIT, else of class `other`. When an event with ENDS ends, its nearest ancestor with SWITCHES is of
     class `wait` from then on. Stretches of class -1 are told where `bare` says so.
     """
-    out = room(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
+    out = empty_columns(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
     own, nobodys, stack = kinds.copy(), np.zeros(len(starts), np.bool_), np.empty(len(starts) + 1, np.int32)
     made = kernels.innermost(
         starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out
     )
-    return Segments(*cut(made, *out))
+    return Segments(*trimmed(made, *out))
 
 
 Ranked = tuple[Segments, Int8]
@@ -92,10 +92,10 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
     """Two timelines become one: at each instant the stretch of the lower rank (the first timeline's where they are
     equal), and the other's where one has none."""
     (one, one_rank), (other, other_rank) = a, b
-    out = room(2 * (len(one) + len(other)), np.int64, np.int64, np.int8, np.int32, np.int8)
+    out = empty_columns(2 * (len(one) + len(other)), np.int64, np.int64, np.int8, np.int32, np.int8)
     made = kernels.overlay(
         one.start_ps, one.end_ps, one.kind, one.row, one_rank,
         other.start_ps, other.end_ps, other.kind, other.row, other_rank, *out,
     )  # fmt: skip
-    *columns, rank = cut(made, *out)
+    *columns, rank = trimmed(made, *out)
     return Segments(*columns), rank

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.window.excerpt import ThreadExcerpt
 from tb_xla_insights.analysis.window import kernels
-from tb_xla_insights.arrays import cut, room
+from tb_xla_insights.analysis.window.excerpt import ThreadExcerpt
+from tb_xla_insights.arrays import empty_columns, trimmed
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64
 
@@ -42,10 +42,10 @@ class Names:
     def times(self, thread: ThreadExcerpt, start_ps: int, end_ps: int) -> NameTimes:
         """Those of [start_ps, end_ps), which the excerpt holds."""
         most = min(len(thread.name), len(self._place))
-        columns = room(most, np.int32, np.int64, np.int64, np.int32)
+        columns = empty_columns(most, np.int32, np.int64, np.int64, np.int32)
         events = thread.start_ps, thread.duration_ps, thread.name
         made = kernels.events_by_name(*events, start_ps, end_ps, self._place, *columns)
-        name, count, total, longest = cut(made, *columns)
+        name, count, total, longest = trimmed(made, *columns)
         own = np.zeros((made, _OF_OPS + 1), np.int64)
         its = thread.segments
         stretches = its.start_ps, its.end_ps, its.kind, its.row

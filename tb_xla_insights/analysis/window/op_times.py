@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.time.intervals import own_time
-from tb_xla_insights.analysis.memo import kept
-from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.analysis.device.opcodes import instruction
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
-from tb_xla_insights.analysis.time.interval_index import first_reaching, reached
-from tb_xla_insights.arrays import cut, room
-from tb_xla_insights.name_limit import listed
+from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
+from tb_xla_insights.analysis.time.intervals import own_time
+from tb_xla_insights.analysis.window import kernels
+from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.name_limit import shortened
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class DistinctOps:
     known: NDArray[np.bool_]
 
 
-@kept
+@memoised
 def distinct_ops(trace: Trace) -> DistinctOps:
     """Those of one host."""
     ops, nodes = find_ops(trace), find_nodes(trace)
@@ -68,15 +68,15 @@ def ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> OpsO
     """Those of one device (an index into the trace's devices)."""
     device = trace.devices[number]
     ops, key = device.ops, find_ops(trace).devices[number].key
-    first = first_reaching(_reached(trace, number), ops.end_ps.__getitem__, start_ps)
+    first = first_ending_after(_reached(trace, number), ops.end_ps.__getitem__, start_ps)
     run = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
     parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
     return OpsOfDevice(ops.start_ps[run], ops.end_ps[run], parent, ops.name[run], key[run], device.made)
 
 
-@kept
+@memoised
 def _reached(trace: Trace, number: int) -> Int64:
-    return reached(trace.devices[number].ops.end_ps)
+    return block_ends(trace.devices[number].ops.end_ps)
 
 
 class OpsOfWindow:
@@ -93,11 +93,11 @@ class OpsOfWindow:
 
     def by_name(self, strings: Sequence[str]) -> list[OpTime]:
         """`op`, `count` and `self_ps`, by name; those with most time first."""
-        columns = room(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
+        columns = empty_columns(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
         its = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own)
         made = kernels.sums_by_name(*its, np.full(len(strings), -1, np.int32), *columns)
         found: Sums = {}
-        for name, some, ps in zip(*(column.tolist() for column in cut(made, *columns)), strict=True):
+        for name, some, ps in zip(*(column.tolist() for column in trimmed(made, *columns)), strict=True):
             _add(found, (None, instruction(strings[name])), some, ps)
         return _rows(found)
 
@@ -176,7 +176,7 @@ def _add(sums: Sums, key: tuple[str | None, str], count: int, ps: int) -> None:
 
 def _rows(sums: Sums) -> list[OpTime]:
     rows: list[OpTime] = [
-        {"op": listed(op), "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
+        {"op": shortened(op), "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["self_ps"], row["op"]))
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tb_xla_insights.analysis.time.class_times import by_class, class_times
 from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
 from tb_xla_insights.analysis.window.name_times import NO_CLASS, Names, NameTimes
 from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
-from tb_xla_insights.analysis.time.class_times import by_class, class_shares
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
-from tb_xla_insights.name_limit import listed
+from tb_xla_insights.name_limit import shortened
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class _HostWindow:
         return HostWindow(
             host.host,
             host.driven,
-            by_class(class_shares(host.classes, *edges)[0]),
+            by_class(class_times(host.classes, *edges)[0]),
             self._told,
             devices,
             ops,
@@ -244,9 +244,9 @@ class _HostWindow:
             "event": str(thread.first + event),
             "row": f"t{thread.line}",
             "depth": int(thread.depth[event]),
-            "name": listed(self._host.strings[thread.name[event]]),
+            "name": shortened(self._host.strings[thread.name[event]]),
             "class": class_,
-            "thread": listed(thread.label),
+            "thread": shortened(thread.label),
             "start_ps": int(thread.start_ps[event]),
             "duration_ps": int(thread.duration_ps[event]),
         }
@@ -267,7 +267,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
     )[:_TOP_OF_THREAD]
     shown: list[EventTime] = [
         {
-            "name": listed(name),
+            "name": shortened(name),
             "class": _class(times.own_ps[place]),
             "count": int(times.count[place]),
             "self_ps": -time,
@@ -306,7 +306,7 @@ def _top(parts: Sequence[HostWindow]) -> list[NameTime]:
         longest = max(here, key=lambda it: it.events[name].longest["duration_ps"])
         found.append(
             {
-                "name": listed(name),
+                "name": shortened(name),
                 "class": class_,
                 "count": sum(it.events[name].number for it in here),
                 "total_ps": sum(it.events[name].total_ps for it in here),

@@ -10,15 +10,14 @@ import numpy as np
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
-from tb_xla_insights.analysis.idle.outside_span import Outside, outside_of
+from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_of
 from tb_xla_insights.analysis.steps.idle import step_idle_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.merge.parts import Part, weighted_mean, weighted_median
 from tb_xla_insights.report.throughput import throughput
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.feeding import InputPipeline, Transfers, TransfersByDirection
-    from tb_xla_insights.schema.feeding import Outside as OutsideTold
+    from tb_xla_insights.schema.feeding import InputPipeline, Outside, Transfers, TransfersByDirection
     from tb_xla_insights.schema.launches import Compile, Launching, Program
     from tb_xla_insights.schema.session import Device, Environment, Framework, Runtime
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
@@ -154,7 +153,7 @@ def input_together(parts: Parts) -> InputPipeline:
     }
 
 
-def outside_together(parts: Parts, framework: str) -> OutsideTold | None:
+def outside_together(parts: Parts, framework: str) -> Outside | None:
     """The report's `outside`: each host before its own first run and after its own last one, in its own capture;
     durations are the means of the hosts whose devices recorded work, times by class their sums."""
     rows = [it for part in parts if (it := part.rows["outside"])]
@@ -167,14 +166,14 @@ def outside_together(parts: Parts, framework: str) -> OutsideTold | None:
     def by_class(where: str) -> Any:
         return np.sum([[row[where]["by_class_ps"].get(name, 0) for name in CLASSES] for row in rows], axis=0)
 
-    found = Outside(
+    found = OutsideSpan(
         mean([row["before"]["duration_ps"] for row in rows]),
         mean([row["after"]["duration_ps"] for row in rows]),
         by_class("before"),
         by_class("after"),
         mean([row["capture_ps"] for row in rows]),
     )
-    return outside_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
+    return outside_span_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
 def throughput_together(parts: Parts, steps: Sequence[Step]) -> Throughput | None:

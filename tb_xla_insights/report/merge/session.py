@@ -9,14 +9,15 @@ from tb_xla_insights.device_work import WorkTogether
 from tb_xla_insights.device_work.bottlenecks import with_leads
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
-from tb_xla_insights.pod.comparison import Compared, compare_hosts
+from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
 from tb_xla_insights.report.host_document import SCHEMA, host_report
 from tb_xla_insights.report.merge import answers
-from tb_xla_insights.report.merge.sidecars import Texts
 from tb_xla_insights.report.merge.findings import findings_together
-from tb_xla_insights.report.merge.stragglers import with_arrivals
 from tb_xla_insights.report.merge.parts import BY_HOST, Part, moved
+from tb_xla_insights.report.merge.repeated import Diagnostics, unlike_hosts
+from tb_xla_insights.report.merge.sidecars import Texts
+from tb_xla_insights.report.merge.stragglers import with_arrivals
 from tb_xla_insights.report.merge.tables import (
     Annotations,
     Gaps,
@@ -26,7 +27,6 @@ from tb_xla_insights.report.merge.tables import (
     Row,
     Sums,
 )
-from tb_xla_insights.report.merge.repeated import Diagnostics, unlike_hosts
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.report.verdict import verdict
@@ -68,7 +68,7 @@ class Merged:
         self._name, self._path = name, path
         self._skipped: list[Diagnostic] = []
         self._hosts: list[_Host] = []
-        self._compared: Compared | None = None
+        self._compared: HostComparison | None = None
         self._only: HostSummary | None = None
         self._gaps = Gaps(all_gaps)
         self._executions: Programs[Execution] = Programs("program", "join")
@@ -105,7 +105,7 @@ class Merged:
         self._skipped.sort(key=_skipped_first)
 
     @property
-    def compared(self) -> Compared | None:
+    def compared(self) -> HostComparison | None:
         """How its hosts came to what all did together, found out once for as many as there are; None without any."""
         if self._hosts and self._compared is None:
             self._compared = compare_hosts([host.told for host in self._in_order()])

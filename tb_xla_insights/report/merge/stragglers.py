@@ -19,11 +19,11 @@ from tb_xla_insights.analysis.findings.worth import (
 )
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
-from tb_xla_insights.pod.comparison import Compared
+from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
 from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler
 from tb_xla_insights.pod.verdict import verdict_text
-from tb_xla_insights.report.straggler_text import is_its_cause
+from tb_xla_insights.report.straggler_text import is_straggler_cause
 from tb_xla_insights.units import share
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _SAID_BY = {
 """Findings of one host that say what makes it late, by the cause."""
 
 
-def with_arrivals(document: HostReport, compared: Compared | None) -> HostsReport:
+def with_arrivals(document: HostReport, compared: HostComparison | None) -> HostsReport:
     """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores);
     `compared` is None without any host."""
     if compared is None:
@@ -91,7 +91,9 @@ def _without_its_cause(
     """The findings without those that only say again why hosts are late, as these hosts alone have them; the finding
     about late hosts, with what the others know better: what is compiled there, and why."""
     ids = {id_ for cause in late.evidence["causes"] for id_ in _SAID_BY.get(cause, ())}
-    same = [it for it in found if is_its_cause(it.evidence, late.evidence) and (it.id in ids or _idles(it))]
+    same = [
+        it for it in found if is_straggler_cause(it.evidence, late.evidence) and (it.id in ids or _idles(it))
+    ]
     exact = next((it for it in same if it.id in _EXACT), None)
     if exact and late.evidence["cause"] == late.evidence["causes"][0]:
         own = exact.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
@@ -113,7 +115,7 @@ def _counts(document: HostReport, finding: Finding) -> bool:
     return kind_of(finding) != "limit" or worth >= INFO_SHARE
 
 
-def _not_compared(compared: Compared) -> Diagnostic | None:
+def _not_compared(compared: HostComparison) -> Diagnostic | None:
     """The diagnostic about hosts of which nobody knows when they came to what all did together."""
     text = verdict_text(compared) if compared.state == "clocks_apart" else compared.note
     return {"id": "hosts_not_compared", "severity": "info", "message": text} if text else None
@@ -123,7 +125,7 @@ def _unknown(detail: str) -> str:
     return f"{detail.removesuffix('.')}; how much of that is waiting for others is not known."
 
 
-def _input(its: InputPipeline, late: Finding, compared: Compared) -> InputPipeline:
+def _input(its: InputPipeline, late: Finding, compared: HostComparison) -> InputPipeline:
     """The report's `input_pipeline` where loading makes hosts late: the others' devices look busy while they wait."""
     causes = late.evidence["causes"]
     if "input" not in causes:

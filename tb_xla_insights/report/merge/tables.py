@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from tb_xla_insights.analysis.launches.executions import COST_COLUMNS
 from tb_xla_insights.analysis.launches.enqueues import JOINS
+from tb_xla_insights.analysis.launches.executions import COST_COLUMNS
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.report.merge.parts import weighted_mean, weighted_median
 

@@ -17,5 +17,5 @@ TIMES = st.integers(0, 20)
 def test_the_first_interval_that_ends_after_an_instant(ends: list[int], at: int, block: int) -> None:
     column = np.array(ends, np.int64)
     with patch.object(reaching, "_BLOCK", block):
-        found = reaching.first_reaching(reaching.reached(column), column.__getitem__, at)
+        found = reaching.first_ending_after(reaching.block_ends(column), column.__getitem__, at)
     assert found == next((place for place, end in enumerate(ends) if end > at), len(ends))

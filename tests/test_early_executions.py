@@ -10,15 +10,19 @@ from launching import Tpu, demo, event
 from loops import findings
 from synthetic import case_study
 
-from tb_xla_insights.analysis.launches.early_executions import early_executions, find_early, reads_report
-from tb_xla_insights.analysis.host.enclosing_annotations import annotation_path
+from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
+from tb_xla_insights.analysis.launches.early_executions import (
+    early_executions_report,
+    find_early_executions,
+    reads_report,
+)
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
 
 def per_step(trace: Trace) -> list[list[int]]:
     """Early executions, input syncs, reads; each per step."""
-    return [column.tolist() for column in find_early(trace).per_step(trace)]
+    return [column.tolist() for column in find_early_executions(trace).per_step(trace)]
 
 
 def a_step() -> Tpu:
@@ -36,7 +40,7 @@ def test_a_value_fetched_in_the_middle_of_a_step() -> None:
     loop.on_main("PjRtComputationClient::TransferFromDevice", 40, 12)
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [1]]
-    (found,) = early_executions(session(trace))
+    (found,) = early_executions_report(session(trace))
     us = 1_000_000
     assert found == {
         "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "how": "read", "program": "part",
@@ -93,7 +97,7 @@ def test_a_step_marker_below_the_step() -> None:
     loop.launch(20, (30, 10), (50, 10), program="part(9)", by="marker")
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [0]]
-    (found,) = early_executions(session(trace))
+    (found,) = early_executions_report(session(trace))
     assert (found["annotation"], found["how"]) == ("Training_Step/forward", "step_marker")
 
 
@@ -119,7 +123,7 @@ def test_a_step_marker_in_an_annotation_outside_of_steps() -> None:
     loop.on_main("epoch", 0, 100)
     loop.launch(20, (30, 10), (50, 10), by="marker")
     loop.launch(60, (70, 10), (90, 10), by="marker")
-    assert find_early(loop.trace()).launch.size == 0
+    assert find_early_executions(loop.trace()).launch.size == 0
 
 
 def test_an_early_execution_of_the_backward_pass_belongs_to_the_open_annotation() -> None:
@@ -127,7 +131,7 @@ def test_an_early_execution_of_the_backward_pass_belongs_to_the_open_annotation(
     loop.on_main("backward", 80, 60)
     loop.launch(90, (95, 10), (110, 10), program="part(9)", autograd=True)
     loop.autograd.append(("PjRtComputationClient::TransferFromDevice", 105_000_000, 12_000_000))
-    (found,) = early_executions(session(loop.trace()))
+    (found,) = early_executions_report(session(loop.trace()))
     assert (found["annotation"], found["step"]) == ("Training_Step/backward", 0)
 
 
@@ -164,11 +168,11 @@ def test_a_loop_that_logs_after_each_step_reads_in_every_step(read: str) -> None
 
 def test_the_case_studys_early_execution() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
-    early = find_early(trace)
-    assert [annotation_path(trace, int(row)) for row in early.annotation] == [truth.early_annotation]
+    early = find_early_executions(trace)
+    assert [enclosing_path(trace, int(row)) for row in early.annotation] == [truth.early_annotation]
     steps = [truth.early_step == step.number for step in truth.steps]
     assert per_step(trace) == [steps, [0] * len(steps), steps]
-    (found,) = early_executions(session(trace))
+    (found,) = early_executions_report(session(trace))
     assert (found["how"], found["program"]) == ("step_marker", "SyncTensorsGraph.41102")
 
 
@@ -182,7 +186,7 @@ def test_a_step_marker_of_the_backward_passs_thread() -> None:
     loop = a_step()
     loop.on_main("backward", 75, 60)
     loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
-    (found,) = early_executions(session(loop.trace()))
+    (found,) = early_executions_report(session(loop.trace()))
     assert (found["annotation"], found["how"], found["thread"]) == (
         "Training_Step/backward", "step_marker", "pt_autograd_0",
     )  # fmt: skip
@@ -199,7 +203,7 @@ def test_what_the_bridge_of_torch_compile_launches_is_nobodys_early_execution() 
         event("SyncTensorsGraph", 96, 1),
     ]
     trace = loop.trace()
-    assert early_executions(session(trace)) == []
+    assert early_executions_report(session(trace)) == []
     assert per_step(trace) == [[0], [0], [0]]
 
 
@@ -217,12 +221,12 @@ def test_real_steps(shared_traces: Path, scenario: str) -> None:
     trace = real_trace(shared_traces / "torch_xla" / scenario)
     counts = set(zip(*per_step(trace), strict=True))
     assert counts == {REAL[scenario]}
-    assert len(find_early(trace).launch) == sum(per_step(trace)[0])
+    assert len(find_early_executions(trace).launch) == sum(per_step(trace)[0])
 
 
 def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
     trace = session(real_trace(shared_traces / "torch_xla/tiny_early_item"))
-    found = early_executions(trace)
+    found = early_executions_report(trace)
     assert {(it["annotation"], it["how"]) for it in found} == {("Training_Step/forward", "read")}
     assert [it["program"] for it in found[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
     assert reads_report(trace.traces[0])["every_step"]

@@ -8,8 +8,8 @@ import pytest
 from captures import Core, Event, Row, capture, real_trace, session, thread
 from gpus import event, gpu, kernel
 
-from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.diagnostics import diagnose
+from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.trace.model import Trace
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 from captures import capture, thread
 
-from tb_xla_insights.analysis.memo import kept
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Trace
 
 
@@ -15,7 +15,7 @@ def test_threads_that_ask_at_once_compute_an_answer_once() -> None:
     trace = capture(thread("python", ("step", 0, 10)))
     computed, inside, both = [], threading.Event(), threading.Event()
 
-    @kept
+    @memoised
     def answer(_: Trace, more: int) -> list[int]:
         computed.append(more)
         inside.set()
@@ -40,7 +40,7 @@ def test_an_answer_that_fails_is_tried_again() -> None:
     trace = capture(thread("python", ("step", 0, 10)))
     tries = []
 
-    @kept
+    @memoised
     def answer(_: Trace) -> str:
         tries.append(1)
         if len(tries) == 1:

@@ -19,8 +19,8 @@ from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.pairs import Timed, read_pairs
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.document import session_report
+from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
 _ROOT = seeds.ROOT / "tb_xla_insights"
@@ -67,7 +67,7 @@ def check_text(data: bytes) -> Iterator[str]:
     for name in ("stderr.txt", "metrics_report_end.txt"):
         (folder / name).write_bytes(data)
     own = SessionTrace(its.name, its.path, its.traces)
-    found = beside(own)
+    found = read_sidecars(own)
     report = session_report(own)
     json.loads(json_bytes(report))
     yield f"metrics {found.metrics is not None}"

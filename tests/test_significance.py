@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.compare.significance import FEWEST, LEVEL, Answer, ChanceTest, Steps, median_test
+from tb_xla_insights.compare.significance import (
+    FEWEST,
+    LEVEL,
+    PermutationTest,
+    Steps,
+    TestResult,
+    median_test,
+)
 
 Numbers = Sequence[float]
 
@@ -21,12 +28,12 @@ def steps(values: Numbers) -> Steps:
     return Steps([int(value) for value in values], range(len(values)))
 
 
-def of_means(a: Numbers, b: Numbers) -> Answer:
-    return ChanceTest(steps(a), steps(b)).of_means(a, b)
+def of_means(a: Numbers, b: Numbers) -> TestResult:
+    return PermutationTest(steps(a), steps(b)).of_means(a, b)
 
 
-def of_medians(a: Numbers, b: Numbers) -> Answer:
-    return ChanceTest(steps(a), steps(b)).of_medians(a, b)
+def of_medians(a: Numbers, b: Numbers) -> TestResult:
+    return PermutationTest(steps(a), steps(b)).of_medians(a, b)
 
 
 def mean_rank(group: Numbers, pooled: Numbers) -> float:
@@ -89,13 +96,13 @@ class TestManyFigures:
             least = max(least, float((differ[:, left].max(axis=1) >= differ[0][most] - 1e-6).mean()))
             expected[most] = least
             left.remove(most)
-        made = ChanceTest(steps(range(4)), steps(range(5))).of_many_means(table[:, :4], table[:, 4:])
+        made = PermutationTest(steps(range(4)), steps(range(5))).of_many_means(table[:, :4], table[:, 4:])
         assert [it.p for it in made] == pytest.approx([expected[it] for it in range(len(table))])
 
     def test_without_a_difference_few_pairs_have_any_figure_that_seems_to_differ(self) -> None:
         """Of 200 pairs of 60 figures each, of all sizes, 10 are expected; 20 or more come in 2 of 1,000 sets."""
         random = np.random.default_rng(7)
-        test = ChanceTest(steps(range(5)), steps(range(5)))
+        test = PermutationTest(steps(range(5)), steps(range(5)))
         sizes = 10.0 ** random.uniform(5, 9, (60, 1))
         pairs = (sizes * random.lognormal(0, 0.2, (60, 10)) for _ in range(200))
         found = [any(it.real for it in test.of_many_means(pair[:, :5], pair[:, 5:])) for pair in pairs]
@@ -107,13 +114,13 @@ class TestManyFigures:
         table[0, 8:] *= 3
         table[1, 8:] *= 1.1
         table[2] *= 1e3 * random.lognormal(0, 1, 16)
-        test = ChanceTest(steps(range(8)), steps(range(8)))
+        test = PermutationTest(steps(range(8)), steps(range(8)))
         answers = test.of_many_means(table[:, :8], table[:, 8:])
         assert [it.real for it in answers] == [True, True] + [False] * 38
 
     def test_too_few_steps_tell_nothing(self) -> None:
-        few = ChanceTest(steps(range(3)), steps(range(9)))
-        assert few.of_many_means(np.ones((2, 3)), np.zeros((2, 9))) == [Answer()] * 2
+        few = PermutationTest(steps(range(3)), steps(range(9)))
+        assert few.of_many_means(np.ones((2, 3)), np.zeros((2, 9))) == [TestResult()] * 2
 
 
 def test_random_splits_are_drawn_alike_and_near_all_of_them() -> None:
@@ -134,7 +141,7 @@ class TestKnownTruth:
     @pytest.mark.parametrize("tested", [of_medians, of_means])
     @pytest.mark.parametrize(("one", "other"), [(6, 6), (4, 20), (12, 12)])
     def test_without_a_difference_few_pairs_seem_to_have_one(
-        self, tested: Callable[[Numbers, Numbers], Answer], one: int, other: int
+        self, tested: Callable[[Numbers, Numbers], TestResult], one: int, other: int
     ) -> None:
         """Of 200 pairs 10 are expected; 20 or more of them come in 2 of 1,000 sets."""
         pairs = [(self.skewed(seed, one), self.skewed(1000 + seed, other)) for seed in range(200)]
@@ -176,7 +183,7 @@ class TestCompilations:
     def test_usual_steps_do_not_speak_for_medians_that_differ_the_other_way_round(self) -> None:
         a, b = steps([10, 11, 12, 13, 14]), steps([20, 21, 22, 23, 24])
         assert median_test(a, b, shown=10).real
-        assert median_test(a, b, shown=-10) == Answer(1.0, 10)
+        assert median_test(a, b, shown=-10) == TestResult(1.0, 10)
 
 
 class TestFewSteps:
@@ -190,7 +197,7 @@ class TestFewSteps:
     @pytest.mark.parametrize("few", [[], [1], [1, 2, 3]])
     def test_fewer_tell_nothing(self, few: list[int]) -> None:
         many = range(100, 140)
-        assert of_medians(few, many) == of_means(many, few) == Answer(None, None)
+        assert of_medians(few, many) == of_means(many, few) == TestResult(None, None)
         assert not of_medians(few, many).real
 
     def test_very_many_get_an_answer_too(self) -> None:
@@ -230,8 +237,8 @@ class TestHosts:
 
     def test_they_count_once(self) -> None:
         a, b = [10, 11, 12, 13], [12, 14, 13, 15]
-        one = ChanceTest(self.together(1, a), self.together(1, b))
-        many = ChanceTest(self.together(8, a), self.together(8, b))
+        one = PermutationTest(self.together(1, a), self.together(1, b))
+        many = PermutationTest(self.together(8, a), self.together(8, b))
         assert self.together(8, a).draws == 4
         assert many.of_means(a * 8, b * 8).p == pytest.approx(one.of_means(a, b).p)
         assert many.of_medians(a * 8, b * 8).p == pytest.approx(one.of_medians(a, b).p)

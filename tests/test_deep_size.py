@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tb_xla_insights.deep_size import held_bytes
+from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
 from tb_xla_insights.logdir.store import Store, opener
@@ -26,13 +26,13 @@ VIEWS = ("overview", "gaps", "executions", "compiles", "propagation", "scopes", 
 
 def test_arrays_count_once_and_as_a_whole() -> None:
     column = np.zeros(1_000_000, np.int64)
-    assert 8_000_000 < held_bytes([column, column[:10], {"part": column[5:]}]) < 8_001_000
+    assert 8_000_000 < deep_size([column, column[:10], {"part": column[5:]}]) < 8_001_000
 
 
 def test_long_lists_are_weighed_by_samples() -> None:
     rows = [(f"row {number}", number * 10**12) for number in range(20_000)]
     exact = getsizeof(rows) + sum(getsizeof(row) + sum(map(getsizeof, row)) for row in rows)
-    assert held_bytes(rows) == pytest.approx(exact, rel=0.05)
+    assert deep_size(rows) == pytest.approx(exact, rel=0.05)
 
 
 def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> None:
@@ -44,7 +44,7 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
     handlers = Routes(listing, store).gets()
     loaded: Any = store.loaded(NAME)
     loaded.find_scopes()
-    before = held_bytes(loaded)
+    before = deep_size(loaded)
     window = {
         "start_ps": "0",
         "end_ps": str(loaded.trace.duration_ps),
@@ -54,7 +54,7 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
     }
     for view in VIEWS:
         handlers[view](Arguments(f"data/{view}", {"session": NAME} | window))
-    assert held_bytes(loaded) > 1.2 * before
+    assert deep_size(loaded) > 1.2 * before
     parts = [weakref.ref(it) for it in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)]
     gc.collect()
     gc.disable()

@@ -7,8 +7,8 @@ from typing import Any
 
 from merging import Row
 
+from tb_xla_insights.logdir.partial_reports import PartialReport, Reports
 from tb_xla_insights.logdir.session_hosts import Also
-from tb_xla_insights.logdir.partial_reports import Reports, SoFar
 from tb_xla_insights.report.partial import unfinished
 
 
@@ -40,7 +40,7 @@ def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]
     parts: Also[Row] = Also(lambda _: {})
     made: list[int] = []
 
-    def show(_: SoFar) -> None:
+    def show(_: PartialReport) -> None:
         made.append(len(parts.found))
 
     reports: Any = Reports(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_reports_that_cost_much_are_made_seldom() -> None:
 def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
     reader = Reader(0.0)
     parts: Also[Row] = Also(lambda _: {}, {0: {}, 1: {}, 2: {}})
-    made: list[SoFar] = []
+    made: list[PartialReport] = []
     reports: Any = Reports(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
     reports.look(object())
     reports.look(object())

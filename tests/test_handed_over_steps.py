@@ -15,8 +15,8 @@ from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.partial_steps import partial_steps
 from tb_xla_insights.analysis.steps.sources import recorded_steps
-from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
 US = 1_000_000

@@ -21,8 +21,8 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.report.sidecars import beside
 from tb_xla_insights.report.metrics import metrics_document
+from tb_xla_insights.report.sidecars import read_sidecars
 
 DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
 
@@ -92,7 +92,7 @@ class TestFinding:
     def test_nothing_beside_is_none(self, run: Path) -> None:
         session = xi.load(str(run)).trace
         assert metrics_document(session) is None
-        assert beside(session) is beside(session)
+        assert read_sidecars(session) is read_sidecars(session)
 
     def test_beside_a_remote_capture(self) -> None:
         system = fsspec.filesystem("memory")

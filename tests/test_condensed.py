@@ -18,9 +18,16 @@ from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
+from tb_xla_insights.report.condensed import (
+    MANY,
+    MOST_DEVICES,
+    MOST_HOSTS,
+    devices_apart,
+    hosts_apart,
+    same_steps,
+)
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import host_units
-from tb_xla_insights.report.condensed import MANY, MOST_DEVICES, MOST_HOSTS, devices_apart, hosts_apart, same_steps
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace

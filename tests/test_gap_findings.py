@@ -10,7 +10,7 @@ from launching import demo
 
 from tb_xla_insights.report import views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import places, told_by, why
+from tb_xla_insights.report.gap_findings import findings_of_gap, places, why_gap
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_why_a_late_host_is_late_is_told_by_the_finding_about_it() -> None:
     own = gap(
         1000, input_bound=500, transfer_bound=200, tracing_bound=100
     )  # the last one is not told of the session
-    assert told_by(own, "w-1", report) == {"straggler": 500, "transfer_bound": 200}
-    assert told_by(own, "w-2", report) == {"transfer_bound": 200}
-    assert told_by(gap(1000, transfer_bound=9), "w-2", report) == {}
+    assert findings_of_gap(own, "w-1", report) == {"straggler": 500, "transfer_bound": 200}
+    assert findings_of_gap(own, "w-2", report) == {"transfer_bound": 200}
+    assert findings_of_gap(gap(1000, transfer_bound=9), "w-2", report) == {}
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,21 @@ def test_why_a_late_host_is_late_is_told_by_the_finding_about_it() -> None:
 )
 def test_a_mistake_that_explains_much_is_the_first_sentence(told: dict[str, int], said: str) -> None:
     assert (
-        why(gap(1000), told, {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]}) == said
+        why_gap(gap(1000), told, {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]})
+        == said
     )
 
 
 def test_where_the_launch_waits_for_most_of_a_gap_what_the_host_did_is_no_reason() -> None:
     chain = [{"duration_ps": 400, "meanwhile": []}, {"duration_ps": 600, "meanwhile": [{"name": "wait"}]}]
-    assert why(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]}) == ""
+    assert (
+        why_gap(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]})
+        == ""
+    )
 
 
 def test_a_finding_shows_first_what_it_explains_most_of() -> None:
-    groups = [gap(1000 + at) | {"told_by": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
+    groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
     its = places(groups)["early_sync"]
     assert (its["count"], [it["duration_ps"] for it in its["places"]]) == (3, [1001, 1002, 1000])
 
@@ -83,5 +87,5 @@ def test_the_case_studys_gaps_say_what_its_findings_say() -> None:
         (place,) = overview["explains"][id_]["places"]
         its = views.gap(made, place["device"], place["start_ps"])
         assert its["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
-        assert next(iter(its["told_by"])) == id_
+        assert next(iter(its["by_finding_ps"])) == id_
     assert "exposed_collectives" not in overview["explains"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from captures import Core, capture, real_trace, session, thread
 
-from tb_xla_insights.analysis.idle.outside_span import find_outside, outside_report
+from tb_xla_insights.analysis.idle.outside_span import find_outside_span, outside_span_report
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Trace
 
@@ -25,7 +25,7 @@ def host(first: int, last: int, end: int = 100, name: str = "vm") -> Trace:
 
 
 def test_both_parts_with_what_the_host_does_meanwhile() -> None:
-    found = outside_report(session(host(30, 80)))
+    found = outside_span_report(session(host(30, 80)))
     assert found is not None
     assert found["before"] == {"duration_ps": 30 * MS, "by_class_ps": {"compile": 30 * MS}}
     assert found["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
@@ -38,7 +38,7 @@ def test_both_parts_with_what_the_host_does_meanwhile() -> None:
 
 @pytest.mark.parametrize(("first", "told"), [(9, False), (10, True)])
 def test_it_is_told_from_a_tenth_of_the_capture_on(first: int, told: bool) -> None:
-    found = outside_report(session(host(first, 100)))
+    found = outside_span_report(session(host(first, 100)))
     assert found is not None
     assert (found["text"] is not None) == told
     assert "after" not in (found["text"] or "")
@@ -48,14 +48,14 @@ def test_stopping_the_profiler_is_no_part_of_the_training() -> None:
     main = thread(
         "python", ("train", 0, 50 * MS), ("$profiler.py:235 stop_trace", 60 * MS, 40 * MS), role="driving"
     )
-    found = find_outside(session(capture(main, Core(ops=[("dot", 0, 50 * MS)]))))
+    found = find_outside_span(session(capture(main, Core(ops=[("dot", 0, 50 * MS)]))))
     assert found is not None
     assert (found.after_ps, found.session_ps, found.after.sum()) == (10 * MS, 60 * MS, 10 * MS)
 
 
 def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
     """Class times are those of both hosts: each adds up to the part times two."""
-    found = find_outside(session(host(30, 70, name="a"), host(20, 90, name="b")))
+    found = find_outside_span(session(host(30, 70, name="a"), host(20, 90, name="b")))
     assert found is not None
     assert (found.before_ps, found.after_ps) == (20 * MS, 10 * MS)
     assert (found.before.sum(), found.after.sum()) == (40 * MS, 20 * MS)
@@ -63,12 +63,12 @@ def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
 
 
 def test_a_session_without_device_work_has_none() -> None:
-    assert outside_report(session(capture(thread("python", ("forward", 0, 50))))) is None
+    assert outside_span_report(session(capture(thread("python", ("forward", 0, 50))))) is None
 
 
 def test_a_compilation_at_either_end_of_a_real_capture(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla/dynamic_server")
-    found = outside_report(session(trace))
+    found = outside_span_report(session(trace))
     assert found is not None
     runs = trace.devices[0].modules
     assert found["before"]["duration_ps"] == runs.start_ps.min()
