@@ -173,9 +173,9 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
     """`data/gaps`: the report's gaps without chains, with `by_finding_ps`, the findings that explain each (see
     `gap_findings`); the same gap on several cores is one item with `cores`, `devices`, and where it lies on each
     (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle;
-    None where it has one. `strip` has per device one hex digit per bucket of the session: the cause (index into CLASSES) of most of
-    its gap time, f without any. `findings`: their titles by id. `step_idle` is that of all cores, None without whole
-    steps: what the overview counts."""
+    None where it has one. `strip` has per device one hex digit per bucket of the session: the cause (index into
+    CLASSES) of most of its gap time, f without any. `findings`: their titles by id. `step_idle` is that of all cores,
+    None without whole steps: what the overview counts."""
     return kept_view(session, "gaps", _gaps)
 
 

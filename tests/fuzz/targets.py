@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import sidecars_in, captures_in, programs_in, python_in, requests_in, sessions_in, views_in
+from fuzz import captures_in, programs_in, python_in, requests_in, sessions_in, sidecars_in, views_in
 from fuzz.target import Target
 
 TARGETS: list[Target] = [
