@@ -13,9 +13,9 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
-    "visible long_names",
-    "errors held host_order json_text memory parallel units",
-    "built files",
+    "escapes name_limit",
+    "errors deep_size host_order json_text memory parallel units",
+    "require_kernels files",
     "arrays page",
     "xplane",
     "catalog",

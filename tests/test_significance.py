@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tb_xla_insights.compare.significance import (
     FEWEST,
     LEVEL,
+    PermutationResult,
     PermutationTest,
     Steps,
-    TestResult,
     median_test,
 )
 
@@ -28,11 +28,11 @@ def steps(values: Numbers) -> Steps:
     return Steps([int(value) for value in values], range(len(values)))
 
 
-def of_means(a: Numbers, b: Numbers) -> TestResult:
+def of_means(a: Numbers, b: Numbers) -> PermutationResult:
     return PermutationTest(steps(a), steps(b)).of_means(a, b)
 
 
-def of_medians(a: Numbers, b: Numbers) -> TestResult:
+def of_medians(a: Numbers, b: Numbers) -> PermutationResult:
     return PermutationTest(steps(a), steps(b)).of_medians(a, b)
 
 
@@ -120,7 +120,7 @@ class TestManyFigures:
 
     def test_too_few_steps_tell_nothing(self) -> None:
         few = PermutationTest(steps(range(3)), steps(range(9)))
-        assert few.of_many_means(np.ones((2, 3)), np.zeros((2, 9))) == [TestResult()] * 2
+        assert few.of_many_means(np.ones((2, 3)), np.zeros((2, 9))) == [PermutationResult()] * 2
 
 
 def test_random_splits_are_drawn_alike_and_near_all_of_them() -> None:
@@ -141,7 +141,7 @@ class TestKnownTruth:
     @pytest.mark.parametrize("tested", [of_medians, of_means])
     @pytest.mark.parametrize(("one", "other"), [(6, 6), (4, 20), (12, 12)])
     def test_without_a_difference_few_pairs_seem_to_have_one(
-        self, tested: Callable[[Numbers, Numbers], TestResult], one: int, other: int
+        self, tested: Callable[[Numbers, Numbers], PermutationResult], one: int, other: int
     ) -> None:
         """Of 200 pairs 10 are expected; 20 or more of them come in 2 of 1,000 sets."""
         pairs = [(self.skewed(seed, one), self.skewed(1000 + seed, other)) for seed in range(200)]
@@ -183,7 +183,7 @@ class TestCompilations:
     def test_usual_steps_do_not_speak_for_medians_that_differ_the_other_way_round(self) -> None:
         a, b = steps([10, 11, 12, 13, 14]), steps([20, 21, 22, 23, 24])
         assert median_test(a, b, shown=10).real
-        assert median_test(a, b, shown=-10) == TestResult(1.0, 10)
+        assert median_test(a, b, shown=-10) == PermutationResult(1.0, 10)
 
 
 class TestFewSteps:
@@ -197,7 +197,7 @@ class TestFewSteps:
     @pytest.mark.parametrize("few", [[], [1], [1, 2, 3]])
     def test_fewer_tell_nothing(self, few: list[int]) -> None:
         many = range(100, 140)
-        assert of_medians(few, many) == of_means(many, few) == TestResult(None, None)
+        assert of_medians(few, many) == of_means(many, few) == PermutationResult(None, None)
         assert not of_medians(few, many).real
 
     def test_very_many_get_an_answer_too(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tb_xla_insights.compare.measures import judged, way_of
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
-from tb_xla_insights.compare.significance import Floats, PermutationTest, TestResult
+from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
 from tb_xla_insights.report.host_parts import of_hosts
@@ -75,7 +75,7 @@ class _Judge:
         if not of_a:
             return []
         one, other = np.array(of_a), np.array(of_b)
-        answers: list[TestResult] = self.test.of_many_means(one, other)
+        answers: list[PermutationResult] = self.test.of_many_means(one, other)
         way, step_ps = way_of(self.a, self.b), self.a.step_ps or 0
         found: list[WorkDifference] = []
         for answer, a_ps, b_ps in zip(

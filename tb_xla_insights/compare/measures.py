@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.compare.session_totals import IDLE, Row, SessionTotals
-from tb_xla_insights.compare.significance import PermutationTest, TestResult, median_test
+from tb_xla_insights.compare.significance import PermutationResult, PermutationTest, median_test
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.differences import ClassDifference, Judged, JudgedTimePair, Measure, TimePair
@@ -24,12 +24,14 @@ def paired(a: int | None, b: int | None) -> TimePair:
     return {"a_ps": a, "b_ps": b, "difference_ps": _difference(a, b), "ratio": _ratio(a, b)}
 
 
-def judged(a: int | None, b: int | None, better: Better | None, tested: TestResult | None) -> JudgedTimePair:
+def judged(
+    a: int | None, b: int | None, better: Better | None, tested: PermutationResult | None
+) -> JudgedTimePair:
     """The pair with what the test of chance says of it."""
     return {**paired(a, b), **judgement(a, b, better, tested)}
 
 
-def judgement(a: Value, b: Value, better: Better | None, tested: TestResult | None) -> Judged:
+def judgement(a: Value, b: Value, better: Better | None, tested: PermutationResult | None) -> Judged:
     """What the test of chance says of two values, None where they are no means of values per step to test.
 
     `p` is the test's, `chance` up to which share of A's value a difference may be chance (None where this one is not),
@@ -139,7 +141,7 @@ def _row(
     unit: Unit,
     pair: tuple[Value, Value],
     better: Better | None,
-    tested: TestResult | None = None,
+    tested: PermutationResult | None = None,
 ) -> Measure:
     a, b = pair
     said = judgement(a, b, better, tested)
@@ -171,13 +173,13 @@ def _samples(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[
             *([ps / size for ps in side.drawn.durations_ps] for side, size in zip((a, b), sizes, strict=True))
         )
     rows = []
-    kinds: tuple[tuple[Literal["median", "mean"], TestResult | None], ...] = (
+    kinds: tuple[tuple[Literal["median", "mean"], PermutationResult | None], ...] = (
         ("median", median),
         ("mean", mean),
     )
     for name, answer in kinds:
         one, other = (side.throughput["samples_per_s"][name] if side.throughput else None for side in (a, b))
-        told = answer and TestResult(answer.p)  # its limit is one of times
+        told = answer and PermutationResult(answer.p)  # its limit is one of times
         rows.append(
             _row(f"samples_{name}", f"Samples per second, {name}", "rate", (one, other), "higher", told)
         )

@@ -75,7 +75,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class TestResult:
+class PermutationResult:
     """`p`: how often chance alone makes a difference like that of the sessions, as a share; None where there are too
     few steps for any answer. `limit`: up to which difference it may be chance, in the values' unit; None where this one
     is not."""
@@ -100,21 +100,21 @@ class PermutationTest:
         self._draw = np.array([*one.draw, *(one.draws + draw for draw in other.draw)], np.intp)
         self._sizes = one.draws, other.draws
 
-    def of_means(self, a: Sequence[float], b: Sequence[float]) -> TestResult:
+    def of_means(self, a: Sequence[float], b: Sequence[float]) -> PermutationResult:
         """Tests the difference of two means; `a` and `b` have a value per step."""
         if not self.enough:
-            return TestResult()
+            return PermutationResult()
         apart = self._mean_differences(self._pooled(a, b))
         p = _p(apart)
-        return TestResult(p, _limit(apart) if p > LEVEL else None)
+        return PermutationResult(p, _limit(apart) if p > LEVEL else None)
 
-    def of_many_means(self, a: Floats, b: Floats) -> list[TestResult]:
+    def of_many_means(self, a: Floats, b: Floats) -> list[PermutationResult]:
         """Tests the differences of many means at once; `a` and `b` have a row per figure and a column per step. `p` is
         how often chance alone makes a difference as large, in standard deviations of the figure over all steps, in this
         figure or in any of those that differ less (Westfall and Young's step-down test): so in 5 % of the cases any
         figure is called different that is not, however many there are. Limits are not told."""
         if not self.enough or not len(a):
-            return [TestResult()] * len(a)
+            return [PermutationResult()] * len(a)
         values = np.hstack([b, a] if self._turned else [a, b])
         values = values - values.mean(axis=1, keepdims=True)
         spread = values.std(axis=1, keepdims=True)
@@ -135,21 +135,21 @@ class PermutationTest:
             p[rows] = (reached[1:] >= own[rows, None] * (1 - _NEAR)).mean(axis=1)
             largest = reached[-1]
         p[order] = np.maximum.accumulate(p[order][::-1])[::-1]
-        return [TestResult(float(it)) for it in p]
+        return [PermutationResult(float(it)) for it in p]
 
-    def of_medians(self, a: Sequence[float], b: Sequence[float]) -> TestResult:
+    def of_medians(self, a: Sequence[float], b: Sequence[float]) -> PermutationResult:
         """Tests the difference of two medians by that of the mean ranks (Mann and Whitney's test, exact also where
         values are equal): no step counts for more than its place, and all steps count, as few may have a median that
         says little of them."""
         if not self.enough:
-            return TestResult()
+            return PermutationResult()
         values = self._pooled(a, b)
         _, place, times = np.unique(values, return_inverse=True, return_counts=True)
         p = _p(self._mean_differences((np.cumsum(times) - (times - 1) / 2)[place]))
         if p <= LEVEL:
-            return TestResult(p)
+            return PermutationResult(p)
         apart = self._median_differences(values)
-        return TestResult(p, max(_limit(apart), abs(float(apart[0]))))
+        return PermutationResult(p, max(_limit(apart), abs(float(apart[0]))))
 
     def _mean_differences(self, values: Floats) -> Floats:
         """Per split, the first group's mean without the second's."""
@@ -193,13 +193,13 @@ class PermutationTest:
         return np.vstack([own, drawn])
 
 
-def median_test(a: Steps, b: Steps, shown: float, sizes: tuple[float, float] = (1, 1)) -> TestResult:
+def median_test(a: Steps, b: Steps, shown: float, sizes: tuple[float, float] = (1, 1)) -> PermutationResult:
     """The test of two medians of step times; with `sizes`, of times per sample. `shown` is the difference B - A of the
     figures, those of all steps: where the usual ones differ the other way round, they do not speak for it."""
     times = [[ps / size for ps in steps.durations_ps] for steps, size in zip((a, b), sizes, strict=True)]
     answer = PermutationTest(a, b).of_medians(*times)
     if answer.real and (median_low(times[1]) > median_low(times[0])) != (shown > 0):
-        return TestResult(1.0, abs(shown))
+        return PermutationResult(1.0, abs(shown))
     return answer
 
 
