@@ -62,10 +62,12 @@ class Segments:
         return [int(total) for total in np.bincount(self.kind[known], lengths, minlength=count)]
 
 
-NOTHING = Segments(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32))
+NO_SEGMENTS = Segments(
+    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32)
+)
 
 
-def innermost(
+def innermost_segments(
     starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: Int8, first: int, bare: bool
 ) -> Segments:
     """One line's timeline by its innermost event.
