@@ -14,10 +14,10 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     HOW_TO_SEE_WHY,
     Tracer,
-    advice,
-    advice_without,
+    advise_change,
+    advise_unknown_change,
+    find_tracer,
     place_text,
-    tracer_named,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching_report, runs_on
@@ -169,7 +169,7 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     graphs = _graphs(session)
     dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
-    tracer = tracer_named(dynamo, report["environment"]["framework"])
+    tracer = find_tracer(dynamo, report["environment"]["framework"])
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {
@@ -204,8 +204,10 @@ def _advice(row: dict[str, Any], tracer: Tracer) -> str | None:
     at = place_text(row["frame"], row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
-        return advice(row["change"], tracer, at, types_text((it["before"], it["after"]) for it in parameters))
-    return CAPTURE_AGAIN if row["cut"] else advice_without(at, "", len(row["kin"]))
+        return advise_change(
+            row["change"], tracer, at, types_text((it["before"], it["after"]) for it in parameters)
+        )
+    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(at, "", len(row["kin"]))
 
 
 def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -216,7 +216,8 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             "info",
             f"{found.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
             f"({plural(found.metrics.counters[EXTRACTED_GRAPHS_COUNTER], 'time')}), so all but "
-            f"{' and '.join(sorted(PRESERVED_COUNTERS))} count only what came after the last one. Metrics with samples are whole.",
+            f"{' and '.join(sorted(PRESERVED_COUNTERS))} count only what came after the last one. "
+            "Metrics with samples are whole.",
         )
     yield from _log_disagrees(session, found)
 

@@ -80,8 +80,8 @@ def keep_report(session: SessionTrace, report: Any) -> None:
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
     their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), the classes that are causes
-    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work_intervals`), findings, the
-    gaps that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
+    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work_intervals`), findings,
+    the gaps that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
     (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
     look at first."""

@@ -29,10 +29,10 @@ from tb_xla_insights.units import brief_time, brief_times, count
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
 
-MOST_WINDOWS = 20
+MAX_WINDOWS = 20
 """Places that a finding shows: the longest ones."""
 
-LONGEST_TITLE = 60
+MAX_TITLE_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Elsewhere:
     @property
     def text(self) -> str:
         """`, besides 6.49 ms in other findings`; nothing where it is next to nothing."""
-        return f", besides {joined(self.parts)}" if self.parts else ""
+        return f", besides {join_words(self.parts)}" if self.parts else ""
 
 
 class Facts:
@@ -233,7 +233,7 @@ class Facts:
 
     def gap_windows(self, taken: Int64) -> list[Window]:
         """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""
-        most = np.argsort(-taken, kind="stable")[:MOST_WINDOWS].tolist()
+        most = np.argsort(-taken, kind="stable")[:MAX_WINDOWS].tolist()
         return [Window(*self.ledger.window(gap)) for gap in most if taken[gap]]
 
     def steps_taken(self, taken: Int64) -> set[int]:
@@ -266,12 +266,12 @@ class Facts:
 
 
 def longest_windows(found: Iterable[Window]) -> list[Window]:
-    return sorted(found, key=lambda it: (it.start_ps - it.end_ps, it.start_ps))[:MOST_WINDOWS]
+    return sorted(found, key=lambda it: (it.start_ps - it.end_ps, it.start_ps))[:MAX_WINDOWS]
 
 
-def first_that_fits(*titles: str) -> str:
+def first_fitting_title(*titles: str) -> str:
     """The first title that is short enough; the last one is."""
-    return next((title for title in titles if len(title) <= LONGEST_TITLE), titles[-1][:LONGEST_TITLE])
+    return next((title for title in titles if len(title) <= MAX_TITLE_LENGTH), titles[-1][:MAX_TITLE_LENGTH])
 
 
 def most_common(texts: Iterable[str | None]) -> str | None:
@@ -285,7 +285,7 @@ def step_paths(trace: Trace) -> set[str]:
     return {enclosing_path(trace, row) or "" for row in step_rows(trace).tolist()}
 
 
-def paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
+def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
     return [enclosing_path(trace, row) if row >= 0 else None for row in rows]
 
 
@@ -315,7 +315,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
-def joined(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
@@ -325,12 +325,12 @@ def lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def rounded(number: float) -> str:
+def mean_text(number: float) -> str:
     """A mean count: `4`, `6.5`."""
     return f"{number:.1f}".removesuffix(".0")
 
 
-def mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:
+def index_mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:
     found = np.zeros(size, np.bool_)
     found[chosen] = True
     return found

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    first_fitting_title,
     longest_windows,
 )
 from tb_xla_insights.analysis.host.callbacks import (
@@ -75,7 +75,7 @@ def host_callback(facts: Facts) -> Finding | None:
     called = f"; {name} takes {each} each time" if name else ""
     return Finding(
         "host_callback",
-        first_that_fits(f"The program waits for Python: {name or kind}", "The program waits for Python"),
+        first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
         f"{facts.core} waits {facts.mean_of_runs(_waited(trace), recurs)} for {kind}{where}{called}.",
         _advice(kind, name, where),

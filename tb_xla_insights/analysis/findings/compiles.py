@@ -18,8 +18,8 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
-    joined,
+    first_fitting_title,
+    join_words,
     longest_windows,
     lower_first,
     most_common,
@@ -30,10 +30,10 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
-    advice,
-    advice_without,
+    advise_change,
+    advise_unknown_change,
+    find_tracer,
     place_text,
-    tracer_named,
 )
 from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDS,
@@ -192,15 +192,15 @@ def _where(found: Sequence[_Again], numbers: Sequence[int], facts: Facts) -> str
         else []
     )
     places += [_EDGES[cut] for cut in sorted(_EDGES) if any(it.cut == cut for it in outside)]
-    return joined(places)
+    return join_words(places)
 
 
 def _title(found: Sequence[_Again], where: str) -> str:
     if len(found) > 1:
         many = f"{len(found)} compilations after warm-up"
-        return first_that_fits(f"{many} {where}", many)
+        return first_fitting_title(f"{many} {where}", many)
     name = found[0].module or "A graph"
-    return first_that_fits(f"{name} is compiled {where}", f"A graph is compiled {where}")
+    return first_fitting_title(f"{name} is compiled {where}", f"A graph is compiled {where}")
 
 
 def _main_change(found: Sequence[_Again]) -> _Again | None:
@@ -251,10 +251,10 @@ def _advice(
         differences = new.diff.nearest.differences if new.diff.nearest else ()
         types = types_text((it.before, it.after) for it in differences)
         dynamo = bool((find_launches(facts.trace).kind == DYNAMO_KIND).any())
-        return advice(new.diff.change, tracer_named(dynamo, facts.framework), at, types)
+        return advise_change(new.diff.change, find_tracer(dynamo, facts.framework), at, types)
     if all(it.cut for it in found):
         return CAPTURE_AGAIN
-    return advice_without(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
+    return advise_unknown_change(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
 
 
 def _variants(facts: Facts, name: str | None) -> int:

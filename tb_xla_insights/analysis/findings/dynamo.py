@@ -14,12 +14,12 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    enclosing_paths,
+    first_fitting_title,
+    index_mask,
     longest_windows,
     lower_first,
-    mask,
     most_common,
-    paths,
     plural,
     step_names,
     steps_text,
@@ -119,7 +119,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     )
     return Finding(
         "dynamo_recompilation",
-        first_that_fits(f"torch.compile compiles again {where}", "torch.compile compiles again"),
+        first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),
         f"torch.compile compiling again {where}",
         detail + (_failed(guard) if guard else ""),
         _keep_guards(guard),
@@ -188,7 +188,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     graphs, launches = extra.graphs, find_launches(trace)
     if (known.breaks if known else 0) == 0 and (known is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP):
         return None
-    taken = facts.ledger.take(CUT, mask(len(launches) + 1, extra.launch)[facts.ledger.after])
+    taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])
     cost = int(taken.sum())
     steps = set(launches.step[extra.launch].tolist())
     reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
@@ -234,7 +234,7 @@ def _behind_reads(trace: Trace, extra: ExtraLaunches) -> str:
     """How many of the extra executions follow a value that is read in the middle of a step, and where."""
     early = find_early_executions(trace)
     behind = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
-    places = paths(trace, early.annotation[behind].tolist())
+    places = enclosing_paths(trace, early.annotation[behind].tolist())
     place = most_common(places)
     return (
         f"; a value is read before {len(places)} of them{f' in {place}' if place else ''}" if places else ""

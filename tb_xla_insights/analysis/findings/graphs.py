@@ -12,11 +12,11 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    enclosing_paths,
+    first_fitting_title,
     longest_windows,
     lower_first,
     most_common,
-    paths,
     plural,
     step_names,
     step_paths,
@@ -49,7 +49,7 @@ def early_sync(facts: Facts) -> Finding | None:
     until = np.where(early.read >= 0, early.read, syncs)
     steps = set(early.step.tolist()) - {-1}
     numbers = step_names(trace, steps)
-    places = paths(trace, early.annotation.tolist())
+    places = enclosing_paths(trace, early.annotation.tolist())
     marked, read_behind = int((early.read < 0).sum()), _read_behind(trace, early)
     of_backward = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
     behind = int((of_backward & (early.read < 0)).sum())
@@ -84,7 +84,7 @@ def early_sync(facts: Facts) -> Finding | None:
     )
     return Finding(
         "early_sync",
-        first_that_fits(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
+        first_fitting_title(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
                         f"Graphs are cut by {by} {where}", "Graphs are cut in parts"),
         f"a cut {where}" if count == 1 else f"{who.rpartition(' ')[0]} cut {times}by {by} {where}",
         detail,

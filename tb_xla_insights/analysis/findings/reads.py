@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.findings.base import (
     Finding,
     Recurs,
     Window,
+    enclosing_paths,
     longest_windows,
     lower_first,
     most_common,
-    paths,
     plural,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
@@ -198,7 +198,7 @@ def _in_the_middle(facts: Facts) -> str | None:
     np.maximum.at(last, launches.step[inside], asked[inside])
     rows = others[last[last_steps(trace, others)] > trace.end_ps[others]]
     around = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
-    places = paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
+    places = enclosing_paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
     if 2 * len(places) <= len(others) or (path := most_common(places)) is None:
         return None
     breaks = facts.beside.breaks.reasons if facts.beside.breaks else []

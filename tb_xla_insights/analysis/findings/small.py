@@ -11,8 +11,8 @@ from tb_xla_insights.analysis.device.opcodes import contains, element_wise
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    mask,
-    rounded,
+    index_mask,
+    mean_text,
 )
 from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
@@ -117,7 +117,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     each = count / facts.steps if facts.steps else 0.0
     if each < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
         return None
-    before_small = mask(len(launches) + 1, found.small)[facts.ledger.after]
+    before_small = index_mask(len(launches) + 1, found.small)[facts.ledger.after]
     taken = facts.ledger.take((*LAUNCHING, "wait"), before_small)
     cost, idle = int(taken.sum()), found.idle_ps
     dynamo = int((launches.kind[found.all] == DYNAMO_KIND).sum())
@@ -137,8 +137,8 @@ def many_small_executions(facts: Facts) -> Finding | None:
         costs = f"{facts.idles(taken, 'every_step')} while they are launched"
     return Finding(
         "many_small_executions",
-        f"{rounded(each)} executions a step, most of them small",
-        f"{rounded(each)} mostly small executions a step",
+        f"{mean_text(each)} executions a step, most of them small",
+        f"{mean_text(each)} mostly small executions a step",
         f"{small} of {count} executions {does}. {costs}"
         + (", and nothing is fused across programs" if chained else "")
         + f"{_pending_inputs(pending, facts.steps)}.",
@@ -168,7 +168,7 @@ def _pending_inputs(syncs: int, steps: int) -> str:
     """How many executions are none of the program's own, but bring inputs of torch.compile's graphs up to date."""
     if not syncs:
         return ""
-    return f"; {rounded(syncs / steps)} a step only bring{'s' if syncs == steps else ''} pending inputs up to date"
+    return f"; {mean_text(syncs / steps)} a step only bring{'s' if syncs == steps else ''} pending inputs up to date"
 
 
 def _merge(facts: Facts, dynamo: int, markers: int) -> str:
