@@ -92,7 +92,7 @@ def test_python_frames_inside_a_call_that_compiles_or_reads_are_parts_of_it(call
                ("$api.py:9 done", 80, 10), role="driving"),
     )  # fmt: skip
     found = host_class_segments(trace)
-    told = [CLASSES[kind] for kind in found.kind.tolist()]
+    told = [CLASSES[kind] for kind in found.class_index.tolist()]
     assert list(zip(found.start_ps.tolist(), told, strict=True)) == [
         (0, "python"), (10, kind), (20, kind), (60, kind), (70, "python"), (80, "python"),
         (90, "python"),

@@ -105,7 +105,7 @@ def test_a_frame_that_the_python_tracer_finds_open_is_a_call_that_began_before()
     trace = capture(thread("python", *main, role="driving"), pool(0, 20))
     assert told(trace) == [(0, 42, "start")]
     classes = host_class_segments(trace)
-    compiling = classes.where(classes.kind == CLASSES.index("compile"))
+    compiling = classes.where(classes.class_index == CLASSES.index("compile"))
     assert int((compiling.end_ps - compiling.start_ps).sum()) == 42
 
 

@@ -74,7 +74,7 @@ def test_without_annotations_it_lasts_from_event_to_event() -> None:
     assert times(trace) == [(20, 640)]
     p = host_class_segments(trace)
     assert by_class(trace) == {"sync_prepare": 20, "dynamo": 620, "dispatch": 20}
-    alone = (p.row == -1) & (p.kind == CLASSES.index("dynamo"))
+    alone = (p.row == -1) & (p.class_index == CLASSES.index("dynamo"))
     assert alone.any(), "where nothing is recorded no event tells it"
 
 
@@ -192,7 +192,7 @@ def test_against_dynamos_own_record() -> None:
     start, end = (np.array(phases, np.int64).T - trace.base_unix_ns) * 1000
     truth = union(start.copy(), end.copy())
     p = host_class_segments(trace)
-    found = union(p.start_ps, p.end_ps, p.kind == CLASSES.index("dynamo"))
+    found = union(p.start_ps, p.end_ps, p.class_index == CLASSES.index("dynamo"))
     its = find_extractions(trace)
     bridge = union(trace.start_ps[its.first], trace.end_ps[its.last])
     assert len(its) == 12

@@ -54,7 +54,7 @@ def captures(draw: st.DrawFn) -> Trace:
 def test_gaps_by_the_microsecond(trace: Trace) -> None:
     segments, gaps = host_class_segments(trace), find_gaps(trace)
     kinds = ["unrecorded"] * 200
-    for start, end, kind in zip(segments.start_ps, segments.end_ps, segments.kind, strict=True):
+    for start, end, kind in zip(segments.start_ps, segments.end_ps, segments.class_index, strict=True):
         kinds[start // US : end // US] = [CLASSES[kind]] * int((end - start) // US)
     idles = []
     for device in trace.devices:

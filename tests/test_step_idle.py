@@ -127,7 +127,7 @@ def by_hand(trace: Trace) -> dict[str, Fraction]:
     """The means of one host, picosecond by picosecond."""
     steps, devices = steps_of(trace), trace.devices
     host, classes = host_class_segments(trace), dict[int, str]()
-    for start, end, kind in instants(host.start_ps, host.end_ps, host.kind):
+    for start, end, kind in instants(host.start_ps, host.end_ps, host.class_index):
         classes |= dict.fromkeys(range(start, end), CLASSES[kind])
     sums: dict[str, int] = {"work": 0}
     for device in devices:

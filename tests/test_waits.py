@@ -36,7 +36,7 @@ def lengths(trace: Trace) -> list[int]:
 def test_the_first_instant_lasts_until_the_second() -> None:
     trace = traced(("forward", 5, 20), begins(30), goes_on(80), begins(90, 2), goes_on(95, 2))
     assert lengths(trace) == [50, 2, 5, 2]
-    waits = host_class_segments(trace).where(host_class_segments(trace).kind == CLASSES.index("wait"))
+    waits = host_class_segments(trace).where(host_class_segments(trace).class_index == CLASSES.index("wait"))
     assert int((waits.end_ps - waits.start_ps).sum()) == 52 + 7
     assert trace.depth.tolist() == [0, 1, 1, 1, 1, 1]
 

@@ -156,7 +156,7 @@ class HostRows:
         if not len(parts) or not self.trace.threads:
             return
         none = np.full(len(parts.start_ps), -1, np.int32)
-        kind = parts.kind.astype(np.int8)
+        kind = parts.class_index.astype(np.int8)
         columns = Columns(parts.start_ps, parts.end_ps, none, kind, none)
         track = self._track(self._head("classes", "classes", "Host, by class"), columns)
         track.share = None

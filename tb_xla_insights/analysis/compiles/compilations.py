@@ -204,7 +204,7 @@ def idle_time_per_compilation(trace: Trace) -> Int64:
     """One row per compilation, one column per device: the time in the device's gaps from 10 us up in which the host was
     in this compilation."""
     compiles, gaps, segments = find_compilations(trace), find_gaps(trace), host_class_segments(trace)
-    compiling = segments.where(segments.kind == CLASSES.index("compile"))
+    compiling = segments.where(segments.class_index == CLASSES.index("compile"))
     found = np.zeros((len(compiles), len(trace.devices)), np.int64)
     for number, (start, end) in enumerate(
         zip(compiles.start_ps.tolist(), compiles.end_ps.tolist(), strict=True)

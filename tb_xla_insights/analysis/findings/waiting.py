@@ -77,7 +77,7 @@ def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals, In
 def _events(trace: Trace, where: Intervals) -> Counter[str]:
     """Names of the events in which the host waits, with their time in some intervals."""
     segments, found = host_class_segments(trace), Counter[str]()
-    waits = np.flatnonzero((segments.kind == WAIT) & (segments.row >= 0))
+    waits = np.flatnonzero((segments.class_index == WAIT) & (segments.row >= 0))
     time = covered_times(where.start_ps, where.end_ps, segments.start_ps[waits], segments.end_ps[waits])
     metas, place = np.unique(trace.meta[segments.row[waits]], return_inverse=True)
     sums = np.zeros(len(metas), np.int64)

@@ -134,19 +134,19 @@ def host_class_segments(trace: Trace) -> Segments:
     helping = _fold([_ranked(thread_segments(trace, line, bare=False)) for line in helpers])
     rank = np.zeros(UNRECORDED, np.int8)
     rank[[WAIT, DISPATCH]] = _WAITING_DRIVER, _LAUNCHING_DRIVER
-    both = overlay((driving, rank[driving.kind]), helping)[0]
-    known = np.where(both.kind < 0, np.int8(OTHER), both.kind)
+    both = overlay((driving, rank[driving.class_index]), helping)[0]
+    known = np.where(both.class_index < 0, np.int8(OTHER), both.class_index)
     return _filled(Segments(both.start_ps, both.end_ps, known, both.row), start, end)
 
 
 def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """The driving thread with its backward passes handed over."""
     annotations = annotated(trace)
-    loads = (driving.kind == INPUT) & has_tag(trace, "python_tracer")[trace.meta[driving.row]]
-    builds = annotations[driving.row] | (driving.kind == PYTHON) | loads
+    loads = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[trace.meta[driving.row]]
+    builds = annotations[driving.row] | (driving.class_index == PYTHON) | loads
     ranked = driving, np.where(builds, _BUILDS, _DRIVES).astype(np.int8)
     for timeline in autograd:
-        works = timeline.where((timeline.kind >= 0) & ~annotations[timeline.row])
+        works = timeline.where((timeline.class_index >= 0) & ~annotations[timeline.row])
         ranked = overlay(ranked, (works, np.full(len(works), _HANDED_OVER, np.int8)))
     return ranked[0]
 
@@ -170,7 +170,7 @@ def _extracting(segments: Segments, when: Intervals) -> Segments:
     cut = segments.cut(np.concatenate((when.start_ps, when.end_ps)))
     last = np.searchsorted(when.start_ps, cut.start_ps, "right") - 1
     inside = (last >= 0) & (cut.start_ps < when.end_ps[last])
-    kind = np.where(inside & np.isin(cut.kind, _UNNAMED), np.int8(DYNAMO), cut.kind)
+    kind = np.where(inside & np.isin(cut.class_index, _UNNAMED), np.int8(DYNAMO), cut.class_index)
     return Segments(cut.start_ps, cut.end_ps, kind, cut.row)
 
 
@@ -179,7 +179,7 @@ def _ranked(timeline: Segments) -> Ranked:
     ranks = np.full(UNRECORDED + 2, -1, np.int8)  # the last one is that of class -1
     ranks[list(HELPER_WORK)] = np.arange(1, _WAITING_DRIVER)
     ranks[WAIT] = _WAITING_HELPER
-    rank = ranks[timeline.kind]
+    rank = ranks[timeline.class_index]
     return timeline.where(rank >= 0), rank[rank >= 0]
 
 
@@ -202,6 +202,6 @@ def _filled(segments: Segments, start_ps: int, end_ps: int) -> Segments:
     return Segments(
         np.insert(segments.start_ps, holes, ends[holes]),
         np.insert(segments.end_ps, holes, starts[holes]),
-        np.insert(segments.kind, holes, UNRECORDED),
+        np.insert(segments.class_index, holes, UNRECORDED),
         np.insert(segments.row, holes, -1),
     )

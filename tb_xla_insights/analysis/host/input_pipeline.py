@@ -85,7 +85,7 @@ class InputPipeline:
 def find_input_pipeline(trace: Trace) -> InputPipeline:
     """How one host gets its batches."""
     segments = host_class_segments(trace)
-    mine = segments.kind == INPUT
+    mine = segments.class_index == INPUT
     waits = union(segments.start_ps, segments.end_ps, mine)
     loaders = trace.lines_with("loader")
     loading = union_all([waits, *(_busy_line(trace, line) for line in loaders)])

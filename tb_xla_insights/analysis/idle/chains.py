@@ -97,7 +97,7 @@ def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _P
     hole_end = np.concatenate((begin, end))
     hole = hole_end > hole_start
     holes = int(hole.sum())
-    kind = np.where(segments.kind[stretch] < 0, np.int8(OTHER), segments.kind[stretch])
+    kind = np.where(segments.class_index[stretch] < 0, np.int8(OTHER), segments.class_index[stretch])
     row = np.where(segments.row[stretch] < 0, np.int32(empty), segments.row[stretch])
     return (
         np.concatenate((gap[at], hole_gap[hole])),

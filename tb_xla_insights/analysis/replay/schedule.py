@@ -150,14 +150,14 @@ def _waits(trace: Trace) -> Segments:
     whatever its helpers launch meanwhile: the call returns when all of them have a place in the device's queue."""
     segments, drives = host_class_segments(trace), trace.lines_with("driving")
     own = thread_segments(trace, drives[0]) if drives else NO_SEGMENTS
-    waits = np.flatnonzero((segments.kind == WAIT) | (segments.kind == FROM_DEVICE))
+    waits = np.flatnonzero((segments.class_index == WAIT) | (segments.class_index == FROM_DEVICE))
     call = np.searchsorted(own.start_ps, segments.start_ps[waits], "right")
-    other = np.append(0, np.cumsum((segments.kind != WAIT) & (segments.kind != DISPATCH)))
+    other = np.append(0, np.cumsum((segments.class_index != WAIT) & (segments.class_index != DISPATCH)))
     goes_on = (call[:-1] == call[1:]) & (other[waits[:-1]] == other[waits[1:] + 1])
     begins, ends = np.append(True, ~goes_on), np.append(~goes_on, True)
     begins, ends = waits[begins[: len(waits)]], waits[ends[-len(waits) or len(ends) :]]
     joined = Segments(
-        segments.start_ps[begins], segments.end_ps[ends], segments.kind[begins], segments.row[begins]
+        segments.start_ps[begins], segments.end_ps[ends], segments.class_index[begins], segments.row[begins]
     )
     return joined.where(joined.end_ps - joined.start_ps >= SLACK_PS)
 
@@ -190,7 +190,7 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     late, read = np.zeros(len(cuts.kind), np.int64), np.zeros(len(cuts.kind), np.bool_)
     asked, blocks = np.zeros(len(cuts.kind), np.bool_), blocking_intervals(trace)
     waits_for[at], until[at], late[at] = run, since, cuts.end_ps[at] - finish[run]
-    read[at] = waits.kind[cuts.index[at]] == FROM_DEVICE
+    read[at] = waits.class_index[cuts.index[at]] == FROM_DEVICE
     block = np.searchsorted(blocks.start_ps, cuts.end_ps[at]) - 1
     asked[at] = (block >= 0) & (cuts.end_ps[at] <= np.append(blocks.end_ps, 0)[block])
     shares = class_times(host_class_segments(trace), cuts.start_ps, until)
