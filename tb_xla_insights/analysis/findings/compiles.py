@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
@@ -44,7 +44,7 @@ from tb_xla_insights.analysis.findings.compile_costs import (
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
@@ -89,13 +89,13 @@ class _Again:
 def recompilation(facts: Facts) -> Finding | None:
     """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
     meanwhile."""
-    trace, compiles = facts.trace, find_compiles(facts.trace)
+    trace, compiles = facts.trace, find_compilations(facts.trace)
     gave_up = any(guard.limit for guard in facts.beside.guards)
     again = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
     if not again.size:
         return None
     when = union(compiles.start_ps[again], compiles.end_ps[again])
-    calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
+    calls = union_all([when, calls_that_compile(trace, compiles.row[again])])
     taken = facts.ledger.take_within(BUILDS, calls)
     cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
@@ -165,7 +165,7 @@ def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
 
 
 def _compilations(facts: Facts, numbers: Sequence[int]) -> list[_Again]:
-    compiles, diffs = find_compiles(facts.trace), find_graph_diffs(facts.trace)
+    compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
     return [
         _Again(
             int(compiles.start_ps[number]),
@@ -262,6 +262,6 @@ def _variants(facts: Facts, name: str | None) -> int:
     if name is None:
         return 0
     programs = {id_ for n, id_ in find_launches(facts.trace).programs if n == name and id_}
-    compiles = find_compiles(facts.trace)
+    compiles = find_compilations(facts.trace)
     compiled = {compiles.graph(it) for it in range(len(compiles)) if compiles.module[it] == name}
     return max(len(programs), len(compiled))

@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.steps.table import device_busy_ps
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import brief_times, share
@@ -124,7 +124,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         ]
     kinds = [kind for kind, time in by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [join_words(kinds), "collectives"]
-    unhidden = sum(by_kind[it] for it in kinds) >= UNHIDDEN_SHARE * sum(whole[it] for it in kinds)
+    unhidden = sum(by_kind[it] for it in kinds) >= EXPOSED_SHARE * sum(whole[it] for it in kinds)
     exposed, recurs = _exposed(trace), _recurs(facts)
     of_them = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
@@ -201,8 +201,8 @@ def device_bound(facts: Facts) -> Finding | None:
         not several
         or not known
         or unseen
-        or part < BOUND_SHARE
-        or (of_step is not None and of_step < BOUND_SHARE)
+        or part < DEVICE_BOUND_SHARE
+        or (of_step is not None and of_step < DEVICE_BOUND_SHARE)
     ):
         return None
     duty = useful / facts.span_ps

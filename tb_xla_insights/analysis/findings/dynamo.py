@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
@@ -26,14 +26,14 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Guard
-from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
+from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times
@@ -67,7 +67,9 @@ def extra_launches(trace: Trace) -> ExtraLaunches:
         counts.append(_unit(launches.program[of_step]))
         for once in np.split(of_step, range(counts[-1], len(of_step), counts[-1])):
             programs, first, which = np.unique(launches.program[once], return_index=True, return_inverse=True)
-            most = np.argsort(-np.bincount(which, device[once], len(programs)), kind="stable")[:DYNAMO_GRAPHS]
+            most = np.argsort(-np.bincount(which, device[once], len(programs)), kind="stable")[
+                :UNBROKEN_GRAPHS_PER_STEP
+            ]
             launch.append(np.delete(once, first[most]))
     return ExtraLaunches(int(np.median(counts)) if counts else 0, np.concatenate(launch))
 
@@ -90,16 +92,16 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     backward pass, and XLA compiles what is new. They cost the idle time in that."""
     trace = facts.trace
     gave_up = any(guard.limit for guard in facts.beside.guards)
-    again, calls = find_repeated_extractions(trace, gave_up), find_compiles(trace)
+    again, calls = find_repeated_extractions(trace, gave_up), find_compilations(trace)
     count = len(again.step)
     if not count:
         return None
-    when = union_of((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
+    when = union_all((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
     taken = facts.ledger.take_within(_EXTRACTING, when)
     cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
     fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
-    spent = class_times(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
+    spent = class_times(host_class_segments(trace), when.start_ps, when.end_ps).sum(axis=0)
     dynamo, compiling = int(spent[DYNAMO]), int(spent[CLASS_INDEX["compile"]])
     compiles = int(again.compiles.sum())
     steps = set(again.step.tolist()) - {-1}
@@ -184,7 +186,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     known = facts.beside.breaks
     trace, extra = facts.trace, extra_launches(facts.trace)
     graphs, launches = extra.graphs, find_launches(trace)
-    if (known.breaks if known else 0) == 0 and (known is not None or graphs <= DYNAMO_GRAPHS):
+    if (known.breaks if known else 0) == 0 and (known is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP):
         return None
     taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])
     cost = int(taken.sum())

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.debug_log import early_blocks
+from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -65,7 +65,7 @@ def early_sync(facts: Facts) -> Finding | None:
     detail = "An execution runs" if count == 1 else f"{count} executions run"
     detail += " part of the graph early; "
     detail += f"{lower_first(facts.idles(taken, recurs))} after {'it' if count == 1 else 'them'}."
-    blocks = early_blocks(facts.session, facts.beside.executions)
+    blocks = blocks_of_early_executions(facts.session, facts.beside.executions)
     frame = most_common(it.frame for it, own in zip(blocks, others, strict=True) if it and own)
     at = f" at {frame}" if frame else ""
     # Operators on the CPU without a cut that is known to be theirs may have made these.

@@ -18,12 +18,12 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_costs
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import loading
+from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
@@ -286,8 +286,8 @@ def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
     """Annotations right below the steps with the time of a class in them, the longest first; those without any, and
     those that load data, left out."""
     rows = _phases(trace)
-    rows = rows[~loading(trace)[trace.meta[rows]]]
-    shares = class_times(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
+    rows = rows[~is_loading_annotation(trace)[trace.meta[rows]]]
+    shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
     names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
     times = np.zeros(len(names), np.int64)
     np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])
