@@ -19,7 +19,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.units import MISSING
 
 _LEAST = {
@@ -65,7 +65,7 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text, at most `width` cells wide; the first begins with `indent`, the others with `hanging`."""
-    text = escaped(text)
+    text = escape_text(text)
     if cell_len(text) <= width - len(indent):
         return [indent + text.replace(TOGETHER, " ")]
     words = (
@@ -122,7 +122,11 @@ class FittingTable(Table):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         room = options.max_width
         columns = [
-            _Column(escaped(str(it.header)), [escaped(str(cell)) for cell in it.cells], it.justify == "left")
+            _Column(
+                escape_text(str(it.header)),
+                [escape_text(str(cell)) for cell in it.cells],
+                it.justify == "left",
+            )
             for it in self.columns
         ]
         known = [it for n, it in enumerate(columns) if not (n and it.empty)]

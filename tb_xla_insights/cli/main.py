@@ -20,7 +20,7 @@ from typing import NoReturn
 from tb_xla_insights import __version__
 from tb_xla_insights.cli import printing, signals
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.memory import keep_one_heap
+from tb_xla_insights.memory import use_single_heap
 
 WRONG_USAGE, UNREADABLE = 2, 3
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -113,7 +113,7 @@ def _fail(message: str, code: int) -> int:
 def command() -> NoReturn:
     """`main` as a process of its own, which then ends at once: taking a large trace apart object by object costs a
     report an eighth of its time, and nobody needs it any more."""
-    keep_one_heap()
+    use_single_heap()
     gc.disable()  # what a command makes stays until it ends; looking for cycles in it takes a thirtieth of a report
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.escapes import escaped, escaped_json
-from tb_xla_insights.json_text import json_bytes, rows_of
+from tb_xla_insights.escapes import escape_json, escape_text
+from tb_xla_insights.json_text import collect_rows, json_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,20 +29,20 @@ _ANEW = "\r\033[K"
 
 def answer(line: str) -> None:
     """A line of what was asked for, on stdout."""
-    print(escaped(line))
+    print(escape_text(line))
 
 
 def tell(line: str) -> None:
     """A line beside the answer, on stderr; where that takes nothing, the answer still counts."""
     with suppress(OSError):
-        print(escaped(line), file=sys.stderr)
+        print(escape_text(line), file=sys.stderr)
 
 
 def tell_anew(line: str) -> None:
     """The line of a terminal's stderr that is told again and again, empty at last; one that is too wide is cut, since
     one that goes on below could not be told anew."""
     with suppress(OSError):
-        sys.stderr.write(_ANEW + escaped(line)[: shutil.get_terminal_size().columns - 1])
+        sys.stderr.write(_ANEW + escape_text(line)[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
 
 
@@ -75,9 +75,9 @@ def print_json(document: Any) -> None:
     if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
         text = json_bytes(document, lines=for_people)
         sys.stdout.flush()
-        sys.stdout.buffer.write((escaped_json(text.decode()).encode() if for_people else text) + b"\n")
+        sys.stdout.buffer.write((escape_json(text.decode()).encode() if for_people else text) + b"\n")
     else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
-        told = json.dumps(document, default=rows_of, indent=2 if for_people else None)
+        told = json.dumps(document, default=collect_rows, indent=2 if for_people else None)
         sys.stdout.write(f"{told}\n")
 
 
@@ -106,7 +106,7 @@ def console() -> Console:
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
             for it in super().render(renderable, options):
-                text = it.text if it.control else "\n".join(map(escaped, it.text.split("\n")))
+                text = it.text if it.control else "\n".join(map(escape_text, it.text.split("\n")))
                 yield it if text == it.text else Segment(text, it.style)
 
         def on_broken_pipe(self) -> None:

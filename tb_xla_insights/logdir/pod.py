@@ -15,8 +15,8 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.host_choice import WORDS, chosen
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.session_hosts import SessionHosts
-from tb_xla_insights.memory import give_back
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
@@ -142,12 +142,12 @@ class Pod:
                 found = self._known(places)
                 missing = [place for place in places if place not in found and place not in self._unread]
                 tasks = [partial(self._try_read, place) for place in missing]
-                read = side_by_side(tasks, min(os.cpu_count() or 1, 4))
+                read = run_parallel(tasks, min(os.cpu_count() or 1, 4))
                 found |= {place: host for place, host in zip(missing, read, strict=True) if host}
                 with self._lock:
                     self._hosts |= found
                 self._release(places)
-            give_back()
+            release_freed_memory()
         return {place: found[place] for place in places if place in found}
 
     def _known(self, places: tuple[int, ...]) -> dict[int, HostTimeline]:

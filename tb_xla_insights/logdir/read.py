@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.files.blocks import StalledError, patiently
+from tb_xla_insights.files.blocks import StalledError, call_with_timeout
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.tasks.host import fault_text, read_host
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def ask_sizes(session: SessionFiles, readings: list[Reading]) -> None:
     if unknown and is_url(session.path):
         tasks = [partial(ask, place) for place in unknown]
         with suppress(StalledError):
-            patiently(lambda: side_by_side(tasks, _SIZES_AT_ONCE), _SIZES_SECONDS)
+            call_with_timeout(lambda: run_parallel(tasks, _SIZES_AT_ONCE), _SIZES_SECONDS)
 
 
 def read_session(
@@ -88,7 +88,7 @@ def read_session(
 
     # A processor decodes one host at a time; a store sends several.
     at_once = _REMOTE_AT_ONCE if is_url(session.path) else min(os.cpu_count() or 1, 4)
-    side_by_side([partial(read, index) for index in range(len(readings))], at_once)
+    run_parallel([partial(read, index) for index in range(len(readings))], at_once)
     read_ones = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not read_ones:

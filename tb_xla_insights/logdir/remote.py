@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.blocks import patiently
+from tb_xla_insights.files.blocks import call_with_timeout
 from tb_xla_insights.files.reasons import is_missing, is_refusal, reason
 from tb_xla_insights.logdir.paths import DEEPEST, is_session_directory, parent
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
 _LISTED_AT_ONCE = 16
@@ -27,7 +27,7 @@ class Remote:
         try:
             import fsspec
 
-            self.system, self.path = patiently(lambda: fsspec.core.url_to_fs(self.url))
+            self.system, self.path = call_with_timeout(lambda: fsspec.core.url_to_fs(self.url))
             self.system.invalidate_cache()
         except ImportError as error:
             extra = _EXTRA.get(self.url.split("://")[0])
@@ -44,7 +44,7 @@ class Remote:
     def info(self) -> dict[str, Any] | None:
         """What the file system tells of the place, None where nothing is."""
         try:
-            info: dict[str, Any] = patiently(lambda: self.system.info(self.path))
+            info: dict[str, Any] = call_with_timeout(lambda: self.system.info(self.path))
         except FileNotFoundError as error:
             if is_missing(error):
                 return None
@@ -54,7 +54,7 @@ class Remote:
     def listed(self) -> dict[str, dict[str, Any]] | None:
         """All files below the place, at any depth, by URL; None where nothing is."""
         try:
-            return patiently(self._found if self._finds() else self._walked, _LISTING_PATIENCE_S)
+            return call_with_timeout(self._found if self._finds() else self._walked, _LISTING_PATIENCE_S)
         except FileNotFoundError as error:
             if is_missing(error):
                 return None
@@ -80,7 +80,7 @@ class Remote:
         level, depth = [self.path], 0
         while level and depth < DEEPEST:
             ask = [partial(self._entries, path, below=depth > 0) for path in level]
-            entries = [entry for found in side_by_side(ask, _LISTED_AT_ONCE) for entry in found]
+            entries = [entry for found in run_parallel(ask, _LISTED_AT_ONCE) for entry in found]
             paths = {self._full(entry["name"]).rstrip("/"): entry for entry in entries}
             files |= {path: entry for path, entry in paths.items() if entry["type"] == "file"}
             above = [path for path, entry in paths.items() if entry["type"] == "directory"]
@@ -90,7 +90,7 @@ class Remote:
 
     def _entries(self, path: str, below: bool) -> list[dict[str, Any]]:
         try:
-            entries: list[dict[str, Any]] = patiently(lambda: self.system.ls(path, detail=True))
+            entries: list[dict[str, Any]] = call_with_timeout(lambda: self.system.ls(path, detail=True))
         except Exception as error:
             if below and (is_missing(error) or is_refusal(error)):
                 return []  # a directory that this user may not enter hides its sessions, not those beside it

@@ -149,7 +149,7 @@ class SessionHosts:
         readings = self._readings()
         with shared_progress(len(readings)) as progress:
 
-            def go_on() -> bool:
+            def should_continue() -> bool:
                 told = progress.told()
                 for place, host in enumerate(left.values()):
                     if told[host.number][0] != NOT_BEGUN:
@@ -160,11 +160,18 @@ class SessionHosts:
                 return not self.stop()
 
             answers = run(
-                hosts, function, self.catalog, self.scheduler, self.memory, in_order, go_on, progress
+                hosts,
+                function,
+                self.catalog,
+                self.scheduler,
+                self.memory,
+                in_order,
+                should_continue,
+                progress,
             )
             with closing(answers):  # processes and connections end now, not when somebody collects garbage
                 for answer in answers:
-                    go_on()
+                    should_continue()
                     del left[answer.host.path]
                     yield answer
         for host in left.values():

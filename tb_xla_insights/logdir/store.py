@@ -14,7 +14,7 @@ from typing import Any
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.load_progress import LoadProgress
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
@@ -24,7 +24,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
 from tb_xla_insights.logdir.session_hosts import Also, SessionHosts, few, held_estimate
 from tb_xla_insights.logdir.sessions import SessionFiles, as_it_is
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import release_freed_memory
 
 _WEIGH_SECONDS = 10.0
 
@@ -125,7 +125,7 @@ class Load:
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a fault of ours is this session's, not the server's
-            _log.exception("%s cannot be opened", escaped(self.files.path))
+            _log.exception("%s cannot be opened", escape_text(self.files.path))
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
         finally:
@@ -163,7 +163,7 @@ def opener(
             loaded = shown = LoadedHosts(load.files, trace, Timeline(trace))
         _ = shown.head  # computed here, where nobody waits for it yet
         shown.timeline.prepare()
-        give_back()
+        release_freed_memory()
         threading.Thread(target=shown.find_scopes, daemon=True).start()
         return loaded
 
@@ -283,7 +283,7 @@ class Store:
                     if self._loads.get(name) is it:
                         del self._loads[name]
         del every  # what was let go lives as long as somebody refers to it
-        give_back()
+        release_freed_memory()
 
 
 def default_budget() -> int:

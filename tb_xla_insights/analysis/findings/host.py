@@ -131,7 +131,7 @@ def _mostly_in(waiting: Waiting) -> str:
 
 def _let_run(facts: Facts) -> str:
     """What lets ops run that have been launched."""
-    if any(device.made for device in facts.trace.devices):
+    if any(device.from_host_events for device in facts.trace.devices):
         return (
             "Leave processors free for the threads that run ops: this device is the host's own processors, which all "
             "threads share."

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
@@ -74,7 +74,7 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
         return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
     plain, others = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
-        run, kind = runs_of_ops(trace, number), trace.told(device.ops.name, _kind)
+        run, kind = runs_of_ops(trace, number), trace.map_texts(device.ops.name, _kind)
         for counts, which in ((plain, _ELEMENT_WISE), (others, _OTHER)):
             counts += np.bincount(run[(run >= 0) & (kind == which)], minlength=len(runs))
     alone = (plain == 1) & (others == 0)
@@ -90,8 +90,8 @@ def _kind(op: str) -> int:
 def _functions(trace: Trace) -> list[str]:
     """Per launch the function that the innermost jitted call around it names: `multiply` of `PjitFunction(multiply)`,
     as JAX calls each operation that it runs on its own; empty where there is none."""
-    rows = trace.rows_of(has_tag(trace, "jitted_call"))
-    calls = climb(trace.parent, find_launches(trace).origin, rows)
+    rows = trace.rows_with_metadata(has_tag(trace, "jitted_call"))
+    calls = nearest_enclosing(trace.parent, find_launches(trace).origin, rows)
     names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
     return [name.partition("(")[2].removesuffix(")") for name in names]
 

@@ -91,7 +91,7 @@ def find_runs(trace: Trace) -> Runs:
     end = np.concatenate([m.end_ps for m in modules] or [none])
     row = np.concatenate([m.row for m in modules] or [none.astype(np.int32)])
     name = np.concatenate([m.name for m in modules] or [none.astype(np.int32)])
-    made = bool(devices) and devices[0].made
+    made = bool(devices) and devices[0].from_host_events
     enqueue, join = _helpers(trace, device, row, start) if made else _enqueues(trace, device, row, start)
     known = np.maximum(enqueue, 0)
     when = trace.start_ps[known] if made else trace.end_ps[known]

@@ -193,7 +193,7 @@ def _steps(trace: Trace, ways: CausalPaths, runs: Runs, count: int) -> Int32:
         for number, device in enumerate(trace.devices)
         if (
             steps[0].row in device.modules.row
-            if device.made
+            if device.from_host_events
             else device.plane == trace.line_of(steps[0].row).plane
         )
     ]

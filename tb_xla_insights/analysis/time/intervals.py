@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import empty_columns, is_sorted, trimmed
+from tb_xla_insights.arrays import empty_columns, is_sorted, trim_columns
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -44,7 +44,7 @@ class Intervals:
         """The instants of these that are none of the other ones."""
         start, end = empty_columns(len(self) + len(other), np.int64, np.int64)
         made = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
-        return Intervals(*trimmed(made, start, end))
+        return Intervals(*trim_columns(made, start, end))
 
     def within(self, other: Intervals) -> Intervals:
         """The instants that are in both."""
@@ -79,7 +79,7 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
         return Intervals(start_ps, end_ps)
     start, end = empty_columns(len(start_ps), np.int64, np.int64)
     made = kernels.merge(start_ps, end_ps, where, start, end)
-    return Intervals(*trimmed(made, start, end))
+    return Intervals(*trim_columns(made, start, end))
 
 
 def union_all(parts: Sequence[Intervals]) -> Intervals:
@@ -94,7 +94,7 @@ def union_all(parts: Sequence[Intervals]) -> Intervals:
 def _union_of_two(one: Intervals, other: Intervals) -> Intervals:
     start, end = empty_columns(len(one) + len(other), np.int64, np.int64)
     made = kernels.join(one.start_ps, one.end_ps, other.start_ps, other.end_ps, start, end)
-    return Intervals(*trimmed(made, start, end))
+    return Intervals(*trim_columns(made, start, end))
 
 
 def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
@@ -104,5 +104,5 @@ def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int6
     """
     out, out_start, out_end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
     made = kernels.own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
-    out, out_start, out_end = trimmed(made, out, out_start, out_end)
+    out, out_start, out_end = trim_columns(made, out, out_start, out_end)
     return out, out_start, out_end

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import OTHER, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
@@ -83,7 +83,7 @@ def innermost_segments(
     made = kernels.innermost(
         starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out
     )
-    return Segments(*trimmed(made, *out))
+    return Segments(*trim_columns(made, *out))
 
 
 Ranked = tuple[Segments, Int8]
@@ -99,5 +99,5 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
         one.start_ps, one.end_ps, one.class_index, one.row, one_rank,
         other.start_ps, other.end_ps, other.class_index, other.row, other_rank, *out,
     )  # fmt: skip
-    *columns, rank = trimmed(made, *out)
+    *columns, rank = trim_columns(made, *out)
     return Segments(*columns), rank
