@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.analysis.thresholds import (
+    ALIKE_SHARE,
+    INFO_SHARE,
+    MISTAKE_FIRST_SHARE,
+    WARNING_SHARE,
+    Severity,
+    severity_of,
+)
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -36,9 +43,9 @@ def kind_of(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 
 def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
-    limits; in each what recurs before what happened once, then by their likely gain. What `gain` and `step_if_fixed_ps`
-    are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
+    """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order
+    (`in_order`). What `gain` and `step_if_fixed_ps` are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at
+    worst.
 
     The gain of a mistake that recurs is the share of the usual step that goes with it, that of one that happened once
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
@@ -123,13 +130,24 @@ def severity_of_finding(finding: Finding, gain: float) -> Severity:
 
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings as they are told. (docs/definitions.md, "Findings")"""
-    return sorted(findings, key=_place)
+    """Mistakes, then limits, or the other way round (`limits_first`); in each those with a gain first, then what
+    recurs, then by likely gain. (docs/definitions.md, "Findings")"""
+    first = limits_first(findings)
+    return sorted(findings, key=lambda finding: ((finding.id in LIMITS) != first, *_rank(finding)))
 
 
-def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
+def limits_first(findings: Sequence[Finding]) -> bool:
+    """Whether the largest limit comes before all mistakes: its gain can be told from chance, and no mistake is worth a
+    warning or gains MISTAKE_FIRST_SHARE of it."""
+    limit, mistake = (
+        max((finding.gain or 0.0 for finding in findings if kind_of(finding) == kind), default=0.0)
+        for kind in ("limit", "mistake")
+    )
+    return limit >= INFO_SHARE and mistake < min(WARNING_SHARE, MISTAKE_FIRST_SHARE * limit)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
     return (
-        finding.id in LIMITS,
         finding.gain is None,
         finding.recurs == "once",
         -_likely(finding),
