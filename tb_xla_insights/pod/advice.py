@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.analysis.findings.base import joined
+from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
@@ -72,7 +72,7 @@ def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequen
     elif len(names) == len(late_names(comparison)):
         host = "these cores" if comparison.core_arrivals else "these hosts"
     else:
-        host = joined(names)
+        host = join_words(names)
     median = comparison.median_host
     if cause is None:
         median_name = "" if median is None else comparison.hosts[median].name

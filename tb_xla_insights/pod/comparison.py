@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.pod.arrivals import (
     Arrivals,
     exposed_waits_ps,
@@ -211,7 +211,7 @@ def _find_causes(comparison: HostComparison) -> list[Cause | None]:
         return [_core_cause(comparison.hosts[0], party) for party in late_hosts.parties]
     causes = []
     for position, (party, steps) in enumerate(zip(late_hosts.parties, late_hosts.steps, strict=True)):
-        is_always = len(steps) >= EVERY_SHARE * arrivals.step_count or late_hosts.is_class
+        is_always = len(steps) >= EVERY_STEP_SHARE * arrivals.step_count or late_hosts.is_class
         late_ps = comparison.late_ps(position)
         causes.append(
             find_cause(comparison.table, party, comparison.median_host, late_ps, None if is_always else steps)

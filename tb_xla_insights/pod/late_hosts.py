@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.replay import replay_on_time
 from tb_xla_insights.trace.model import Int64
@@ -250,4 +250,4 @@ def _binomial_tail(count: int, trials: int, probability: float) -> float:
 def is_late_every_step(late_hosts: LateHosts, step_count: int) -> bool:
     """Whether some party is late in nearly all of the session's steps."""
     steps = np.unique(np.concatenate(late_hosts.steps)) if late_hosts.steps else np.zeros(0)
-    return len(steps) >= EVERY_SHARE * step_count
+    return len(steps) >= EVERY_STEP_SHARE * step_count

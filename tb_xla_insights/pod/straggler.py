@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Finding, Window, first_that_fits, joined, longest_windows
+from tb_xla_insights.analysis.findings.base import (
+    Finding,
+    Window,
+    first_fitting_title,
+    join_words,
+    longest_windows,
+)
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names
@@ -76,12 +82,12 @@ def _title(comparison: HostComparison) -> str:
         cause = comparison.causes[0]
         core = cause.core if cause and not comparison.core_arrivals else None
         with_core = [f"{_core_name(core)} of {names[0]} {verb} {whom}"] if core else []
-        return first_that_fits(*with_core, f"{names[0]} {verb} {whom}", f"One host {verb} {whom}")
+        return first_fitting_title(*with_core, f"{names[0]} {verb} {whom}", f"One host {verb} {whom}")
     verb = "hold up" if step is None else "held up"
     parties = "cores" if comparison.core_arrivals else "hosts"
-    with_names = [f"{joined(names)} {verb} {whom}"] if len(names) <= MAX_NAMED else []
+    with_names = [f"{join_words(names)} {verb} {whom}"] if len(names) <= MAX_NAMED else []
     party_count = count(len(comparison.party_arrivals.parties))
-    return first_that_fits(*with_names, f"{count(len(names))} of {party_count} {parties} {verb} {whom}")
+    return first_fitting_title(*with_names, f"{count(len(names))} of {party_count} {parties} {verb} {whom}")
 
 
 def waiting_hosts_text(comparison: HostComparison) -> str:
@@ -164,7 +170,7 @@ def _detail(comparison: HostComparison) -> str:
 def _first_names(names: list[str]) -> str:
     """Returns the first MAX_NAMED names, and how many more there are."""
     more = len(names) - MAX_NAMED
-    return joined(names) if more <= 0 else f"{', '.join(names[:MAX_NAMED])} and {more} more"
+    return join_words(names) if more <= 0 else f"{', '.join(names[:MAX_NAMED])} and {more} more"
 
 
 def _reason(comparison: HostComparison, names: list[str]) -> str:

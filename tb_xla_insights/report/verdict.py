@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_does
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
-from tb_xla_insights.report.finding_text import steps_of_a_host
+from tb_xla_insights.report.finding_text import leading_limit, limit_text, steps_of_a_host
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
     late_cost_text,
     waiting_by_name,
     waiting_text,
 )
-from tb_xla_insights.units import brief_time, change_text, count, part_text, share, time_text
+from tb_xla_insights.units import brief_time, count, part_text, share, time_text
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Verdict
@@ -39,14 +39,13 @@ _UNSEEN = "whether runs compute or wait is not recorded"
 
 def verdict(report: Mapping[str, Any]) -> Verdict:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit; of devices that are the bottleneck, in what their time lies; before
-    that, who holds up the others, if nothing gains more. What lies outside the devices' span is said as well from a
-    tenth of the capture on, and first where it is most of it; not where it is no more than the building of a first
-    step. On two lines of the page: what does not fit is left out, first the limit beyond what is said before it, then
-    what fills most of the idle time.
-    (docs/definitions.md, "Findings")"""
+    mistakes cost together, and the largest limit, in the order of the findings; of devices that are the bottleneck, in
+    what their time lies; before that, who holds up the others, if nothing gains more. What lies outside the devices'
+    span is said as well from a tenth of the capture on, and first where it is most of it; not where it is no more than
+    the building of a first step. On two lines of the page: what does not fit is left out, first what is said beyond
+    the first cause, then what fills most of the idle time. (docs/definitions.md, "Findings")"""
     outside = report["outside"]
-    if outside is None or outside["share"] < OUTSIDE_SHARE:
+    if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
         return _inside_span(report, _MOST_LETTERS)
     together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
     if together < _USUAL_EDGE * _mean_step(report):
@@ -82,9 +81,9 @@ def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
     """`52.1 % of the capture lies before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
-    if after["duration_ps"] <= OUTSIDE_SHARE * before["duration_ps"]:
+    if after["duration_ps"] <= OUTSIDE_SPAN_SHARE * before["duration_ps"]:
         where = "before the first run"
-    elif before["duration_ps"] <= OUTSIDE_SHARE * after["duration_ps"]:
+    elif before["duration_ps"] <= OUTSIDE_SPAN_SHARE * after["duration_ps"]:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
@@ -112,9 +111,13 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     reasons = mistakes + limits
     hidden = _hidden(report)
     if not reasons and hidden:
-        unknown = "why" if busy < BOUND_SHARE * span else "whether the host keeps up"
+        unknown = "why" if busy < DEVICE_BOUND_SHARE * span else "whether the host keeps up"
         return {"text": f"{whose} {duty} busy; {unknown} is not known, as {hidden}.", "severity": "warning"}
-    if not reasons and busy >= BOUND_SHARE * span and (part := _share_of_steps(report)) < BOUND_SHARE:
+    if (
+        not reasons
+        and busy >= DEVICE_BOUND_SHARE * span
+        and (part := _share_of_steps(report)) < DEVICE_BOUND_SHARE
+    ):
         text = f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time"
         rest = report["step_idle"]
         host = (
@@ -132,7 +135,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     if not reasons:
         idle = _in_gaps(report, span - busy)
         if unseen:
-            idle = "" if busy >= BOUND_SHARE * span else idle
+            idle = "" if busy >= DEVICE_BOUND_SHARE * span else idle
             return {"text": f"{whose} {duty} busy with program runs{idle}; {_UNSEEN}.", "severity": "info"}
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first = _warm_up(report, span - busy)
@@ -144,9 +147,12 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     if unseen and not mistakes and not hidden:
         rest = f"; {_UNSEEN}"
     together = report["mistakes"]
-    limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
+    limit = limit_text(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     late = _late(report)
-    if late and late is mistakes[0]:
+    if limit and mistakes and not first and leading_limit(report):
+        head, waiting = "", waiting_by_name(late) if late else ""
+        causes = _limit_first(limit, mistakes, together, steps_of_a_host(report))
+    elif late and late is mistakes[0]:
         further = [
             it for it in mistakes[1:] if not is_straggler_cause(it.get("evidence", {}), late["evidence"])
         ]
@@ -182,6 +188,14 @@ def _causes(
     text = f"{first}. {_together(mistakes, together, steps)}" if mistakes else first
     several = " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
+
+
+def _limit_first(
+    limit: str, mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], steps: int
+) -> list[str]:
+    """What is in the way, in fewer and fewer words, where the largest limit comes before the mistakes."""
+    text = _together(mistakes, together, steps)
+    return [f": {limit}. Beyond that {text[0].lower()}{text[1:]}", f": {limit}"]
 
 
 def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -249,14 +263,6 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         return f"A mistake costs {cost}: {name}"
     some = f" ({once} of them once)" if 0 < once < number else ""
     return f"{number} mistakes{some} cost {cost}, first {name}"
-
-
-def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:
-    """`the host builds the graph slower than it runs (218.7 → 169.3 ms at best)`."""
-    step, without = together["step_if_fixed_ps"], together["step_without_limit_ps"]
-    if step is None or without is None:
-        return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
-    return f"{limit['brief']} ({change_text(step, without)} at best)"
 
 
 def _hidden(report: Mapping[str, Any]) -> str | None:

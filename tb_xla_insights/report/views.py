@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.idle.busy import stalls_together
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.memo import memoised_on
-from tb_xla_insights.analysis.steps.device_work import step_work
+from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
@@ -23,7 +23,7 @@ from tb_xla_insights.report.device_columns import EXACT, device_columns, in_unit
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
-from tb_xla_insights.report.gap_findings import findings_of_gap, places, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text, places
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.host_ranks import ranks
@@ -80,8 +80,8 @@ def keep_report(session: SessionTrace, report: Any) -> None:
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
     their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), the classes that are causes
-    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work`), findings, the gaps
-    that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
+    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work_intervals`), findings,
+    the gaps that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
     (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
     look at first."""
@@ -105,7 +105,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "count": len(steps),
             "partial": sum(of_hosts(session, "partial_steps")),
             "columns": _columns(told),
-            "work": step_work(session, MOST_WORK, [step["index"] for step in told]),
+            "work": step_work_intervals(session, MOST_WORK, [step["index"] for step in told]),
         },
         "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
@@ -271,6 +271,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     told = findings_of_gap(found, host, report)
     findings = {it["id"]: it for it in report["findings"]}
     hosts = [row["name"] for row in report["session"]["hosts"]]
+    doing = gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
+    doing += _together(found, cores, _cores(session)[host])
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
         **found,
@@ -281,9 +283,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "findings": [
             {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
         ],
-        "sentence": why_gap(found, told, report)
-        + gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
-        + _together(found, cores, _cores(session)[host]),
+        "sentence": gap_text(found, told, doing, report),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
         "pattern": pattern,
