@@ -198,9 +198,9 @@ class Session:
         if self.kept is not None:
             return self.kept
         if self._pod is None:
-            from tb_xla_insights.report.host_parts import parts_of
+            from tb_xla_insights.report.host_parts import host_parts
 
-            parts = Also(parts_of)
+            parts = Also(host_parts)
             report = self.hosts.report(all_gaps=True, also=parts)
             self._pod = Pod(self.hosts, report, parts.in_order())
         return self._pod.usual().trace

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.host_ranks import ranks
+from tb_xla_insights.report.host_ranks import rank_hosts
 
 WORDS = ("slowest", "median")
 """What is looked at where nobody chose and there are many hosts; kept as words, as another session has its own."""
@@ -25,7 +25,7 @@ def chosen(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
         if item == "all":
             found |= set(range(count))
         elif item in WORDS:
-            found.add(ranks(report)[item])
+            found.add(rank_hosts(report)[item])
         elif match and int(match[1]) <= (last := int(match[2] or match[1])) < count:
             found |= set(range(int(match[1]), last + 1))
         else:

@@ -12,8 +12,8 @@ from tb_xla_insights.logdir.pod import reported
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
     from tb_xla_insights.pod.comparison import HostComparison
-    from tb_xla_insights.report.host_parts import Parts
-    from tb_xla_insights.report.merge import Merged
+    from tb_xla_insights.report.host_parts import HostParts
+    from tb_xla_insights.report.merge import ReportMerger
     from tb_xla_insights.trace.model import SessionTrace
 
 _LEAST_SECONDS = 2.0
@@ -43,7 +43,7 @@ class Reports:
     def __init__(
         self,
         reader: SessionHosts,
-        parts: Also[Parts],
+        parts: Also[HostParts],
         show: Callable[[PartialReport], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -54,7 +54,7 @@ class Reports:
         self._hosts = 0
         self._next = 0.0
 
-    def look(self, merged: Merged) -> None:
+    def look(self, merged: ReportMerger) -> None:
         """To be called after every host, and while none comes."""
         began = self._clock()
         hosts = len(self._parts.found)
@@ -62,9 +62,9 @@ class Reports:
         if hosts == self._hosts or not (is_power or began >= self._next):
             return
         self._hosts = hosts
-        from tb_xla_insights.report.partial import unfinished
+        from tb_xla_insights.report.partial import partial_report
 
-        document = unfinished(self._reader.document(merged))
+        document = partial_report(self._reader.document(merged))
         read = reported(self._reader.files, document, self._parts.in_order())
         compared = self._reader.compared
         assert compared is not None, "a document of hosts compares them"

@@ -21,7 +21,7 @@ from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
-    from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.report.host_parts import HostParts
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
     from tb_xla_insights.timeline.host import HostTimeline
@@ -40,7 +40,7 @@ class Pod:
         self,
         hosts: SessionHosts,
         report: Report,
-        parts: list[Parts],
+        parts: list[HostParts],
         budget: int | None = None,
     ) -> None:
         self.files = hosts.files
@@ -190,13 +190,13 @@ class Pod:
                     self._shown = {key: shown for key, shown in self._shown.items() if place not in key}
 
 
-def reported(files: Any, report: Report, parts: list[Parts]) -> SessionTrace:
+def reported(files: Any, report: Report, parts: list[HostParts]) -> SessionTrace:
     """The session without any trace: what the report tells of all hosts, views tell as if they were all here."""
-    from tb_xla_insights.report.host_parts import keep_parts
+    from tb_xla_insights.report.host_parts import cache_parts
     from tb_xla_insights.report.views import keep_report
     from tb_xla_insights.trace.model import SessionTrace
 
     session = SessionTrace(files.name, files.path, [], whole_ps=report["session"]["duration_ps"])
-    keep_parts(session, parts)
+    cache_parts(session, parts)
     keep_report(session, report)
     return session

@@ -21,7 +21,7 @@ from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.pod.comparison import HostComparison
-    from tb_xla_insights.report.merge import Merged
+    from tb_xla_insights.report.merge import ReportMerger
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import HostFile
@@ -200,7 +200,7 @@ class SessionHosts:
         self,
         all_gaps: bool = False,
         samples_per_step: float | None = None,
-        seen: Callable[[Merged], None] = lambda _: None,
+        seen: Callable[[ReportMerger], None] = lambda _: None,
         also: Also[Any] | None = None,
     ) -> Report:
         """The session's report, merged from its hosts' summaries, in whichever order they come; `seen` is told after
@@ -208,9 +208,9 @@ class SessionHosts:
 
         Raises InputError where no host could be read.
         """
-        from tb_xla_insights.report.merge import Merged
+        from tb_xla_insights.report.merge import ReportMerger
 
-        merged = Merged(self.files.name, self.files.path, all_gaps)
+        merged = ReportMerger(self.files.name, self.files.path, all_gaps)
         summarise = partial(
             summary_of,
             also=None if also is None else also.function,
@@ -232,10 +232,10 @@ class SessionHosts:
             seen(merged)
         return self.document(merged)
 
-    def document(self, merged: Merged) -> Report:
+    def document(self, merged: ReportMerger) -> Report:
         """The report as far as it is merged, with paths as the user named them."""
         document = merged.document()
-        self.compared = merged.compared
+        self.compared = merged.comparison
         told = self._told()
         head = document["session"]
         hosts: list[HostFile] = [{**row, "file": told.get(row["file"], row["file"])} for row in head["hosts"]]

@@ -171,9 +171,9 @@ def opener(
 
 
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
-    from tb_xla_insights.report.host_parts import parts_of
+    from tb_xla_insights.report.host_parts import host_parts
 
-    parts = Also(parts_of)
+    parts = Also(host_parts)
 
     def show(so_far: PartialReport) -> None:
         load.so_far = so_far

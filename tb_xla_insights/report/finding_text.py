@@ -29,7 +29,7 @@ _TOLD_APART = 0.01
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings of one kind under one head; no title for what is no fault. `gain` is what they gain together."""
 
     title: str
@@ -54,18 +54,18 @@ class Gain:
         return f"{gain}, {self.change}" if self.change else gain
 
 
-def groups(report: Row) -> list[Group]:
+def finding_groups(report: Row) -> list[FindingGroup]:
     """The findings of a report by kind, in their order, what is no fault first; groups without any are left out."""
     found = []
     for kind, title, note in _GROUPS:
         findings = [finding for finding in report["findings"] if finding["kind"] == kind]
         if findings:
             gain = _together(report) if kind == "mistake" else ""
-            found.append(Group(title, note, gain, findings))
+            found.append(FindingGroup(title, note, gain, findings))
     return found
 
 
-def steps_of_a_host(report: Row) -> int:
+def mean_steps_per_host(report: Row) -> int:
     """How many steps a host has, in the mean: so often does what is told per step happen."""
     steps = report["steps"]
     return round(len(steps) / (len({step["host"] for step in steps}) or 1))
@@ -117,7 +117,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
     fixed, most = (round(step * (1 - part)) for part in (gain, worst))
     change = change_text(step, fixed, most)
     if finding["kind"] == "mistake" and finding["recurs"] == "once":
-        steps = steps_of_a_host(report)
+        steps = mean_steps_per_host(report)
         return Gain(
             less_time_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
         )
