@@ -2,7 +2,7 @@
 
 import { h } from './lib/dom.js';
 import { idle } from './lib/activity.js';
-import { copyPlainDigits } from './lib/copy.js';
+import { copyPlainDigits } from './lib/plain-digits.js';
 import { followTheme } from './lib/theme.js';
 import { createApp } from './frame/app.js';
 

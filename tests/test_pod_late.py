@@ -16,7 +16,7 @@ from synthetic.pod_schedule import Cause, Clock, Late, Pod
 from synthetic.times import MS, US, jitter
 from synthetic.writer import Space
 
-from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
+from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH
 from tb_xla_insights.pod.advice import names
 from tb_xla_insights.pod.arrivals import Arrivals, charges_of, waiting_for_others
 from tb_xla_insights.pod.clocks import Clocks
@@ -135,7 +135,7 @@ def test_the_late_ones_are_found_with_their_reason(name: str) -> None:
 def text_is_sound(found: HostComparison) -> None:
     finding = straggler(found)
     assert finding is not None
-    assert len(finding.title) <= LONGEST_TITLE
+    assert len(finding.title) <= MAX_TITLE_LENGTH
     assert finding.detail.count(". ") == (0 if found.late.kind == "changing" else 1)
     assert finding.detail.startswith(("A host waits", "A core waits", *names(found)))
     for text in (finding.title, finding.detail, finding.advice, finding.brief):

@@ -14,7 +14,7 @@ from conftest import TRACES
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.findings.base import LONGEST_TITLE
+from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH
 from tb_xla_insights.report.finding_text import gain_of
 from tb_xla_insights.report.gap_text import gap_sentence
 
@@ -74,7 +74,7 @@ def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
     """A title, at most two sentences of evidence, one of advice, and none of them long."""
     for finding in (finding for report in reports for finding in report["findings"]):
         title, detail, advice = (finding[name] for name in ("title", "detail", "advice"))
-        assert len(title) <= LONGEST_TITLE
+        assert len(title) <= MAX_TITLE_LENGTH
         assert not title.endswith(".")
         assert len(sentences(detail)) <= 2, detail
         assert len(detail) <= LONGEST_EVIDENCE, detail

@@ -13,7 +13,7 @@ from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.findings.base import Facts, Finding
-from tb_xla_insights.analysis.findings.worth import in_order, leaves_nothing
+from tb_xla_insights.analysis.findings.worth import has_nothing_to_fix, sort_findings
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -131,17 +131,17 @@ def gaining(name: str, best: float, worst: float | None) -> Finding:
 
 def test_a_certain_gain_comes_before_one_that_may_be_next_to_nothing() -> None:
     certain = gaining("input_bound", 0.35, 0.35)
-    assert in_order([gaining("sync_every_step", 0.456, 0.023), certain])[0] is certain
-    assert in_order([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
+    assert sort_findings([gaining("sync_every_step", 0.456, 0.023), certain])[0] is certain
+    assert sort_findings([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
     # What cannot be replayed has one gain.
-    assert in_order([certain, gaining("recompilation", 0.4, None)])[0].id == "recompilation"
+    assert sort_findings([certain, gaining("recompilation", 0.4, None)])[0].id == "recompilation"
 
 
 def test_the_device_limits_only_where_no_mistake_gains_anything() -> None:
-    assert leaves_nothing([])
-    assert leaves_nothing([gaining("early_sync", 0.029, 0.0), gaining("tracing_bound", 0.09, 0.09)])
-    assert not leaves_nothing([gaining("early_sync", 0.03, 0.0)])
-    assert not leaves_nothing([gaining("tracing_bound", 0.1, 0.0)])
+    assert has_nothing_to_fix([])
+    assert has_nothing_to_fix([gaining("early_sync", 0.029, 0.0), gaining("tracing_bound", 0.09, 0.09)])
+    assert not has_nothing_to_fix([gaining("early_sync", 0.03, 0.0)])
+    assert not has_nothing_to_fix([gaining("tracing_bound", 0.1, 0.0)])
 
 
 @given(st.integers(20, 900), st.integers(20, 900), st.integers(20, 900), st.integers(0, STEPS - 1))

@@ -4,8 +4,8 @@ import { button, fill, h } from '../lib/dom.js';
 import { pause } from '../lib/activity.js';
 import { get, post } from '../lib/api.js';
 import { digits } from '../lib/format.js';
-import { readPref, writePref } from '../lib/prefs.js';
-import { visible } from '../lib/visible.js';
+import { readPref, writePref } from '../lib/preferences.js';
+import { visible } from '../lib/escapes.js';
 
 const PAUSE_MS = 250;
 const MOST_ADDRESSES = 5;

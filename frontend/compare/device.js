@@ -2,7 +2,7 @@
 
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit } from '../lib/totals.js';
 import { cutMiddle, difference, MISSING, share } from '../lib/format.js';
 import { countColumn, textColumn, timeColumn } from '../lib/table.js';
 import { ratioCell } from './lazy.js';

@@ -1,7 +1,7 @@
 /** Lazy against dynamo, of two sessions: in Compare, and in Executions beside a second session. */
 
 import { card, codeCell } from '../lib/cards.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit } from '../lib/totals.js';
 import { cutMiddle, deviceTimeCell, MISSING, ratio } from '../lib/format.js';
 import { countColumn, table, timeColumn } from '../lib/table.js';
 

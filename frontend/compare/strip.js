@@ -5,7 +5,7 @@ import { LABELS, inked } from '../lib/classes.js';
 import { windowPlace } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
-import { highest } from '../lib/items.js';
+import { highest } from '../lib/totals.js';
 
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */

@@ -2,11 +2,11 @@
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { loadOnce } from '../frame/once.js';
+import { loadOnce } from '../frame/document-view.js';
 import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
 import { cutMiddle, difference, digits, headline, MISSING, plural, rate, share, timeCell, unitFor } from '../lib/format.js';
-import { highest, total } from '../lib/items.js';
+import { highest, total } from '../lib/totals.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { deviceCards } from './device.js';
 import { lazyCard, ratioCell } from './lazy.js';

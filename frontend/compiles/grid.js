@@ -1,7 +1,7 @@
 /** Graph × step: what was compiled when, what ran from the cache. */
 
 import { button, fill, h } from '../lib/dom.js';
-import { columnUnit, total, grouped } from '../lib/items.js';
+import { columnUnit, total, grouped } from '../lib/totals.js';
 import { link } from '../lib/cards.js';
 import { count, cutMiddle, digits, plural, timeCell, timeText } from '../lib/format.js';
 

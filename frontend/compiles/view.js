@@ -1,8 +1,8 @@
 /** Compiles: which graph was compiled in which step, what it cost, and why it was new. */
 
 import { fill, h } from '../lib/dom.js';
-import { columnUnit, total } from '../lib/items.js';
-import { loadOnce } from '../frame/once.js';
+import { columnUnit, total } from '../lib/totals.js';
+import { loadOnce } from '../frame/document-view.js';
 import { card, codeCell, cores, cutName, emptyCard, hosts, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';

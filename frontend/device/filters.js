@@ -2,8 +2,8 @@
 
 import { button, h, pick } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { shortNames } from '../lib/hosts.js';
-import { grouped } from '../lib/items.js';
+import { shortNames } from '../lib/host-names.js';
+import { grouped } from '../lib/totals.js';
 import { peaksText } from './peaks.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */

@@ -1,7 +1,7 @@
 /** Where ops stand against the roof: both axes logarithmic. Pixels and numbers, no drawing. */
 
 import { clamp } from '../lib/axis.js';
-import { highest, lowest, total } from '../lib/items.js';
+import { highest, lowest, total } from '../lib/totals.js';
 
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').Dot} Dot */

@@ -2,8 +2,8 @@
 
 import { digits, timeText } from '../lib/format.js';
 import { BOTTOM, LEFT, RIGHT, TOP, decade, lineEnd, placeLabels, scales } from './layout.js';
-import { trimmed } from './data.js';
-import { lowest } from '../lib/items.js';
+import { trimmed } from './rows.js';
+import { lowest } from '../lib/totals.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('./types').Dot} Dot */

@@ -2,7 +2,7 @@
 
 import { button, h } from '../lib/dom.js';
 import { digits } from '../lib/format.js';
-import { trimmed } from './data.js';
+import { trimmed } from './rows.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 

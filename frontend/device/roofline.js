@@ -5,7 +5,7 @@ import { oncePerFrame } from '../lib/activity.js';
 import { digits, share, timeText } from '../lib/format.js';
 import { readPalette } from '../lib/theme.js';
 import { penOn } from '../timeline/draw.js';
-import { BOUND_WORDS } from './data.js';
+import { BOUND_WORDS } from './rows.js';
 import { axesOf, dotAt, dotsOf } from './layout.js';
 import { paintRoofline } from './paint.js';
 

@@ -3,15 +3,15 @@
 import { button, h } from '../lib/dom.js';
 import { cutName, lengthBar, link, showButton } from '../lib/cards.js';
 import { count, digits, MISSING, share } from '../lib/format.js';
-import { highest, total } from '../lib/items.js';
+import { highest, total } from '../lib/totals.js';
 import { countColumn, liveTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
-import { hasRates, isOf, rounded } from './data.js';
+import { hasRates, isOf, rounded } from './rows.js';
 import { boundCell, toneChip } from './tree.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
-/** @typedef {import('./data.js').Filter} Filter */
+/** @typedef {import('./rows.js').Filter} Filter */
 
 const LISTED = 12;
 

@@ -4,8 +4,8 @@ import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
 import { card, lengthBar, link, windowPlace } from '../lib/cards.js';
 import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
-import { total } from '../lib/items.js';
-import { BOUND_WORDS, divisor, hasRates, isOf, treeTexts } from './data.js';
+import { total } from '../lib/totals.js';
+import { BOUND_WORDS, divisor, hasRates, isOf, treeTexts } from './rows.js';
 import { placed } from './layout.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */

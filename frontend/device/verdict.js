@@ -2,8 +2,8 @@
 
 import { h } from '../lib/dom.js';
 import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/format.js';
-import { total } from '../lib/items.js';
-import { divisor, isOf, isReached } from './data.js';
+import { total } from '../lib/totals.js';
+import { divisor, isOf, isReached } from './rows.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */

@@ -6,7 +6,7 @@ import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
-import { highest, lowest } from '../lib/items.js';
+import { highest, lowest } from '../lib/totals.js';
 
 /** @typedef {{device: string, start_ps: number, duration_ps: number, program: string, launch_start_ps: number|null, host_ps: number, queue_ps: number, overhead_ps: number, lead_ps: number|null, join: string}} Run */
 

@@ -1,9 +1,9 @@
 /** Executions: what each program's runs cost the host, and how much of it is the device's work. */
 
 import { fill, h, percent, pick } from '../lib/dom.js';
-import { columnUnit, highest, lowest } from '../lib/items.js';
+import { columnUnit, highest, lowest } from '../lib/totals.js';
 import { get, latest } from '../lib/api.js';
-import { loadOnce } from '../frame/once.js';
+import { loadOnce } from '../frame/document-view.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
 import { briefTime, briefTimes, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';

@@ -6,19 +6,19 @@ import { get, whenReadAgain } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
-import { createLive } from '../lib/live.js';
+import { createLive } from '../lib/live-regions.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
-import { fetchAhead } from './later.js';
+import { fetchAhead } from './lazy-views.js';
 import { createHeader } from './header.js';
-import { createChoice } from './choice.js';
-import { closeMenus } from './pick.js';
+import { createChoice } from './selected-hosts.js';
+import { closeMenus } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
-import { createTips } from './tips.js';
-import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './states.js';
+import { createTips } from './term-tips.js';
+import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').SessionList} SessionList */
@@ -27,7 +27,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * What a view may use.
  * @typedef {object} App
  * @property {import('../lib/link.js').Link} link
- * @property {import('../lib/live.js').Live} live
+ * @property {import('../lib/live-regions.js').Live} live
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name and devices by id: all of the session, unless the link names some

@@ -3,9 +3,9 @@
 import { button, h, pick, setChoices } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
 import { count, share } from '../lib/format.js';
-import { shortNames } from '../lib/hosts.js';
-import { pickSome } from './pick.js';
-import { visible as shown } from '../lib/visible.js';
+import { shortNames } from '../lib/host-names.js';
+import { pickSome } from './multi-select.js';
+import { visible as shown } from '../lib/escapes.js';
 
 const COPIED_MS = 1500;
 

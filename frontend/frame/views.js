@@ -1,7 +1,7 @@
 /** The views in their order. To add one: write a module that makes it for an app, and put it on its line here. Its folder becomes a script of its own. */
 
 import { overviewView } from '../overview/view.js';
-import { later } from './later.js';
+import { later } from './lazy-views.js';
 
 /**
  * @typedef {object} View

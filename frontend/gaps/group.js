@@ -1,7 +1,7 @@
 /** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped, total } from '../lib/items.js';
+import { grouped, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */

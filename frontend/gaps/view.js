@@ -1,9 +1,9 @@
 /** Gaps: what recurs, and every gap by itself; a pattern or a filter narrows the list. */
 
 import { button, fill, h, pick } from '../lib/dom.js';
-import { columnUnit, highest, total } from '../lib/items.js';
+import { columnUnit, highest, total } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, classChip } from '../lib/classes.js';
-import { loadOnce } from '../frame/once.js';
+import { loadOnce } from '../frame/document-view.js';
 import { card, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';

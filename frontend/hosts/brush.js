@@ -3,7 +3,7 @@
 import { fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { count } from '../lib/format.js';
-import { highest } from '../lib/items.js';
+import { highest } from '../lib/totals.js';
 
 const MOST_BARS = 400;
 

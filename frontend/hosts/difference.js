@@ -4,9 +4,9 @@ import { button, h, pick } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
 import { briefTime, briefTimes, difference, timeText, UNITS } from '../lib/format.js';
-import { highest, total } from '../lib/items.js';
+import { highest, total } from '../lib/totals.js';
 import { table, timeColumn } from '../lib/table.js';
-import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './data.js';
+import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './rows.js';
 import { classLabel, rangeName, US } from './verdict.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */

@@ -8,7 +8,7 @@ import { penOn } from '../timeline/draw.js';
 import { LEFT, RIGHT, columnAt, columnX, columnsThatFit, rowAt } from './layout.js';
 import { paint } from './paint.js';
 import { createBrush } from './brush.js';
-import { highest, lowest } from '../lib/items.js';
+import { highest, lowest } from '../lib/totals.js';
 
 /** @typedef {import('./paint.js').Picture} Picture */
 /** @typedef {import('./paint.js').Marked} Marked */

@@ -3,9 +3,9 @@
 import { mix } from '../lib/theme.js';
 import { CLASSES } from '../lib/classes.js';
 import { digits } from '../lib/format.js';
-import { DEVICE } from './data.js';
+import { DEVICE } from './rows.js';
 import { HEAD, LEFT, RIGHT, columnX, labelEvery, onScale, runsOf } from './layout.js';
-import { highest } from '../lib/items.js';
+import { highest } from '../lib/totals.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('./layout.js').HeatRow} HeatRow */

@@ -4,8 +4,8 @@ import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
 import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
-import { findHosts, hostsText, linkedHosts } from '../lib/hosts.js';
-import { total } from '../lib/items.js';
+import { findHosts, hostsText, linkedHosts } from '../lib/host-names.js';
+import { total } from '../lib/totals.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 

@@ -4,10 +4,10 @@ import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
 import { lengthBar, link, showButton } from '../lib/cards.js';
 import { count, difference, digits, MISSING, plural, share, unitFor, UNITS } from '../lib/format.js';
-import { highest, lowest, total } from '../lib/items.js';
-import { roundParts, roundShares } from '../lib/parts.js';
+import { highest, lowest, total } from '../lib/totals.js';
+import { roundParts, roundShares } from '../lib/rounded-parts.js';
 import { countColumn, liveTable, shareColumn, timeColumn } from '../lib/table.js';
-import { DEVICE } from './data.js';
+import { DEVICE } from './rows.js';
 import { apartBar } from './difference.js';
 import { classLabel, US } from './verdict.js';
 

@@ -3,8 +3,8 @@
 import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '../lib/format.js';
-import { highest, lowest, total } from '../lib/items.js';
-import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './data.js';
+import { highest, lowest, total } from '../lib/totals.js';
+import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './rows.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */

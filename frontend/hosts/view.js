@@ -6,16 +6,16 @@ import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { findHosts, hostsText } from '../lib/hosts.js';
+import { findHosts, hostsText } from '../lib/host-names.js';
 import { countColumn, linkedOrder, liveTable, searchKeys, timeColumn } from '../lib/table.js';
-import { loadOnce } from '../frame/once.js';
-import { CSV_HEADS, csvRows, hostRows, stepKey, stepsOfLink } from './data.js';
+import { loadOnce } from '../frame/document-view.js';
+import { CSV_HEADS, csvRows, hostRows, stepKey, stepsOfLink } from './rows.js';
 import { differenceCard } from './difference.js';
 import { createHeatCard } from './heat-card.js';
 import { openPicker } from './picker.js';
 import { hostsTable } from './table.js';
 import { classLabel, rangeName, US, verdictBlock } from './verdict.js';
-import { highest, lowest } from '../lib/items.js';
+import { highest, lowest } from '../lib/totals.js';
 
 // The header's, in the script of this view.
 export { openPicker };

@@ -1,6 +1,6 @@
 /** Elements without HTML strings: text always goes in as text. */
 
-import { visible } from './visible.js';
+import { visible } from './escapes.js';
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
 

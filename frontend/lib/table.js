@@ -2,8 +2,8 @@
 
 import { button, fill, h, onKeys } from './dom.js';
 import { count, MISSING, share, timeCell, unitFor, UNITS } from './format.js';
-import { reader, total } from './items.js';
-import { roundShares, roundTimes } from './parts.js';
+import { reader, total } from './totals.js';
+import { roundShares, roundTimes } from './rounded-parts.js';
 
 const DRAW_ALL = 200;
 
@@ -20,7 +20,7 @@ const DRAW_ALL = 200;
  * @property {(item: T) => string} [title] the whole of a text that may be cut
  */
 
-/** @template T, V @typedef {import('./items.js').Field<T, V>} Field */
+/** @template T, V @typedef {import('./totals.js').Field<T, V>} Field */
 
 /**
  * A column of times in one unit, or of counts, shares or texts; `more` says what is different.

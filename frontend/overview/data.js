@@ -1,7 +1,7 @@
 /** What feeds the devices and what they wait in: input, transfers, collectives, stalls; a card each, where there is something to tell. */
 
 import { h } from '../lib/dom.js';
-import { columnUnit, total } from '../lib/items.js';
+import { columnUnit, total } from '../lib/totals.js';
 import { classChip } from '../lib/classes.js';
 import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';

@@ -1,12 +1,12 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
-import { grouped, highest, lowest, total } from '../lib/items.js';
+import { grouped, highest, lowest, total } from '../lib/totals.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
-import { shortNames } from '../lib/hosts.js';
+import { shortNames } from '../lib/host-names.js';
 import { partColumns, shareColumn, sumText, table } from '../lib/table.js';
-import { readPref, writePref } from '../lib/prefs.js';
+import { readPref, writePref } from '../lib/preferences.js';
 
 /** @typedef {import('../lib/views').DutyDevice} DutyDevice */
 /** @typedef {import('../lib/views').DutyDefinition} DutyDefinition */

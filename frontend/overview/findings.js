@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
-import { grouped } from '../lib/items.js';
+import { grouped } from '../lib/totals.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */

@@ -2,9 +2,9 @@
 
 import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
-import { columnUnit, total } from '../lib/items.js';
+import { columnUnit, total } from '../lib/totals.js';
 import { card, cores, emptyCard, link, windowPlace } from '../lib/cards.js';
-import { roundTimes } from '../lib/parts.js';
+import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
 import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/parts.js';

@@ -1,7 +1,7 @@
 /** Work and idle time per step and core, of the devices that are chosen. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped, total } from '../lib/items.js';
+import { grouped, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */

@@ -1,7 +1,7 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the busiest core. */
 
 import { button, fill, h, onDrag, onKeys, percent, pick, setChoices } from '../lib/dom.js';
-import { columnUnit, highest } from '../lib/items.js';
+import { columnUnit, highest } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linked, windowPlace } from '../lib/cards.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';

@@ -1,7 +1,7 @@
 /** Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds the devices. */
 
 import { h, fill } from '../lib/dom.js';
-import { loadOnce } from '../frame/once.js';
+import { loadOnce } from '../frame/document-view.js';
 import { cores, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';

@@ -3,7 +3,7 @@
 import { h, onKeys, percent, svg } from '../lib/dom.js';
 import { chip, inked, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
-import { highest, total } from '../lib/items.js';
+import { highest, total } from '../lib/totals.js';
 import { axisSlice, tickMarks } from '../lib/axis.js';
 
 /** @typedef {import('./types').Propagation} Propagation */

@@ -1,7 +1,7 @@
 /** The annotations as a tree: host and device time on one scale, and what became of each on the device. */
 
 import { h, onKeys } from '../lib/dom.js';
-import { highest, total } from '../lib/items.js';
+import { highest, total } from '../lib/totals.js';
 import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowPlace } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';

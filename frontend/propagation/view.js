@@ -1,8 +1,8 @@
 /** Propagation: where each annotation's work went on the device, in which order, and which cannot be seen there. */
 
 import { fill, h, pick } from '../lib/dom.js';
-import { columnUnit } from '../lib/items.js';
-import { loadOnce } from '../frame/once.js';
+import { columnUnit } from '../lib/totals.js';
+import { loadOnce } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
 import { card, codeCell, cutName, deviceName, emptyCard, hosts, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';

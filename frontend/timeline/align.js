@@ -4,7 +4,7 @@
  */
 
 import { timeText } from '../lib/format.js';
-import { highest, lowest } from '../lib/items.js';
+import { highest, lowest } from '../lib/totals.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {import('./columns.js').Slices} Slices */

@@ -2,7 +2,7 @@
 
 import { mix } from '../lib/theme.js';
 import { digits } from '../lib/format.js';
-import { visible } from '../lib/visible.js';
+import { visible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('../lib/theme.js').Tone} Tone */

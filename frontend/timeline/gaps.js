@@ -1,7 +1,7 @@
 /** The gaps of the devices: rows of the timeline, going from one to the next, and to what ended one. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped } from '../lib/items.js';
+import { grouped } from '../lib/totals.js';
 import { timeText } from '../lib/format.js';
 import { get, latest, RequestError, shared } from '../lib/api.js';
 import { eachCore } from '../gaps/group.js';

@@ -1,7 +1,7 @@
 /** Hosts of the timeline by their devices and rows: what they are called, which to compare with, which have to come. */
 
 import { deviceName as withHost } from '../lib/cards.js';
-import { shortNames } from '../lib/hosts.js';
+import { shortNames } from '../lib/host-names.js';
 
 /**
  * @param {import('../frame/app.js').App} app @param {Readonly<import('./model.js').TimelineState>} state

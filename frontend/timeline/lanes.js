@@ -3,7 +3,7 @@
 import { h, fill } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
 import { readPalette } from '../lib/theme.js';
-import { shortNames } from '../lib/hosts.js';
+import { shortNames } from '../lib/host-names.js';
 import { shiftText } from './align.js';
 import { createScale, isSmall } from './scale.js';
 import { layoutRows } from './layout.js';

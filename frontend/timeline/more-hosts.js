@@ -3,7 +3,7 @@
 import { fill, h } from '../lib/dom.js';
 import { link } from '../lib/cards.js';
 import { plural } from '../lib/format.js';
-import { shortNames } from '../lib/hosts.js';
+import { shortNames } from '../lib/host-names.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 

@@ -3,7 +3,7 @@
 import { mix } from '../lib/theme.js';
 import { coverage, eachSlice } from './columns.js';
 import { FLOOR, PITCH_PX } from './draw.js';
-import { highest } from '../lib/items.js';
+import { highest } from '../lib/totals.js';
 
 /** @typedef {ReturnType<typeof import('./draw.js').penOn>} Pen */
 /** @typedef {import('./scene.js').Scene} Scene */

@@ -1,7 +1,7 @@
 /** Who comes when to a collective and who waits for whom: for the panels of its op and of the gap that delays it. */
 
 import { h } from '../lib/dom.js';
-import { columnUnit } from '../lib/items.js';
+import { columnUnit } from '../lib/totals.js';
 import { link } from '../lib/cards.js';
 import { MISSING, UNITS, plural, timeCell, timeText } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';

@@ -1,7 +1,7 @@
 /** The panel of one event: where it stands, its times, its stats, its flow partners, its occurrences. */
 
 import { h, button } from '../lib/dom.js';
-import { columnUnit, highest } from '../lib/items.js';
+import { columnUnit, highest } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';

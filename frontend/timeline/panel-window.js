@@ -1,7 +1,7 @@
 /** The panel of a window of time: what every class, thread and device did in it. */
 
 import { h, button } from '../lib/dom.js';
-import { columnUnit, total } from '../lib/items.js';
+import { columnUnit, total } from '../lib/totals.js';
 import { byTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';

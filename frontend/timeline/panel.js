@@ -1,7 +1,7 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { columnUnit, highest, total } from '../lib/items.js';
+import { columnUnit, highest, total } from '../lib/totals.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
 import { link, severityTag } from '../lib/cards.js';
 import { briefTime, count, plural, rangeText, timeText } from '../lib/format.js';
@@ -13,7 +13,7 @@ import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
 import { devicesTable, eventColumn, quietColumn, tableButton } from './parts.js';
 import { phaseTones } from './tones.js';
-import { visible } from '../lib/visible.js';
+import { visible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/api.js').RequestError} RequestError */

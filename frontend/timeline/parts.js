@@ -1,10 +1,10 @@
 /** What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as links, columns of them, buttons. */
 
 import { h, button } from '../lib/dom.js';
-import { columnUnit, total } from '../lib/items.js';
+import { columnUnit, total } from '../lib/totals.js';
 import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
 import { cutMiddle, deviceTimeCell, digits, MISSING, share, timeText } from '../lib/format.js';
-import { roundTimes } from '../lib/parts.js';
+import { roundTimes } from '../lib/rounded-parts.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
@@ -35,7 +35,7 @@ export const eventLink = (brief, act) => link(cutMiddle(brief.name), () => act.o
 /** A column of events, each a link. @template T @param {string} head @param {(item: T) => Brief} of @param {PanelActions} act @returns {import('../lib/table.js').Column<T>} */
 export const eventColumn = (head, of, act) => ({ head, value: (item) => of(item).name, cell: (item) => [classChip(of(item).class), eventLink(of(item), act)] });
 
-/** A column that only explains another one. @template T @param {string} head @param {import('../lib/items.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
+/** A column that only explains another one. @template T @param {string} head @param {import('../lib/totals.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
 export function quietColumn(head, of) {
   const column = textColumn(head, of);
   return { ...column, cell: (item) => h('span', { class: 'sec' }, column.cell(item)) };

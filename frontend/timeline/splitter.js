@@ -2,7 +2,7 @@
 
 import { clamp } from '../lib/axis.js';
 import { h, onDrag, onKeys } from '../lib/dom.js';
-import { readPref, writePref } from '../lib/prefs.js';
+import { readPref, writePref } from '../lib/preferences.js';
 import { isSmall } from './scale.js';
 
 const LEAST_PANEL = 180;

@@ -3,7 +3,7 @@
 import { h, fill, button } from '../lib/dom.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { latest } from '../lib/api.js';
-import { visible } from '../lib/visible.js';
+import { visible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
 

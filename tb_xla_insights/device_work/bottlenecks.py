@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from tb_xla_insights.analysis.findings.base import LONGEST_TITLE, joined
+from tb_xla_insights.analysis.findings.base import MAX_TITLE_LENGTH, join_words
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.device_work.advice import advice_for
 from tb_xla_insights.device_work.roofline import Roof, most_of, share_of
@@ -158,7 +158,7 @@ def _where(places: Sequence[Place]) -> str:
         for place in places[:_MOST_ADVISED]
         if place is places[0] or place.of_step >= _LEAST_OF_STEP
     ]
-    return f"Look first at {joined(told)}."
+    return f"Look first at {join_words(told)}."
 
 
 def _places(document: Mapping[str, Any]) -> list[Place]:
@@ -246,7 +246,7 @@ def _finding(document: Mapping[str, Any], places: Sequence[Place]) -> Row | None
     return {
         "id": FINDING,
         "severity": severity,
-        "title": title if len(title) <= LONGEST_TITLE else "An annotation is far from the roofline",
+        "title": title if len(title) <= MAX_TITLE_LENGTH else "An annotation is far from the roofline",
         "brief": f"{worst.name} is far from the roofline",
         "detail": f"It takes {worst.share_text}{worst.rate_text()}, and {_op_text(rows[0])} loses most. {limit}.",
         "advice": advice or _look_at(rows[0], sum(step["cores"] for step in steps)),

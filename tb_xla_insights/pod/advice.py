@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_xla_insights.analysis.findings.base import joined
+from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
@@ -68,7 +68,9 @@ def advice(compared: HostComparison) -> str:
 def _of_cause(compared: HostComparison, cause: Cause | None, found: Sequence[str]) -> str:
     """What to do about those that are late for one cause."""
     several = "these cores" if compared.cores else "these hosts"
-    host = found[0] if len(found) == 1 else several if len(found) == len(names(compared)) else joined(found)
+    host = (
+        found[0] if len(found) == 1 else several if len(found) == len(names(compared)) else join_words(found)
+    )
     median = compared.median_host
     if cause is None:
         return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)

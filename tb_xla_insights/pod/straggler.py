@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Finding, Window, first_that_fits, joined, longest_windows
+from tb_xla_insights.analysis.findings.base import (
+    Finding,
+    Window,
+    first_fitting_title,
+    join_words,
+    longest_windows,
+)
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.pod.advice import MOST_CAUSES, advice, names
@@ -74,10 +80,10 @@ def _title(compared: HostComparison) -> str:
         verb = "holds up" if step is None else "held up"
         core = compared.causes[0].core if compared.causes[0] and not compared.cores else None
         exact = [f"{_short(core)} of {found[0]} {verb} {does}"] if core else []
-        return first_that_fits(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
+        return first_fitting_title(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
     verb, what = "hold up" if step is None else "held up", "cores" if compared.cores else "hosts"
-    named = [f"{joined(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
-    return first_that_fits(
+    named = [f"{join_words(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
+    return first_fitting_title(
         *named, f"{count(len(found))} of {count(len(compared.told.parties))} {what} {verb} {does}"
     )
 
@@ -159,7 +165,7 @@ def _detail(compared: HostComparison) -> str:
 def _some(found: list[str]) -> str:
     """Names, the first ones of many."""
     more = len(found) - MOST_NAMED
-    return joined(found) if more <= 0 else f"{', '.join(found[:MOST_NAMED])} and {more} more"
+    return join_words(found) if more <= 0 else f"{', '.join(found[:MOST_NAMED])} and {more} more"
 
 
 def _because(compared: HostComparison, found: list[str]) -> str:

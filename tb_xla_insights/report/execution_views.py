@@ -14,13 +14,13 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
     HOW_TO_SEE_WHY,
     Tracer,
-    advice,
-    advice_without,
+    advise_change,
+    advise_unknown_change,
+    find_tracer,
     place_text,
-    tracer_named,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching, runs_on
+from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
@@ -100,7 +100,7 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
         for name in _TOTALS:
             total[name] += row[name]
-    told = whole_report(session)["launching"] if on is None else launching(session, on)
+    told = whole_report(session)["launching"] if on is None else launching_report(session, on)
     fixed = told["fixed"]
     fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
@@ -188,7 +188,7 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
     graphs = _graphs(session)
     dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
-    tracer = tracer_named(dynamo, report["environment"]["framework"])
+    tracer = find_tracer(dynamo, report["environment"]["framework"])
     ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
     return {
@@ -223,8 +223,10 @@ def _advice(row: dict[str, Any], tracer: Tracer) -> str | None:
     at = place_text(row["frame"], row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
-        return advice(row["change"], tracer, at, types_text((it["before"], it["after"]) for it in parameters))
-    return CAPTURE_AGAIN if row["cut"] else advice_without(at, "", len(row["kin"]))
+        return advise_change(
+            row["change"], tracer, at, types_text((it["before"], it["after"]) for it in parameters)
+        )
+    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(at, "", len(row["kin"]))
 
 
 def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from tb_xla_insights.analysis.findings.base import joined
+from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
@@ -46,7 +46,7 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     does = host_does(framework)
     done = {does[key]: ps for key, ps in told.items() if isinstance(key, str)}
     times = brief_times(*done.values())
-    doing = joined([f"{text} ({time})" for text, time in zip(done, times, strict=True)])
+    doing = join_words([f"{text} ({time})" for text, time in zip(done, times, strict=True)])
     why = "Nothing was queued" if kind == "starved" else "What was queued is not known"
     first = f"{why}: {host or 'the host'} {doing}." if done else ""
     return " ".join(filter(None, (first, _late_text(gap, waits) if waits else "")))

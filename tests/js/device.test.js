@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csvRows, divisor, hasRates, isOf, opRows, passes, peaksOfLink, restRows, rounded, tonesOf, treeRows, treeTexts } from '../../frontend/device/data.js';
+import { csvRows, divisor, hasRates, isOf, opRows, passes, peaksOfLink, restRows, rounded, tonesOf, treeRows, treeTexts } from '../../frontend/device/rows.js';
 import { BOTTOM, LEFT, RIGHT, TOP, axesOf, decade, dotAt, dotsOf, lineEnd, placed, placeLabels, scales } from '../../frontend/device/layout.js';
 import { peaksText, precisionOf } from '../../frontend/device/peaks.js';
 import { shortSource } from '../../frontend/device/table.js';

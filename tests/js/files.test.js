@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvText } from '../../frontend/lib/csv.js';
-import { visible } from '../../frontend/lib/visible.js';
+import { visible } from '../../frontend/lib/escapes.js';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
 
 test('a file has one head line, quotes where needed, and plain integers', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as format from '../../frontend/lib/format.js';
-import { columnUnit } from '../../frontend/lib/items.js';
+import { columnUnit } from '../../frontend/lib/totals.js';
 
 const N = '\u202f';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askedHosts } from '../../frontend/frame/asked.js';
+import { askedHosts } from '../../frontend/frame/requested-hosts.js';
 import { restLabel } from '../../frontend/timeline/host-groups.js';
 import { layoutRows } from '../../frontend/timeline/layout.js';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { findHosts, hostsText, linkedHosts, shortNames } from '../../frontend/lib/hosts.js';
+import { findHosts, hostsText, linkedHosts, shortNames } from '../../frontend/lib/host-names.js';
 import { csvText } from '../../frontend/lib/csv.js';
-import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/data.js';
+import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/rows.js';
 import { HEAD, LEFT, RIGHT, columnAt, columnX, columnsThatFit, heatRows, labelEvery, onScale, percentile, rowAt, runsOf } from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { dutyOf } from '../../frontend/hosts/table.js';

@@ -21,10 +21,10 @@ from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.worth import (
     NO_MISTAKES,
-    kind_of,
-    leaves_nothing,
-    mistakes_together,
-    valued,
+    finding_kind,
+    has_nothing_to_fix,
+    mistakes_report,
+    rank_findings,
 )
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
@@ -60,10 +60,10 @@ def _found(facts: Facts) -> list[Finding]:
         if (finding := finder(facts)) is not None:
             drafts.append(finding)
             facts.ledger.explained[finding.id] = left - facts.ledger.left.sum(axis=1)
-    found = valued(facts, drafts)
+    found = rank_findings(facts, drafts)
     told = {finding.id for finding in found}
     facts.ledger.explained = {id_: its for id_, its in facts.ledger.explained.items() if id_ in told}
-    if leaves_nothing(found) and (bound := device_bound(facts)):
+    if has_nothing_to_fix(found) and (bound := device_bound(facts)):
         found.append(bound)
     return found
 
@@ -79,6 +79,6 @@ def findings_report(session: SessionTrace, beside: Sidecars = NO_SIDECARS) -> Fo
         return {"findings": [], "mistakes": NO_MISTAKES, "explained_by": {}}
     facts = Facts(session, beside)
     found = _found(facts)
-    together = mistakes_together(session.traces[0], found)
-    rows = [finding.as_json(kind_of(finding), together["step_ps"]) for finding in found]
+    together = mistakes_report(session.traces[0], found)
+    rows = [finding.as_json(finding_kind(finding), together["step_ps"]) for finding in found]
     return {"findings": rows, "mistakes": together, "explained_by": facts.ledger.explained_by()}

@@ -18,10 +18,10 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
-from tb_xla_insights.analysis.steps.idle import at_work, device_time
+from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import recorded_steps, step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, EVERY_SHARE, Severity
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD, Severity
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import brief_time, brief_times, count
@@ -29,10 +29,10 @@ from tb_xla_insights.units import brief_time, brief_times, count
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
 
-MOST_WINDOWS = 20
+MAX_WINDOWS = 20
 """Places that a finding shows: the longest ones."""
 
-LONGEST_TITLE = 60
+MAX_TITLE_LENGTH = 60
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Elsewhere:
     @property
     def text(self) -> str:
         """`, besides 6.49 ms in other findings`; nothing where it is next to nothing."""
-        return f", besides {joined(self.parts)}" if self.parts else ""
+        return f", besides {join_words(self.parts)}" if self.parts else ""
 
 
 class Facts:
@@ -218,14 +218,14 @@ class Facts:
             "before or after all runs": edges,
             "in gaps not starved": whole - max(all_, own) - edges,
         }
-        told = {where: ps for where, ps in parts.items() if ps >= ALIKE_SHARE * whole}
+        told = {where: ps for where, ps in parts.items() if ps >= MAX_GAIN_SPREAD * whole}
         texts = brief_times(*told.values(), like_ps=own)
         return Elsewhere(whole, [f"{text} {where}" for text, where in zip(texts, told, strict=True)])
 
     @cached_property
     def _idle_in_steps(self) -> tuple[Int64, Int64]:
         """Idle time of all cores in whole steps by class: before and after all runs of a core, and all of it."""
-        times = [device_time(self.trace, number) for number in at_work(self.trace)]
+        times = [device_time(self.trace, number) for number in devices_with_work(self.trace)]
         none = np.zeros(len(CLASSES), np.int64)
         edges: Int64 = sum((it.edges_by_class_ps.sum(axis=0) for it in times), none)
         whole: Int64 = sum((it.by_class_ps.sum(axis=0) for it in times), none)
@@ -233,7 +233,7 @@ class Facts:
 
     def gap_windows(self, taken: Int64) -> list[Window]:
         """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""
-        most = np.argsort(-taken, kind="stable")[:MOST_WINDOWS].tolist()
+        most = np.argsort(-taken, kind="stable")[:MAX_WINDOWS].tolist()
         return [Window(*self.ledger.window(gap)) for gap in most if taken[gap]]
 
     def steps_taken(self, taken: Int64) -> set[int]:
@@ -250,7 +250,7 @@ class Facts:
         if not self.steps or not steps:
             return None
         edges = len({0, self.steps - 1} - steps)
-        if self.steps == 1 or len(steps) >= EVERY_SHARE * (self.steps - edges):
+        if self.steps == 1 or len(steps) >= EVERY_STEP_SHARE * (self.steps - edges):
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
 
@@ -266,12 +266,12 @@ class Facts:
 
 
 def longest_windows(found: Iterable[Window]) -> list[Window]:
-    return sorted(found, key=lambda it: (it.start_ps - it.end_ps, it.start_ps))[:MOST_WINDOWS]
+    return sorted(found, key=lambda it: (it.start_ps - it.end_ps, it.start_ps))[:MAX_WINDOWS]
 
 
-def first_that_fits(*titles: str) -> str:
+def first_fitting_title(*titles: str) -> str:
     """The first title that is short enough; the last one is."""
-    return next((title for title in titles if len(title) <= LONGEST_TITLE), titles[-1][:LONGEST_TITLE])
+    return next((title for title in titles if len(title) <= MAX_TITLE_LENGTH), titles[-1][:MAX_TITLE_LENGTH])
 
 
 def most_common(texts: Iterable[str | None]) -> str | None:
@@ -285,7 +285,7 @@ def step_paths(trace: Trace) -> set[str]:
     return {enclosing_path(trace, row) or "" for row in step_rows(trace).tolist()}
 
 
-def paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
+def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
     return [enclosing_path(trace, row) if row >= 0 else None for row in rows]
 
 
@@ -315,7 +315,7 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
 
 
-def joined(names: Sequence[str]) -> str:
+def join_words(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
@@ -325,12 +325,12 @@ def lower_first(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def rounded(number: float) -> str:
+def mean_text(number: float) -> str:
     """A mean count: `4`, `6.5`."""
     return f"{number:.1f}".removesuffix(".0")
 
 
-def mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:
+def index_mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:
     found = np.zeros(size, np.bool_)
     found[chosen] = True
     return found

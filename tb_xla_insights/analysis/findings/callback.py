@@ -11,22 +11,22 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    first_fitting_title,
     longest_windows,
 )
 from tb_xla_insights.analysis.host.callbacks import (
+    callback_frame,
+    callback_functions,
+    callback_primitive,
     callback_time_ps,
     find_callbacks,
-    functions,
-    place_of,
-    primitive,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time
@@ -53,9 +53,9 @@ def host_callback(facts: Facts) -> Finding | None:
         length = device.ops.end_ps[found.op] - device.ops.start_ps[found.op]
         for key in np.unique(ops.devices[index].key[found.op]).tolist():
             time = int(length[ops.devices[index].key[found.op] == key].sum())
-            kind = str(primitive(ops, key))
+            kind = str(callback_primitive(ops, key))
             kinds[_NAMES.get(kind, kind)] += time
-            if place := place_of(ops, key):
+            if place := callback_frame(ops, key):
                 places[place] += time
         run = runs_of_ops(trace, index)[found.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
@@ -63,7 +63,7 @@ def host_callback(facts: Facts) -> Finding | None:
             Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id)
             for it in found.op.tolist()
         ]
-        times += functions(trace, device.ops.row[found.op])
+        times += callback_functions(trace, device.ops.row[found.op])
     if not count:
         return None
     kind = kinds.most_common(1)[0][0]
@@ -75,7 +75,7 @@ def host_callback(facts: Facts) -> Finding | None:
     called = f"; {name} takes {each} each time" if name else ""
     return Finding(
         "host_callback",
-        first_that_fits(f"The program waits for Python: {name or kind}", "The program waits for Python"),
+        first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
         f"{facts.core} waits {facts.mean_of_runs(_waited(trace), recurs)} for {kind}{where}{called}.",
         _advice(kind, name, where),
@@ -117,7 +117,7 @@ def _held_up(trace: Trace) -> tuple[Int64, Int64]:
         runs = device.modules
         own = np.isin(trace.lines_of(runs.row), trace.driving_lines)
         found.append(find_callbacks(trace, index).alone.within(union(runs.start_ps, runs.end_ps, own)))
-    when = union_of(found)
+    when = union_all(found)
     return when.start_ps, when.end_ps
 
 

@@ -81,7 +81,7 @@ _ADVICE: Mapping[Change, tuple[_Words, ...]] = {
 }
 
 
-def tracer_named(dynamo: bool, framework: str) -> Tracer:
+def find_tracer(dynamo: bool, framework: str) -> Tracer:
     """What makes the graphs, by whether dynamo launched anything, and the framework."""
     if dynamo:
         return "dynamo"
@@ -93,14 +93,14 @@ def place_text(frame: str | None, annotation: str | None) -> str:
     return f" at {frame}" if frame else f" in {annotation}" if annotation else ""
 
 
-def advice(change: Change, tracer: Tracer, at: str, types: str) -> str:
+def advise_change(change: Change, tracer: Tracer, at: str, types: str) -> str:
     """What to do about a known change, in one sentence. `at` says where (see `place_text`), `types` (`f32 became f16`)
     which types differ; each is empty where that is not known."""
     parts = (words.get(tracer, words["other"]) for words in _ADVICE[change])
     return "".join(parts).format(at=at, types=f" ({types})" if types else "")
 
 
-def advice_without(at: str, step: str, variants: int) -> str:
+def advise_unknown_change(at: str, step: str, variants: int) -> str:
     """What to do, in one sentence, where nobody knows what is new. `step` (` of step 9`) is empty where there are
     several; `variants`: graphs that share the name."""
     if variants > 1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
@@ -18,8 +18,8 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
-    joined,
+    first_fitting_title,
+    join_words,
     longest_windows,
     lower_first,
     most_common,
@@ -30,10 +30,10 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.compile_advice import (
     CAPTURE_AGAIN,
-    advice,
-    advice_without,
+    advise_change,
+    advise_unknown_change,
+    find_tracer,
     place_text,
-    tracer_named,
 )
 from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDS,
@@ -44,7 +44,7 @@ from tb_xla_insights.analysis.findings.compile_costs import (
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 
@@ -89,13 +89,13 @@ class _Again:
 def recompilation(facts: Facts) -> Finding | None:
     """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
     meanwhile."""
-    trace, compiles = facts.trace, find_compiles(facts.trace)
+    trace, compiles = facts.trace, find_compilations(facts.trace)
     gave_up = any(guard.limit for guard in facts.beside.guards)
     again = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
     if not again.size:
         return None
     when = union(compiles.start_ps[again], compiles.end_ps[again])
-    calls = union_of([when, calls_that_compile(trace, compiles.row[again])])
+    calls = union_all([when, calls_that_compile(trace, compiles.row[again])])
     taken = facts.ledger.take_within(BUILDS, calls)
     cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
@@ -165,7 +165,7 @@ def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
 
 
 def _compilations(facts: Facts, numbers: Sequence[int]) -> list[_Again]:
-    compiles, diffs = find_compiles(facts.trace), find_graph_diffs(facts.trace)
+    compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
     return [
         _Again(
             int(compiles.start_ps[number]),
@@ -192,15 +192,15 @@ def _where(found: Sequence[_Again], numbers: Sequence[int], facts: Facts) -> str
         else []
     )
     places += [_EDGES[cut] for cut in sorted(_EDGES) if any(it.cut == cut for it in outside)]
-    return joined(places)
+    return join_words(places)
 
 
 def _title(found: Sequence[_Again], where: str) -> str:
     if len(found) > 1:
         many = f"{len(found)} compilations after warm-up"
-        return first_that_fits(f"{many} {where}", many)
+        return first_fitting_title(f"{many} {where}", many)
     name = found[0].module or "A graph"
-    return first_that_fits(f"{name} is compiled {where}", f"A graph is compiled {where}")
+    return first_fitting_title(f"{name} is compiled {where}", f"A graph is compiled {where}")
 
 
 def _main_change(found: Sequence[_Again]) -> _Again | None:
@@ -251,10 +251,10 @@ def _advice(
         differences = new.diff.nearest.differences if new.diff.nearest else ()
         types = types_text((it.before, it.after) for it in differences)
         dynamo = bool((find_launches(facts.trace).kind == DYNAMO_KIND).any())
-        return advice(new.diff.change, tracer_named(dynamo, facts.framework), at, types)
+        return advise_change(new.diff.change, find_tracer(dynamo, facts.framework), at, types)
     if all(it.cut for it in found):
         return CAPTURE_AGAIN
-    return advice_without(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
+    return advise_unknown_change(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
 
 
 def _variants(facts: Facts, name: str | None) -> int:
@@ -262,6 +262,6 @@ def _variants(facts: Facts, name: str | None) -> int:
     if name is None:
         return 0
     programs = {id_ for n, id_ in find_launches(facts.trace).programs if n == name and id_}
-    compiles = find_compiles(facts.trace)
+    compiles = find_compilations(facts.trace)
     compiled = {compiles.graph(it) for it in range(len(compiles)) if compiles.module[it] == name}
     return max(len(programs), len(compiled))

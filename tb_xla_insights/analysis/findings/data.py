@@ -11,11 +11,11 @@ from tb_xla_insights.analysis.findings.base import (
     Finding,
     Mean,
     Recurs,
-    first_that_fits,
+    first_fitting_title,
+    mean_text,
     most_common,
-    rounded,
 )
-from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.steps.step_times import steps_at
@@ -44,7 +44,7 @@ def input_bound(facts: Facts) -> Finding | None:
     trace, taken, found = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
     infeed, idle = found.infeed_ps, int(taken.sum())
     cost = idle + infeed
-    pipeline = input_report(facts.session)
+    pipeline = input_pipeline_report(facts.session)
     batches = pipeline["batches"]
     if not cost and not batches:
         return None
@@ -60,7 +60,7 @@ def input_bound(facts: Facts) -> Finding | None:
     elsewhere = facts.elsewhere(taken, recurs, "input")
     return Finding(
         "input_bound",
-        first_that_fits(f"The device waits for data: {name}", "The device waits for data"),
+        first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
         f"{facts.core} idles{' or waits in infeed' if infeed else ''} {_mean(facts, taken, infeed, recurs)} while the "
         f"host loads or waits for a batch{each}{elsewhere.text}. Loading overlaps "
@@ -95,7 +95,7 @@ def _moved(sent: Mapping[str, Any]) -> str:
     many = sent["per_step"]
     size = sent["bytes_per_step"]
     what = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
-    return what if many is None else f"{what} ({rounded(many)} {'transfer' if many == 1 else 'transfers'})"
+    return what if many is None else f"{what} ({mean_text(many)} {'transfer' if many == 1 else 'transfers'})"
 
 
 def transfer_bound(facts: Facts) -> Finding | None:

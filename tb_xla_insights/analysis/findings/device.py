@@ -11,13 +11,13 @@ import numpy as np
 from tb_xla_insights.analysis.device.collectives import find_collectives
 from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, opcode
 from tb_xla_insights.analysis.findings.base import (
-    MOST_WINDOWS,
+    MAX_WINDOWS,
     Facts,
     Finding,
     Recurs,
     Window,
-    first_that_fits,
-    joined,
+    first_fitting_title,
+    join_words,
     longest_windows,
 )
 from tb_xla_insights.analysis.host.callbacks import find_callbacks
@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.steps.table import device_busy_ps
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import brief_times, share
@@ -55,7 +55,7 @@ def device_stalls(facts: Facts) -> Finding | None:
     copies = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
-        first_that_fits(f"The device is busy waiting in {name}", "The device is busy waiting"),
+        first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
         f"{facts.core} does nothing but wait for {facts.mean_of_runs(stalled, recurs)}, {share(cost / at_work)} of its "
         f"busy time, mostly in {name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
@@ -81,7 +81,7 @@ def _recurs(facts: Facts) -> Recurs | None:
 
 
 def _longest(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
-    its = np.argsort(start_ps - end_ps, kind="stable")[:MOST_WINDOWS]
+    its = np.argsort(start_ps - end_ps, kind="stable")[:MAX_WINDOWS]
     return zip(start_ps[its].tolist(), end_ps[its].tolist(), strict=True)
 
 
@@ -118,20 +118,20 @@ def exposed_collectives(facts: Facts) -> Finding | None:
             of_kind = found.kind == kind
             by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[of_kind].sum())
             whole[COLLECTIVES[kind]] += int(found.duration_ps[of_kind].sum())
-        most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MOST_WINDOWS]].tolist()
+        most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MAX_WINDOWS]].tolist()
         windows += [
             Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
         ]
     kinds = [kind for kind, time in by_kind.most_common() if time >= INFO_SHARE * cost]
-    names = [joined(kinds), "collectives"]
-    unhidden = sum(by_kind[it] for it in kinds) >= UNHIDDEN_SHARE * sum(whole[it] for it in kinds)
+    names = [join_words(kinds), "collectives"]
+    unhidden = sum(by_kind[it] for it in kinds) >= EXPOSED_SHARE * sum(whole[it] for it in kinds)
     exposed, recurs = _exposed(trace), _recurs(facts)
     of_them = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
         f"Nothing hides the time in {it}" if unhidden else f"The time in {it} is hidden only in part"
         for it in names
     )
-    title = first_that_fits(*titles)
+    title = first_fitting_title(*titles)
     name = names[0] if names[0] in title else names[1]
     return Finding(
         "exposed_collectives",
@@ -154,8 +154,9 @@ def _hide(name: str, kinds: Collection[DeviceKind]) -> str:
             f"Judge {name} on an accelerator: CPU devices share the machine's processors, and each waits in it for the "
             "last one."
         )
+    flags = _FLAGS.get(join_words(sorted(kinds)), "")
     return (
-        f"Overlap {name} with computation (latency-hiding scheduler{_FLAGS.get(joined(sorted(kinds)), '')}, gradients "
+        f"Overlap {name} with computation (latency-hiding scheduler{flags}, gradients "
         "reduced in buckets during backward), or send less (bfloat16, sharding)."
     )
 
@@ -200,8 +201,8 @@ def device_bound(facts: Facts) -> Finding | None:
         not several
         or not known
         or unseen
-        or part < BOUND_SHARE
-        or (of_step is not None and of_step < BOUND_SHARE)
+        or part < DEVICE_BOUND_SHARE
+        or (of_step is not None and of_step < DEVICE_BOUND_SHARE)
     ):
         return None
     duty = useful / facts.span_ps

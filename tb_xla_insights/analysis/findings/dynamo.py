@@ -8,32 +8,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    enclosing_paths,
+    first_fitting_title,
+    index_mask,
     longest_windows,
     lower_first,
-    mask,
     most_common,
-    paths,
     plural,
     step_names,
     steps_text,
 )
 from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Guard
-from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
+from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times
@@ -67,7 +67,9 @@ def extra_launches(trace: Trace) -> ExtraLaunches:
         counts.append(_unit(launches.program[of_step]))
         for once in np.split(of_step, range(counts[-1], len(of_step), counts[-1])):
             programs, first, which = np.unique(launches.program[once], return_index=True, return_inverse=True)
-            most = np.argsort(-np.bincount(which, device[once], len(programs)), kind="stable")[:DYNAMO_GRAPHS]
+            most = np.argsort(-np.bincount(which, device[once], len(programs)), kind="stable")[
+                :UNBROKEN_GRAPHS_PER_STEP
+            ]
             launch.append(np.delete(once, first[most]))
     return ExtraLaunches(int(np.median(counts)) if counts else 0, np.concatenate(launch))
 
@@ -90,16 +92,16 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     backward pass, and XLA compiles what is new. They cost the idle time in that."""
     trace = facts.trace
     gave_up = any(guard.limit for guard in facts.beside.guards)
-    again, calls = find_repeated_extractions(trace, gave_up), find_compiles(trace)
+    again, calls = find_repeated_extractions(trace, gave_up), find_compilations(trace)
     count = len(again.step)
     if not count:
         return None
-    when = union_of((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
+    when = union_all((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
     taken = facts.ledger.take_within(_EXTRACTING, when)
     cost = int(taken.sum())
     slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
     fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
-    spent = class_times(partition(trace), when.start_ps, when.end_ps).sum(axis=0)
+    spent = class_times(host_class_segments(trace), when.start_ps, when.end_ps).sum(axis=0)
     dynamo, compiling = int(spent[DYNAMO]), int(spent[CLASS_INDEX["compile"]])
     compiles = int(again.compiles.sum())
     steps = set(again.step.tolist()) - {-1}
@@ -117,7 +119,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     )
     return Finding(
         "dynamo_recompilation",
-        first_that_fits(f"torch.compile compiles again {where}", "torch.compile compiles again"),
+        first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),
         f"torch.compile compiling again {where}",
         detail + (_failed(guard) if guard else ""),
         _keep_guards(guard),
@@ -184,9 +186,9 @@ def graph_breaks(facts: Facts) -> Finding | None:
     known = facts.beside.breaks
     trace, extra = facts.trace, extra_launches(facts.trace)
     graphs, launches = extra.graphs, find_launches(trace)
-    if (known.breaks if known else 0) == 0 and (known is not None or graphs <= DYNAMO_GRAPHS):
+    if (known.breaks if known else 0) == 0 and (known is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP):
         return None
-    taken = facts.ledger.take(CUT, mask(len(launches) + 1, extra.launch)[facts.ledger.after])
+    taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])
     cost = int(taken.sum())
     steps = set(launches.step[extra.launch].tolist())
     reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
@@ -232,7 +234,7 @@ def _behind_reads(trace: Trace, extra: ExtraLaunches) -> str:
     """How many of the extra executions follow a value that is read in the middle of a step, and where."""
     early = find_early_executions(trace)
     behind = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
-    places = paths(trace, early.annotation[behind].tolist())
+    places = enclosing_paths(trace, early.annotation[behind].tolist())
     place = most_common(places)
     return (
         f"; a value is read before {len(places)} of them{f' in {place}' if place else ''}" if places else ""

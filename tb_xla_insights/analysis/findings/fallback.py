@@ -8,10 +8,10 @@ from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    enclosing_paths,
+    first_fitting_title,
     longest_windows,
     most_common,
-    paths,
     plural,
 )
 from tb_xla_insights.analysis.findings.graphs import CUT, cut_parts, one_graph
@@ -35,7 +35,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     cost = int(taken.sum())
     if not operators and (whole or not suspected):
         return None
-    places = paths(trace, early.annotation[trips].tolist())
+    places = enclosing_paths(trace, early.annotation[trips].tolist())
     path = most_common(places)
     syncs = find_launches(trace).sync[early.launch[trips]]
     windows = map(Window, trace.start_ps[syncs].tolist(), trace.end_ps[back[trips]].tolist())
@@ -44,7 +44,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         most = sorted(operators, key=lambda name: -operators[name])[:3]
         names = ", ".join(f"aten::{name}" for name in most)
         names += f" and {len(operators) - 3} more" if len(operators) > 3 else ""
-        title = first_that_fits(
+        title = first_fitting_title(
             f"{names} {'runs' if len(operators) == 1 else 'run'} on the CPU",
             f"{len(operators)} operators run on the CPU",
         )

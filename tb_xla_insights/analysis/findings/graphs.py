@@ -7,16 +7,16 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.debug_log import early_blocks
+from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
     Window,
-    first_that_fits,
+    enclosing_paths,
+    first_fitting_title,
     longest_windows,
     lower_first,
     most_common,
-    paths,
     plural,
     step_names,
     step_paths,
@@ -49,7 +49,7 @@ def early_sync(facts: Facts) -> Finding | None:
     until = np.where(early.read >= 0, early.read, syncs)
     steps = set(early.step.tolist()) - {-1}
     numbers = step_names(trace, steps)
-    places = paths(trace, early.annotation.tolist())
+    places = enclosing_paths(trace, early.annotation.tolist())
     marked, read_behind = int((early.read < 0).sum()), _read_behind(trace, early)
     of_backward = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
     behind = int((of_backward & (early.read < 0)).sum())
@@ -65,7 +65,7 @@ def early_sync(facts: Facts) -> Finding | None:
     detail = "An execution runs" if count == 1 else f"{count} executions run"
     detail += " part of the graph early; "
     detail += f"{lower_first(facts.idles(taken, recurs))} after {'it' if count == 1 else 'them'}."
-    blocks = early_blocks(facts.session, facts.beside.executions)
+    blocks = blocks_of_early_executions(facts.session, facts.beside.executions)
     frame = most_common(it.frame for it, own in zip(blocks, others, strict=True) if it and own)
     at = f" at {frame}" if frame else ""
     # Operators on the CPU without a cut that is known to be theirs may have made these.
@@ -84,7 +84,7 @@ def early_sync(facts: Facts) -> Finding | None:
     )
     return Finding(
         "early_sync",
-        first_that_fits(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
+        first_fitting_title(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
                         f"Graphs are cut by {by} {where}", "Graphs are cut in parts"),
         f"a cut {where}" if count == 1 else f"{who.rpartition(' ')[0]} cut {times}by {by} {where}",
         detail,

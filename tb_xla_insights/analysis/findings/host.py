@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
-    joined,
+    join_words,
     lower_first,
-    rounded,
+    mean_text,
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_costs
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import loading
+from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
@@ -122,7 +122,7 @@ def _parts(times: Mapping[str, int]) -> str:
     if len(known) == 1:
         return known[0][0]
     texts = brief_times(*(time for _, time in known))
-    return joined([f"{does} ({text})" for (does, _), text in zip(known, texts, strict=True)])
+    return join_words([f"{does} ({text})" for (does, _), text in zip(known, texts, strict=True)])
 
 
 def _mostly_in(waiting: Waiting) -> str:
@@ -171,7 +171,7 @@ def _launch_less(facts: Facts, most: str) -> str:
         advice = "Give each execution more to do: a larger batch, several steps in one graph"
         advice += facts.words.steps_at_once
     else:
-        advice = f"Launch one graph a step in place of {rounded(each)}"
+        advice = f"Launch one graph a step in place of {mean_text(each)}"
     if reads_report(facts.trace)["every_step"]:
         advice += ", and no reads in between that keep the host from running ahead"
     return f"{advice}."
@@ -254,7 +254,7 @@ def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: st
     told: dict[str, list[str]] = {}
     for (name, place, _), text in zip(its, texts, strict=True):
         told.setdefault(name, []).append(f"{text}{'' if told.get(name) else ' a step'} in {place}")
-    text = "; ".join(f"{_doing(facts, name)[1]} takes {joined(where)}" for name, where in told.items())
+    text = "; ".join(f"{_doing(facts, name)[1]} takes {join_words(where)}" for name, where in told.items())
     return f" {text[0].upper()}{text[1:]}." if text else ""
 
 
@@ -286,8 +286,8 @@ def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
     """Annotations right below the steps with the time of a class in them, the longest first; those without any, and
     those that load data, left out."""
     rows = _phases(trace)
-    rows = rows[~loading(trace)[trace.meta[rows]]]
-    shares = class_times(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
+    rows = rows[~is_loading_annotation(trace)[trace.meta[rows]]]
+    shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
     names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
     times = np.zeros(len(names), np.int64)
     np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from tb_xla_insights.analysis.findings.base import Facts, rounded
+from tb_xla_insights.analysis.findings.base import Facts, mean_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
@@ -18,7 +18,7 @@ def sync_once(facts: Facts, each: float) -> str:
     several ones (a micro-batch), or none."""
     between = _between(facts.trace)
     most = between.most_common(1)[0][0] if between else ()
-    advice = f"Sync once a step, not at {rounded(each)} StepMarkers: "
+    advice = f"Sync once a step, not at {mean_text(each)} StepMarkers: "
     if len(most) == 1:
         return (
             f"{advice}remove the mark_step() or torch_xla.sync() behind each {most[0]}, but for the last one."

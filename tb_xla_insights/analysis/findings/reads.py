@@ -11,10 +11,10 @@ from tb_xla_insights.analysis.findings.base import (
     Finding,
     Recurs,
     Window,
+    enclosing_paths,
     longest_windows,
     lower_first,
     most_common,
-    paths,
     plural,
 )
 from tb_xla_insights.analysis.findings.round_trips import round_trips
@@ -23,16 +23,16 @@ from tb_xla_insights.analysis.host.blocking_waits import (
     blocking_waits_report,
     find_blocking_waits,
 )
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions, last_steps, reads_report
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
 from tb_xla_insights.analysis.steps.sources import step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share, time_text
@@ -61,7 +61,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
     part = max(_share(reads, "reads"), _share(waits, "waits"))
     both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     told = " and ".join(_counted(report, what) for report, what in both)
-    recurs: Recurs = "every_step" if part >= EVERY_SHARE else "some_steps"
+    recurs: Recurs = "every_step" if part >= EVERY_STEP_SHARE else "some_steps"
     kept_ps = sum(report["duration_ps"] for report, _ in both) // sum(report[what] for report, what in both)
     mean = facts.mean(taken, recurs)
     kept, idle = brief_times(kept_ps, mean.ps)
@@ -96,7 +96,7 @@ def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> Int64:
         found += ledger.shares[:, FROM_DEVICE]
     if waits:
         inside = class_times_inside(
-            partition(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
+            host_class_segments(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
         )
         found += inside[:, WAIT]
     return found
@@ -198,7 +198,7 @@ def _in_the_middle(facts: Facts) -> str | None:
     np.maximum.at(last, launches.step[inside], asked[inside])
     rows = others[last[last_steps(trace, others)] > trace.end_ps[others]]
     around = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
-    places = paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
+    places = enclosing_paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
     if 2 * len(places) <= len(others) or (path := most_common(places)) is None:
         return None
     breaks = facts.beside.breaks.reasons if facts.beside.breaks else []
@@ -219,6 +219,6 @@ def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
         return Fix(("from_device",), reads=True)
     rows = find_early_executions(trace).reads
     of_reads = union(trace.start_ps[rows], trace.end_ps[rows])
-    where = union_of([blocking_intervals(trace), of_reads]) if reads else blocking_intervals(trace)
+    where = union_all([blocking_intervals(trace), of_reads]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
     return Fix(classes, windows=(where.start_ps, where.end_ps), reads=reads, blocks=True)

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.analysis.thresholds import (
+    INFO_SHARE,
+    MAX_GAIN_SPREAD,
+    WARNING_SHARE,
+    Severity,
+    severity_of,
+)
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -30,12 +36,12 @@ _LEAST = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE)
 step's way. Findings that are not here are told whatever they cost."""
 
 
-def kind_of(finding: Finding) -> Literal["mistake", "limit"] | None:
+def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
     """None for what is no fault."""
     return None if finding.id in NO_FAULT else "limit" if finding.id in LIMITS else "mistake"
 
 
-def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
+def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
     limits; in each what recurs before what happened once, then by their likely gain. What `gain` and `step_if_fixed_ps`
     are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
@@ -69,7 +75,7 @@ def valued(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
             detail = _detail(trace, finding, step, (gain or 0.0) * whole)
             told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst, detail=detail)
             found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
-    return in_order(found)
+    return sort_findings(found)
 
 
 def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> str:
@@ -77,7 +83,7 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
     that is shorter than what the device works now; and where the gain is longer than the idle time that the detail
     tells of, where the rest comes from."""
     rest = gained_ps - (finding.idle_ps or 0)
-    if finding.idle_ps is not None and rest >= ALIKE_SHARE * gained_ps:
+    if finding.idle_ps is not None and rest >= MAX_GAIN_SPREAD * gained_ps:
         first, dot, more = finding.detail.partition(". ")
         gains = brief_times(round(rest), like_ps=finding.idle_ps)[0]
         why = f"; a fix gains {gains} more, of host time while the device works"
@@ -106,7 +112,7 @@ def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:
 
 
 def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
-    return [finding.fix for finding in findings if finding.fix and kind_of(finding) == kind]
+    return [finding.fix for finding in findings if finding.fix and finding_kind(finding) == kind]
 
 
 def _likely(finding: Finding) -> float:
@@ -122,7 +128,7 @@ def severity_of_finding(finding: Finding, gain: float) -> Severity:
     return "warning" if severity == "critical" and finding.recurs == "once" else severity
 
 
-def in_order(findings: Sequence[Finding]) -> list[Finding]:
+def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
     """Findings as they are told. (docs/definitions.md, "Findings")"""
     return sorted(findings, key=_place)
 
@@ -138,7 +144,7 @@ def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
     )
 
 
-def leaves_nothing(findings: Sequence[Finding]) -> bool:
+def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
     """Whether no mistake is worth a change, even at best, and no limit a warning."""
     return not any(
         (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE)
@@ -157,7 +163,7 @@ NO_MISTAKES: Mistakes = {
 """The report's `mistakes` where there is no host."""
 
 
-def mistakes_together(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
+def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     """The report's `mistakes`: `count` of those worth telling apart from chance, `step_ps` (the mean step),
     `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
     goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
@@ -167,7 +173,7 @@ def mistakes_together(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     fixed = step_without(trace, *mistakes) if mistakes else step
     return {
         "count": sum(
-            (finding.gain or 0.0) >= INFO_SHARE for finding in findings if kind_of(finding) == "mistake"
+            (finding.gain or 0.0) >= INFO_SHARE for finding in findings if finding_kind(finding) == "mistake"
         ),
         "step_ps": step,
         "usual_step_ps": step_without(trace, *_fixes_of_once(findings)),

@@ -12,12 +12,12 @@ from tb_xla_insights.analysis.findings.base import Finding, Recurs, Window
 from tb_xla_insights.analysis.findings.worth import (
     LIMITS,
     NO_FAULT,
-    in_order,
-    kind_of,
-    leaves_nothing,
+    finding_kind,
+    has_nothing_to_fix,
     severity_of_finding,
+    sort_findings,
 )
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
 from tb_xla_insights.report.merge.parts import HostPart, weighted_mean
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def merge_findings(parts: Sequence[HostPart]) -> FindingKeys:
             by_id.setdefault(row["id"], {})[part.number] = row
     step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
     faults = {id_: its for id_, its in by_id.items() if id_ not in NO_FAULT}
-    found = in_order([_together(parts, its) for id_, its in faults.items() if _tells(parts, id_, its)])
+    found = sort_findings([_together(parts, its) for id_, its in faults.items() if _tells(parts, id_, its)])
     bound = by_id.get("device_bound")
-    if bound and leaves_nothing(found) and _on_most(parts, bound) and not _has_mistake(parts):
+    if bound and has_nothing_to_fix(found) and _on_most(parts, bound) and not _has_mistake(parts):
         found.append(_together(parts, bound))
-    rows = [finding.as_json(kind_of(finding), step) for finding in found]
+    rows = [finding.as_json(finding_kind(finding), step) for finding in found]
     return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
 
 
@@ -66,7 +66,7 @@ def _tells(parts: Sequence[HostPart], id_: str, rows: dict[int, Row]) -> bool:
 
 def _on_most(parts: Sequence[HostPart], rows: dict[int, Row]) -> bool:
     """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
-    return len(rows) >= EVERY_SHARE * sum(bool(part.span_ps) for part in parts)
+    return len(rows) >= EVERY_STEP_SHARE * sum(bool(part.span_ps) for part in parts)
 
 
 def _has_mistake(parts: Sequence[HostPart]) -> bool:
@@ -144,7 +144,9 @@ def _mean_step(parts: Sequence[HostPart], of: Callable[[HostPart], int | None]) 
 def _mistakes(parts: Sequence[HostPart], found: Sequence[Finding], step: int | None) -> Mistakes:
     """The report's `mistakes`. The largest limit is the session's: hosts that have another one keep the step that their
     mistakes leave."""
-    limit = next((it.id for it in found if kind_of(it) == "limit" and it.step_if_fixed_ps is not None), None)
+    limit = next(
+        (it.id for it in found if finding_kind(it) == "limit" and it.step_if_fixed_ps is not None), None
+    )
 
     def without_limit(part: HostPart) -> int | None:
         first = next(
@@ -160,7 +162,7 @@ def _mistakes(parts: Sequence[HostPart], found: Sequence[Finding], step: int | N
         return left
 
     fixed = _mean_step(parts, lambda part: part.rows["mistakes"]["step_if_fixed_ps"])
-    worth_telling = sum((it.gain or 0.0) >= INFO_SHARE for it in found if kind_of(it) == "mistake")
+    worth_telling = sum((it.gain or 0.0) >= INFO_SHARE for it in found if finding_kind(it) == "mistake")
     return {
         "count": worth_telling,
         "step_ps": step,

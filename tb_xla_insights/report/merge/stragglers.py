@@ -12,10 +12,10 @@ import numpy as np
 from tb_xla_insights.analysis.findings.base import Finding, Window
 from tb_xla_insights.analysis.findings.worth import (
     NO_FAULT,
-    in_order,
-    kind_of,
-    leaves_nothing,
+    finding_kind,
+    has_nothing_to_fix,
     severity_of_finding,
+    sort_findings,
 )
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
@@ -72,9 +72,9 @@ def with_host_comparison(document: HostReport, compared: HostComparison | None) 
         found = [it for it in found if _counts(document, it)]
     if apart := _not_compared(compared):
         diagnostics = [*diagnostics, apart]
-    told = in_order([finding for finding in found if finding.id not in NO_FAULT])
-    told += [finding for finding in found if finding.id in NO_FAULT and leaves_nothing(told)]
-    findings = [it.as_json(kind_of(it), mistakes["step_ps"]) for it in told]
+    told = sort_findings([finding for finding in found if finding.id not in NO_FAULT])
+    told += [finding for finding in found if finding.id in NO_FAULT and has_nothing_to_fix(told)]
+    findings = [it.as_json(finding_kind(it), mistakes["step_ps"]) for it in told]
     return {
         **document,
         "diagnostics": diagnostics,
@@ -98,21 +98,21 @@ def _without_its_cause(
     if exact and late.evidence["cause"] == late.evidence["causes"][0]:
         own = exact.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
         late = replace(late, detail=f"{late.detail.removesuffix('.')}: {own}.", advice=exact.advice)
-    telling = sum(kind_of(it) == "mistake" and (it.gain or 0.0) >= INFO_SHARE for it in same)
+    telling = sum(finding_kind(it) == "mistake" and (it.gain or 0.0) >= INFO_SHARE for it in same)
     late = replace(late, evidence=late.evidence | {"said_by": [it.id for it in same]})
     return [it for it in found if it not in same], late, {**mistakes, "count": mistakes["count"] - telling}
 
 
 def _idles(finding: Finding) -> bool:
     """Whether it says no more than that devices are idle, as those of a late host are."""
-    return kind_of(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
+    return finding_kind(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
 
 
 def _counts(document: HostReport, finding: Finding) -> bool:
     """Whether a limit is one of all hosts, where these go at one pace."""
     span = sum(device["span_ps"] for device in document["devices"])
     worth = max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
-    return kind_of(finding) != "limit" or worth >= INFO_SHARE
+    return finding_kind(finding) != "limit" or worth >= INFO_SHARE
 
 
 def _not_compared(compared: HostComparison) -> Diagnostic | None:
@@ -177,7 +177,7 @@ def _without_waiting(
     worth_telling = max(gain or 0.0, less.cost_ps / span if span else 0.0) >= INFO_SHARE
     without, rest = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
     if (
-        own is next((it for it in found if kind_of(it) == "limit"), None)
+        own is next((it for it in found if finding_kind(it) == "limit"), None)
         and without is not None
         and rest is not None
     ):

@@ -1,7 +1,7 @@
 /** The document of the view as rows: of all steps, or of those between two. */
 
-import { hostNumber, shortNames } from '../lib/hosts.js';
-import { grouped, highest, total } from '../lib/items.js';
+import { hostNumber, shortNames } from '../lib/host-names.js';
+import { grouped, highest, total } from '../lib/totals.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */

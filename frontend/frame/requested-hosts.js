@@ -1,6 +1,6 @@
 /** Which hosts' traces the server is asked for: those that the link names, and those that a selection needs. */
 
-import { findHosts, WORDS } from '../lib/hosts.js';
+import { findHosts, WORDS } from '../lib/host-names.js';
 
 /**
  * Hosts as the routes take them: words as they are, others by their places.

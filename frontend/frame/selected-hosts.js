@@ -1,8 +1,8 @@
 /** Which hosts and devices of the open session the link chooses. */
 
 import { shared } from '../lib/api.js';
-import { linkedHosts, WORDS } from '../lib/hosts.js';
-import { askedHosts } from './asked.js';
+import { linkedHosts, WORDS } from '../lib/host-names.js';
+import { askedHosts } from './requested-hosts.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 

@@ -1,8 +1,8 @@
 /** The document of the view as rows, filtered and rounded so that what is printed adds up. */
 
 import { unitFor } from '../lib/format.js';
-import { total } from '../lib/items.js';
-import { roundParts, roundShares } from '../lib/parts.js';
+import { total } from '../lib/totals.js';
+import { roundParts, roundShares } from '../lib/rounded-parts.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */

@@ -2,7 +2,7 @@
 
 import { h } from './dom.js';
 import { digits } from './format.js';
-import { total } from './items.js';
+import { total } from './totals.js';
 
 /** @param {number[]} values */
 const sumOf = (values) => total(values, Number);

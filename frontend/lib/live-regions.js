@@ -1,7 +1,7 @@
 /** Two regions that screen readers follow: a polite one, at most every 2 s, and one for errors. */
 
 import { h } from './dom.js';
-import { visible } from './visible.js';
+import { visible } from './escapes.js';
 
 const POLITE_MS = 2000;
 

@@ -2,7 +2,7 @@
 
 import { fill } from '../lib/dom.js';
 import { latest, shared } from '../lib/api.js';
-import { analysisCard, errorCard } from './states.js';
+import { analysisCard, errorCard } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 

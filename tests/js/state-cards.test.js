@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadingText, partialText } from '../../frontend/frame/states.js';
+import { loadingText, partialText } from '../../frontend/frame/state-cards.js';
 
 const MB = 1e6;
 const plain = (text) => text.replaceAll('\u202f', ' ').replaceAll('\u00a0', ' ');

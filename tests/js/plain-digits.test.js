@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainDigits } from '../../frontend/lib/copy.js';
+import { plainDigits } from '../../frontend/lib/plain-digits.js';
 import { count, difference, digits, timeText } from '../../frontend/lib/format.js';
 
 test('what was printed is copied as a program would read it', () => {

@@ -1,6 +1,6 @@
 /** Names of hosts: short where the others tell them apart, and found by name, number or range. */
 
-import { lowest } from './items.js';
+import { lowest } from './totals.js';
 
 const LONGEST_RANGE = 1_000_000;
 

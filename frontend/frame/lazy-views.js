@@ -3,7 +3,7 @@
 import { fill, h } from '../lib/dom.js';
 import { get } from '../lib/api.js';
 import { begin } from '../lib/activity.js';
-import { errorCard } from './states.js';
+import { errorCard } from './state-cards.js';
 
 /** @typedef {import('./app.js').App} App */
 /** @typedef {import('./views.js').View} View */

@@ -3,8 +3,8 @@
 import { button, fill, h, percent } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { bytes, count, digits, plural } from '../lib/format.js';
-import { total } from '../lib/items.js';
-import { visible } from '../lib/visible.js';
+import { total } from '../lib/totals.js';
+import { visible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { roundParts, roundShares } from '../../frontend/lib/parts.js';
+import { roundParts, roundShares } from '../../frontend/lib/rounded-parts.js';
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { highest, lowest } from '../../frontend/lib/items.js';
+import { highest, lowest } from '../../frontend/lib/totals.js';
 import { closedAtFirst } from '../../frontend/device/tree.js';
 
 test('the highest and the lowest of more numbers than a call has room for', () => {

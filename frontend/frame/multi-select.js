@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { visible } from '../lib/visible.js';
+import { visible } from '../lib/escapes.js';
 
 /** @typedef {{value: string, label: string, note?: string}} Choice */
 
