@@ -25,12 +25,12 @@ def cpu_fallback(facts: Facts) -> Finding | None:
     where there is one; without any, what looks like it, an early execution whose value is read and sent back within
     the same annotation. They cost the starved gaps after those, and are no early syncs. A report whose counters
     torch.compile cleared does not tell that there were none, and counts the least."""
-    metrics = facts.counted
+    metrics = facts.metrics
     operators = metrics.fallbacks() if metrics else {}
     whole = metrics is not None and not metrics.cleared
     trace, early, back = facts.trace, find_early_executions(facts.trace), round_trips(facts)
     trips = np.flatnonzero(back >= 0)
-    suspected, recurs = len(trips), facts.recurs(set(early.step[trips].tolist()) - {-1})
+    suspected, recurs = len(trips), facts.recurrence(set(early.step[trips].tolist()) - {-1})
     taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch[trips]))
     cost = int(taken.sum())
     if not operators and (whole or not suspected):
@@ -48,13 +48,13 @@ def cpu_fallback(facts: Facts) -> Finding | None:
             f"{names} {'runs' if len(operators) == 1 else 'run'} on the CPU",
             f"{len(operators)} operators run on the CPU",
         )
-        when = "since the script began" if metrics is facts.beside.metrics else "in the capture"
+        when = "since the script began" if metrics is facts.sidecars.metrics else "in the capture"
         detail = (
             f"The metrics report counts {'' if whole else 'at least '}{plural(sum(operators.values()), 'call')} {when} "
             "of what PyTorch/XLA does not lower. "
         )
         detail += (
-            f"{facts.idles(taken, recurs)} after cuts that look like it."
+            f"{facts.idle_text(taken, recurs)} after cuts that look like it."
             if cost
             else "No idle time of the capture is known to be theirs."
         )
@@ -63,7 +63,7 @@ def cpu_fallback(facts: Facts) -> Finding | None:
         title = "An operator seems to run on the CPU"
         brief = "an operator seems to run on the CPU"
         detail = f"{plural(suspected, 'time')} a value is read{inside} and one is sent back right after. "
-        detail += f"{facts.idles(taken, recurs)} meanwhile."
+        detail += f"{facts.idle_text(taken, recurs)} meanwhile."
     advice = f"Replace {names if operators else 'the operator'}{inside} by what PyTorch/XLA lowers"
     advice += "." if operators else "; the counters aten::… of torch_xla.debug.metrics name it."
     return Finding(

@@ -15,7 +15,7 @@ def round_trips(facts: Facts) -> Int64:
     """Per early execution, the transfer to the device that follows its read in the same annotation; -1: none,
     as for all where a metrics report tells that no operator ran on the CPU. One whose counters torch.compile cleared
     does not tell that. What makes these cuts is `cpu_fallback`'s, all others are `early_sync`'s."""
-    metrics = facts.counted
+    metrics = facts.metrics
     if metrics and not metrics.cleared and not metrics.fallbacks():
         return np.full(len(find_early_executions(facts.trace).launch), -1, np.int64)
     found: Int64 = _sent_back(facts.trace)

@@ -134,7 +134,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
         does += ", or run a single element-wise op"
     costs = "No device waits for their launches"
     if cost:
-        costs = f"{facts.idles(taken, 'every_step')} while they are launched"
+        costs = f"{facts.idle_text(taken, 'every_step')} while they are launched"
     return Finding(
         "many_small_executions",
         f"{mean_text(each)} executions a step, most of them small",
