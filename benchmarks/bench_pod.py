@@ -94,11 +94,11 @@ def cost_of_a_task(file: Path) -> tuple[float, int]:
     from functools import partial
 
     from tb_xla_insights.catalog import load_catalog
-    from tb_xla_insights.logdir.session_hosts import summary_of
+    from tb_xla_insights.logdir.session_hosts import summarise_task
     from tb_xla_insights.tasks import HostCapture
     from tb_xla_insights.tasks.host import Task
 
-    summarise = partial(summary_of, also=None, name="s", path=str(file.parent))
+    summarise = partial(summarise_task, extras=None, name="s", path=str(file.parent))
     task = Task(summarise, load_catalog())
     times = []
     for _ in range(3):

@@ -4,12 +4,14 @@
     session = xi.load("logdir")
     session.report()
 
-What is behind these names is imported when first used, so that TensorBoard and `--help` start at once.
+The names are imported on first use, so that TensorBoard and `--help` start at once.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers know it; importing `typing` takes longer than all else here
+TYPE_CHECKING = (
+    False  # type checkers know the name; importing `typing` would take longer than the rest of this module
+)
 if TYPE_CHECKING:
     from typing import Any
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.errors import Diagnostic, InputError, NoDeviceError
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
-from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
+from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 from tb_xla_insights.memory import give_back
 from tb_xla_insights.table import Table
@@ -26,38 +26,37 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_APART_PS = 10**12
-"""Hosts of one capture begin within so much time, a second; those that do not are read twice for a window."""
+_MAX_START_SPREAD_PS = 10**12
+"""Hosts of one session usually start within this time, a second; hosts that start later are read twice for a window."""
 
 
 class Session:
     """One session. All times count from its start, in picoseconds.
 
-    A single host is in memory from the beginning. Of several hosts, each answer reads what it needs, one task per host,
-    and keeps no trace; `trace` holds all hosts in memory, and so do windows and comparisons where hosts are few
-    (`kept`).
+    A single host is held in memory from the beginning. For several hosts, each answer runs one task per host and keeps
+    no trace. `trace` holds all hosts in memory; windows and comparisons do so too if the hosts fit (`trace_if_small`).
     """
 
     def __init__(self, hosts: SessionHosts) -> None:
         self.hosts = hosts
         self._trace: SessionTrace | None = None
         self._pod: Pod | None = None
-        self._whole_report: Report | None = None
-        if not hosts.to_read:
+        self._report_with_all_gaps: Report | None = None
+        if not hosts.is_streamed:
             _ = self.trace
 
     @property
     def trace(self) -> SessionTrace:
-        """The events of all hosts, read when first asked for. Raises InputError where no host can be read."""
+        """The events of all hosts, read on first use. Raises InputError if no host can be read."""
         if self._trace is None:
-            its = self.hosts
-            self._trace = read_session(its.files, its.catalog, its.readings)
+            hosts = self.hosts
+            self._trace = read_session(hosts.files, hosts.catalog, hosts.readings)
         return self._trace
 
     @property
-    def kept(self) -> SessionTrace | None:
-        """The events of all hosts, read now where hosts are few and fit into half of the free memory; else None."""
-        return self.trace if self._trace is None and self.hosts.few else self._trace
+    def trace_if_small(self) -> SessionTrace | None:
+        """The events of all hosts, read now if the hosts are few and fit into half of the free memory; else None."""
+        return self.trace if self._trace is None and self.hosts.fits_in_memory else self._trace
 
     @property
     def name(self) -> str:
@@ -68,15 +67,15 @@ class Session:
         return f"Session({self.name!r}, {count} {'host' if count == 1 else 'hosts'})"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: verdict, figures, findings, devices."""
+        """The notebook representation: verdict, figures, findings, devices."""
         from tb_xla_insights.html.cells import session_cell
 
-        return str(session_cell(self._kept_report()))
+        return str(session_cell(self._full_report()))
 
     def show(self, height: int = 640) -> None:
-        """Opens the report as a page in the notebook's cell, `height` pixels high.
+        """Shows the report as a page in the notebook's cell, `height` pixels high.
 
-        Raises ImportError, with the remedy, where IPython is not installed.
+        Raises ImportError, with the remedy, if IPython is not installed.
         """
         try:
             from IPython.display import HTML, display
@@ -90,11 +89,11 @@ class Session:
     def duration_ps(self) -> int:
         if self._trace is not None:
             return self._trace.duration_ps
-        return self._kept_report()["session"]["duration_ps"]
+        return self._full_report()["session"]["duration_ps"]
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What is to be said of the files, as far as they were read by now."""
+        """The diagnostics of the files read so far."""
         return self._trace.all_diagnostics if self._trace is not None else self.hosts.diagnostics
 
     def report(
@@ -103,9 +102,12 @@ class Session:
         samples_per_step: float | None = None,
         peaks: tuple[float, float] | None = None,
     ) -> Report:
-        """The document of `xla-insights report --json`; with all gaps instead of the 1,000 longest ones, with the
-        `throughput` of steps of so many samples, if not of those that the recording was told, and with other peaks of a
-        device (FLOP/s and bytes/s) than those that are known of it. Raises InputError for peaks that are not above 0.
+        """The document of `xla-insights report --json`.
+
+        `all_gaps` includes all gaps instead of the 1,000 longest. `samples_per_step` sets the `throughput` in place of
+        the number that was recorded. `peaks` are a device's FLOP/s and bytes/s, in place of the known ones.
+
+        Raises InputError for peaks that are not above 0.
         """
         document = self.document(all_gaps, samples_per_step, peaks)
         return {**document, "steps": list(document["steps"])}
@@ -116,98 +118,100 @@ class Session:
         samples_per_step: float | None = None,
         peaks: tuple[float, float] | None = None,
     ) -> Report:
-        """`report` with its `steps` in columns (see `report.step_rows`)."""
+        """The document of `report` with its `steps` in columns (see `report.step_rows`)."""
         from tb_xla_insights.device_work.peaks import checked
 
-        own_peaks = None if peaks is None else checked(peaks)
+        given_peaks = None if peaks is None else checked(peaks)
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
             from tb_xla_insights.report.document import session_report
 
             document = session_report(self._trace, all_gaps, samples_per_step)
-        if own_peaks is None:
+        if given_peaks is None:
             return document
         from tb_xla_insights.report.document import report_with_peaks
 
-        return report_with_peaks(document, own_peaks)
+        return report_with_peaks(document, given_peaks)
 
-    def _kept_report(self) -> Report:
-        """The report with all gaps, which tables of several hosts are parts of."""
-        if self._whole_report is None:
-            self._whole_report = self.document(all_gaps=True)
-        return self._whole_report
+    def _full_report(self) -> Report:
+        """The memoised report with all gaps, the source of the tables of several hosts."""
+        if self._report_with_all_gaps is None:
+            self._report_with_all_gaps = self.document(all_gaps=True)
+        return self._report_with_all_gaps
 
     def window(self, start_ps: int, end_ps: int, device: str | None = None) -> Window:
-        """What every class, thread and device did in [start_ps, end_ps), of one device (by id) or of all.
+        """The activity of every class, thread and device in [start_ps, end_ps), for one device (by id) or all.
 
-        Raises InputError for an empty window, and NoDeviceError for an unknown device.
+        Raises InputError for an empty window and NoDeviceError for an unknown device.
         """
         from tb_xla_insights.analysis.window.window import window, windows_together
 
         if end_ps <= start_ps:
             raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
-        if self.kept is not None:
-            self._check(device, [it.id for it in self.kept.devices])
-            return window(self.kept, start_ps, end_ps, device)
+        if self.trace_if_small is not None:
+            self._check_device(device, [known.id for known in self.trace_if_small.devices])
+            return window(self.trace_if_small, start_ps, end_ps, device)
         return windows_together(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
 
     def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
-        """The window's part of each host that has the device. Where a host lies on the session's time base is known
-        once all are read, so each tells what the window may hold of it; those that begin too late are read again."""
+        """The window of each host that has the device.
+
+        The hosts' shifts on the session's time base are known only when all are read, so each task returns the events
+        that may be in the window. Hosts that start later than `_MAX_START_SPREAD_PS` are read again."""
         from tb_xla_insights.analysis.window.window import HostWindow, window_of_host
 
         options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
         parts: dict[int, HostWindow] = {}
-        known: list[str] = []
-        late: list[HostCapture] = []
-        with self.hosts.placed(partial(unplaced_window_task, **options)) as hosts:
-            for (devices, its), host in hosts:
-                known += devices
+        all_devices: list[str] = []
+        late_hosts: list[HostCapture] = []
+        with self.hosts.map_with_shifts(partial(unshifted_window_task, **options)) as hosts:
+            for (devices, part), host in hosts:
+                all_devices += devices
                 if device is not None and device not in devices:
                     continue
-                if host.shift_ps > _APART_PS:
-                    late.append(host)
+                if host.shift_ps > _MAX_START_SPREAD_PS:
+                    late_hosts.append(host)
                     continue
-                if not isinstance(its, HostWindow):
-                    its = window_of_host(its, start_ps - host.shift_ps, end_ps - host.shift_ps)
-                parts[host.number] = its.at(host.number, host.shift_ps)
-        self._check(device, known)
-        if late:
-            for it in self.hosts.again(partial(window_task, **options), late):
-                parts[it.host.number] = it.value.at(it.host.number, 0)
+                if not isinstance(part, HostWindow):
+                    part = window_of_host(part, start_ps - host.shift_ps, end_ps - host.shift_ps)
+                parts[host.number] = part.at(host.number, host.shift_ps)
+        self._check_device(device, all_devices)
+        if late_hosts:
+            for result in self.hosts.reread(partial(window_task, **options), late_hosts):
+                parts[result.host.number] = result.value.at(result.host.number, 0)
         return [parts[number] for number in sorted(parts)]
 
-    def _check(self, device: str | None, known: Sequence[str]) -> None:
-        if device is not None and device not in known:
-            raise NoDeviceError(self.hosts.files.path, device, known)
+    def _check_device(self, device: str | None, devices: Sequence[str]) -> None:
+        if device is not None and device not in devices:
+            raise NoDeviceError(self.hosts.files.path, device, devices)
 
     def compare(
         self, other: Session, samples_per_step: tuple[float | None, float | None] = (None, None)
     ) -> Comparison:
-        """The document of `xla-insights compare --json`, with this session as A and the other one as B;
-        `samples_per_step` of A and of B come before what their recordings were told."""
+        """The document of `xla-insights compare --json`, with this session as A and the other one as B.
+        `samples_per_step` of A and of B take precedence over the recorded numbers."""
         from tb_xla_insights.compare import compare
 
-        return compare(self.in_view, other.in_view, samples_per_step)
+        return compare(self.view_trace, other.view_trace, samples_per_step)
 
     @property
-    def in_view(self) -> SessionTrace:
-        """The session as views and comparisons use it: all hosts where these are `kept`, else the report of all hosts
-        with the trace of one, that of the usual step."""
-        if self.kept is not None:
-            return self.kept
+    def view_trace(self) -> SessionTrace:
+        """The session as views and comparisons use it: all hosts if they fit into memory (`trace_if_small`), else the
+        report of all hosts with the trace of the host of the usual step."""
+        if self.trace_if_small is not None:
+            return self.trace_if_small
         if self._pod is None:
             from tb_xla_insights.report.host_parts import parts_of
 
-            parts = Also(parts_of)
-            report = self.hosts.report(all_gaps=True, also=parts)
-            self._pod = Pod(self.hosts, report, parts.in_order())
-        return self._pod.usual().trace
+            parts = HostExtras(parts_of)
+            report = self.hosts.report(all_gaps=True, extras=parts)
+            self._pod = Pod(self.hosts, report, parts.in_session_order())
+        return self._pod.usual_step_host().trace
 
     def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
-        """Where annotations went on the device, in one step (an index into `steps()`, or a usual one) on one device (by
-        id, or the step's first), and in total: `analysis.propagation.view` tells every key.
+        """The device time of annotations, in one step (an index into `steps()`; default: a usual step) on one device
+        (by id; default: the step's first), and in total. `analysis.propagation.view` documents the keys.
 
         Raises InputError for an unknown step or device.
         """
@@ -218,10 +222,10 @@ class Session:
     def device_work(
         self, step: int | None = None, device: str | None = None, peaks: tuple[float, float] | None = None
     ) -> WorkKeys:
-        """The report's keys `ops` and `device_work`, of one step (an index into `steps()`) or of all, on one device (by
-        id) or on all; `peaks` are FLOP/s and bytes/s of a device, in place of what is known of it.
+        """The report's keys `ops` and `device_work`, for one step (an index into `steps()`) or all, on one device (by
+        id) or all. `peaks` are a device's FLOP/s and bytes/s, in place of the known ones.
 
-        Raises InputError for an unknown step or device, and for peaks that are not above 0.
+        Raises InputError for an unknown step or device and for peaks that are not above 0.
         """
         from tb_xla_insights.device_work import session_work
         from tb_xla_insights.device_work.peaks import checked
@@ -241,8 +245,8 @@ class Session:
         return self._table(steps_report, lambda report: report["steps"])
 
     def gaps(self) -> Table:
-        """One row per gap of 10 us or more, as in the report, the longest first."""
-        return Table(self._kept_report()["gaps"]["items"])
+        """One row per gap of at least 10 µs, as in the report, the longest first."""
+        return Table(self._full_report()["gaps"]["items"])
 
     def executions(self) -> Table:
         """One row per program and quality of the join, as in the report."""
@@ -261,10 +265,10 @@ class Session:
         )
 
     def transfers(self) -> Table:
-        """Transfers to the device and from it: `direction`, and what the report has of each."""
+        """One row per direction of transfer, `direction` and the report's keys."""
         from tb_xla_insights.analysis.host.transfers import transfers_report
 
-        rows = self._of(transfers_report, lambda report: report["transfers"])
+        rows = self._from_trace_or_report(transfers_report, lambda report: report["transfers"])
         return Table([{"direction": name, **row} for name, row in rows.items()])
 
     def collectives(self) -> Table:
@@ -280,42 +284,48 @@ class Session:
         return self._table(lambda trace: host_work(trace, [])["ops"], lambda report: report["ops"])
 
     def findings(self) -> Table:
-        """One row per finding, as in the report: mistakes, then limits, by what a fix buys."""
-        return Table(self._kept_report()["findings"])
+        """One row per finding, as in the report: mistakes, then limits, by gain."""
+        return Table(self._full_report()["findings"])
 
     def annotations(self) -> Table:
-        """One row per annotation of the user's own: name, host, thread, start_ps, duration_ps."""
+        """One row per event of a user annotation: name, host, thread, start_ps, duration_ps."""
         if self._trace is not None:
             return Table([row for trace in self._trace.traces for row in annotation_rows(trace)])
-        read = [it.value for it in self.hosts.each(annotation_task) if isinstance(it, HostResult)]
-        return self._annotations_of(read)
+        results = [
+            result.value for result in self.hosts.map_hosts(annotation_task) if isinstance(result, HostResult)
+        ]
+        return self._annotations_table(results)
 
     def report_and_annotations(self) -> tuple[Report, Table]:
-        """The report with all gaps and `annotations`, in one reading of the hosts."""
+        """The report with all gaps, and `annotations`, in one pass over the hosts."""
         if self._trace is not None:
             return self.document(all_gaps=True), self.annotations()
-        rows = Also(annotation_rows)
-        report = self.hosts.report(all_gaps=True, also=rows)
-        return report, self._annotations_of(rows.in_order())
+        rows = HostExtras(annotation_rows)
+        report = self.hosts.report(all_gaps=True, extras=rows)
+        return report, self._annotations_table(rows.in_session_order())
 
-    def _annotations_of(self, read: Sequence[list[Row]]) -> Table:
-        """From the rows of each host that was read, whose times count from its own zero."""
+    def _annotations_table(self, rows_by_host: Sequence[list[Row]]) -> Table:
+        """The rows of all hosts that were read, shifted from each host's own zero to the session's."""
         return Table(
             [
                 row | {"start_ps": row["start_ps"] + host.shift_ps}
-                for host, rows in zip(self.hosts.found, read, strict=True)
+                for host, rows in zip(self.hosts.hosts_read, rows_by_host, strict=True)
                 for row in rows
             ]
         )
 
-    def _of(self, one_host: Callable[[SessionTrace], Any], several: Callable[[Report], Any]) -> Any:
-        """From the trace of one host, of several from their merged report."""
+    def _from_trace_or_report(
+        self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
+    ) -> Any:
+        """The value computed from the trace of a single host, or from the merged report of several."""
         if self._trace is not None and len(self._trace.traces) == 1:
-            return one_host(self._trace)
-        return several(self._kept_report())
+            return from_trace(self._trace)
+        return from_report(self._full_report())
 
-    def _table(self, one_host: Callable[[SessionTrace], Any], several: Callable[[Report], Any]) -> Table:
-        return Table(self._of(one_host, several))
+    def _table(
+        self, from_trace: Callable[[SessionTrace], Any], from_report: Callable[[Report], Any]
+    ) -> Table:
+        return Table(self._from_trace_or_report(from_trace, from_report))
 
 
 def annotation_rows(trace: Trace) -> list[Row]:
@@ -336,27 +346,27 @@ def annotation_rows(trace: Trace) -> list[Row]:
 
 
 def annotation_task(trace: Trace, _: HostCapture) -> list[Row]:
-    """The same as a task."""
+    """`annotation_rows` as a task."""
     return annotation_rows(trace)
 
 
-def unplaced_window_task(
+def unshifted_window_task(
     trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None
 ) -> tuple[list[str], Excerpt | HostWindow]:
-    """The ids of a host's devices, and what the window may hold of it if it begins at most `_APART_PS` after the first
-    host; the window's part itself, where the window holds all of it anyway."""
+    """The ids of a host's devices, and the events that may be in the window if the host starts at most
+    `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window either way."""
     from tb_xla_insights.analysis.window.excerpt import excerpt
     from tb_xla_insights.analysis.window.window import window_of_host
 
-    its = excerpt(trace, start_ps - _APART_PS, end_ps, device)
+    events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
-    whole = start_ps <= first_ps and last_ps <= end_ps - _APART_PS
-    told = window_of_host(its, start_ps, end_ps) if whole else its.alone()
-    return [it.id for it in trace.devices], told
+    is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
+    part = window_of_host(events, start_ps, end_ps) if is_inside else events.alone()
+    return [known.id for known in trace.devices], part
 
 
 def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:
-    """The window of a host that was placed."""
+    """The window of a host whose trace is on the session's time base."""
     from tb_xla_insights.analysis.window.excerpt import excerpt
     from tb_xla_insights.analysis.window.window import window_of_host
 
@@ -366,14 +376,14 @@ def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device
 def load(
     path: str, session: str | None = None, catalog: str | None = None, scheduler: str | None = None
 ) -> Session:
-    """The session that `path` means: a capture, a session's directory, or a logdir (its newest, or `session`).
+    """The session at `path`: a capture, a session's directory, or a logdir (its newest session, or `session`).
 
-    `path` is local or a URL that fsspec opens; `catalog` a file with more event names; `scheduler` the address of a
+    `path` is local or a URL that fsspec opens. `catalog` is a file with more event names, `scheduler` the address of a
     Dask scheduler whose workers read the hosts. Raises InputError.
     """
-    opened = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
+    loaded = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
     give_back()
-    return opened
+    return loaded
 
 
 def open_session(
@@ -382,7 +392,7 @@ def open_session(
     readings: list[Reading] | None = None,
     scheduler: str | None = None,
 ) -> Session:
-    """A session that was found; `readings` show others how far it is read. Raises InputError."""
+    """Opens the session with these files; `readings` show its progress. Raises InputError."""
     from tb_xla_insights.catalog import load_catalog
 
     return Session(SessionHosts(files, load_catalog(catalog), scheduler, readings=readings or []))

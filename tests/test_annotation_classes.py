@@ -8,7 +8,7 @@ import pytest
 from captures import capture, real_trace, thread
 from test_classes import shares, timeline
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.catalog import CLASSES
 
 
@@ -91,8 +91,8 @@ def test_python_frames_inside_a_call_that_compiles_or_reads_are_parts_of_it(call
         thread("python", ("$pjit.py:1 call", 0, 100), (call, 10, 60), ("$inner.py:292 wait", 20, 40),
                ("$api.py:9 done", 80, 10), role="driving"),
     )  # fmt: skip
-    found = partition(trace)
-    told = [CLASSES[kind] for kind in found.kind.tolist()]
+    found = host_class_segments(trace)
+    told = [CLASSES[kind] for kind in found.class_index.tolist()]
     assert list(zip(found.start_ps.tolist(), told, strict=True)) == [
         (0, "python"), (10, kind), (20, kind), (60, kind), (70, "python"), (80, "python"),
         (90, "python"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.idle.busy import busy, device_summaries, idle, stalls
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, union
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, union
 from tb_xla_insights.trace.model import Trace
 
 HOST = thread("python", ("step", 0, 100, {"_r": 1}))
@@ -148,7 +148,7 @@ def test_own_time_is_what_children_leave(some: list[tuple[int, int]]) -> None:
         return
     ops = trace.devices[0].ops
     found: dict[int, set[int]] = {i: set() for i in range(len(ops))}
-    for i, a, b in zip(*own_time(ops.start_ps, ops.end_ps, ops.parent), strict=True):
+    for i, a, b in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
         assert not found[int(i)] & set(range(int(a), int(b)))
         found[int(i)] |= set(range(int(a), int(b)))
     for i in range(len(ops)):

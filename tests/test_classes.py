@@ -12,7 +12,7 @@ from extracting import extractions_by_definition
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.host.classes import HELPERS, partition, thread_segments
+from tb_xla_insights.analysis.host.classes import HELPERS, host_class_segments, thread_segments
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
@@ -29,15 +29,17 @@ HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch
 
 def shares(trace: Trace) -> dict[str, int]:
     return {
-        name: time for name, time in zip(CLASSES, partition(trace).sums(len(CLASSES)), strict=True) if time
+        name: time
+        for name, time in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True)
+        if time
     }
 
 
 def timeline(trace: Trace) -> list[tuple[int, int, str]]:
     """The partition with neighbours of one class put together."""
     out: list[tuple[int, int, str]] = []
-    p = partition(trace)
-    for start, end, kind in zip(p.start_ps.tolist(), p.end_ps.tolist(), p.kind.tolist(), strict=True):
+    p = host_class_segments(trace)
+    for start, end, kind in zip(p.start_ps.tolist(), p.end_ps.tolist(), p.class_index.tolist(), strict=True):
         if out and out[-1][2] == CLASSES[kind]:
             start = out.pop()[0]
         out.append((start, end, CLASSES[kind]))
@@ -195,11 +197,11 @@ def traces(draw: Any) -> Trace:
 @settings(max_examples=300, deadline=None)
 @given(traces())
 def test_the_sweep_does_what_the_definition_says_at_every_instant(trace: Trace) -> None:
-    p = partition(trace)
+    p = host_class_segments(trace)
     start, end = trace.span_ps
     assert [*p.start_ps, end] == ([start, *p.end_ps] if len(p) else [end]), "a partition has no holes"
     for a, b, kind, row in zip(
-        p.start_ps.tolist(), p.end_ps.tolist(), p.kind.tolist(), p.row.tolist(), strict=True
+        p.start_ps.tolist(), p.end_ps.tolist(), p.class_index.tolist(), p.row.tolist(), strict=True
     ):
         assert [class_at(trace, t) for t in range(a, b)] == [CLASSES[kind]] * (b - a)
         assert row != -1 or CLASSES[kind] in ("unrecorded", "dynamo")
@@ -213,7 +215,9 @@ def test_a_threads_own_timeline(some: list[tuple[str, int, int]]) -> None:
     trace = capture(thread("python", *some, role="driving"))
     found: list[tuple[int, str | None] | None] = [None] * 41
     segments = thread_segments(trace, 0)
-    for a, b, kind, row in zip(segments.start_ps, segments.end_ps, segments.kind, segments.row, strict=True):
+    for a, b, kind, row in zip(
+        segments.start_ps, segments.end_ps, segments.class_index, segments.row, strict=True
+    ):
         found[a:b] = [(int(row), CLASSES[kind] if kind >= 0 else None)] * int(b - a)
     rows = [innermost_at(trace, 0, t) for t in range(41)]
     assert found == [(r, class_of_event(trace, r, t)) if r >= 0 else None for t, r in enumerate(rows)]
@@ -375,20 +379,20 @@ def test_lines_of_rows() -> None:
 def test_real_captures_are_partitioned_exactly(shared_traces: Path, scenario: str) -> None:
     trace = real_trace(shared_traces / "torch_xla" / scenario)
     start, end = trace.span_ps
-    p = partition(trace)
+    p = host_class_segments(trace)
     assert sum(p.sums(len(CLASSES))) == end - start
     for t in np.linspace(start, end - 1, 50).astype(np.int64).tolist():
         place = int(np.searchsorted(p.end_ps, t, "right"))
-        assert CLASSES[p.kind[place]] == class_at(trace, t)
+        assert CLASSES[p.class_index[place]] == class_at(trace, t)
 
 
 def test_on_a_real_tpu_a_full_queue_is_waiting(shared_traces: Path) -> None:
     """For 57.2 s the driving thread is inside of execute calls that record nothing more."""
     trace = real_trace(shared_traces / "public/tpu_v6e_jax")
     driving = thread_segments(trace, trace.lines_with("driving")[0])
-    calls = driving.where(driving.kind == INDEX["dispatch"])
+    calls = driving.where(driving.class_index == INDEX["dispatch"])
     assert calls.sums(len(CLASSES))[INDEX["dispatch"]] // 10**9 == 57_176
-    spent = class_times(partition(trace), calls.start_ps, calls.end_ps).sum(axis=0)
+    spent = class_times(host_class_segments(trace), calls.start_ps, calls.end_ps).sum(axis=0)
     assert {name: int(time) // 10**9 for name, time in zip(CLASSES, spent, strict=True) if time} == {
         "wait": 52_712, "dispatch": 2_002, "program_load": 1_913, "to_device": 547, "from_device": 0,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from captures import Core, capture, real_trace, thread
 from launching import TO_DEVICE, demo, event
 from synthetic.__main__ import LOGDIR
 
-from tb_xla_insights.analysis.clocks import disagreement
+from tb_xla_insights.analysis.clocks import describe_clock_contradiction
 from tb_xla_insights.trace.model import Trace
 
 FLOW = {"_pt": TO_DEVICE, "_p": 1}
@@ -43,23 +43,25 @@ def with_blocking_call(late: float) -> Trace:
 
 @pytest.mark.parametrize("late", [0, 8])
 def test_clocks_that_agree_to_some_microseconds(late: float) -> None:
-    assert disagreement(with_callback(late)) is None
-    assert disagreement(with_blocking_call(late)) is None
+    assert describe_clock_contradiction(with_callback(late)) is None
+    assert describe_clock_contradiction(with_blocking_call(late)) is None
 
 
 def test_a_run_that_begins_after_the_host_was_told_of_its_end() -> None:
-    assert disagreement(with_callback(100)) is None  # it may have been told too early, of one output
-    told = disagreement(with_callback(1000))
+    assert (
+        describe_clock_contradiction(with_callback(100)) is None
+    )  # it may have been told too early, of one output
+    told = describe_clock_contradiction(with_callback(1000))
     assert told == "1 of 1 runs end after the host was told so, by up to 0.890\u202fms"
 
 
 def test_a_run_that_goes_on_after_the_call_that_waits_for_it() -> None:
-    told = disagreement(with_blocking_call(100))
+    told = describe_clock_contradiction(with_blocking_call(100))
     assert told == "1 of 1 runs end after the host was told so, by up to 95.0\u202fµs"
 
 
 def test_a_run_that_begins_before_it_was_enqueued() -> None:
-    told = disagreement(with_callback(-1000))
+    told = describe_clock_contradiction(with_callback(-1000))
     assert told == "1 of 1 runs begin before they were enqueued, by up to 0.980\u202fms"
 
 
@@ -67,21 +69,24 @@ def test_a_run_that_begins_before_it_was_enqueued() -> None:
 def test_spans_that_lie_apart_where_nothing_ties_them(second: float) -> None:
     run = event("train(7)", second * 1e6, 100_000)
     trace = capture(thread("python", event("forward", 0, 10_000)), Core([run], [run]))
-    assert disagreement(trace) == (
+    assert describe_clock_contradiction(trace) == (
         f"What the host recorded and what the devices recorded lie "
         f"{'1.49' if second > 0 else '1.40'}\u202fs apart"
     )
-    assert disagreement(trace, whole=False) is None, "what lay between may be cut off"
+    assert describe_clock_contradiction(trace, whole=False) is None, "what lay between may be cut off"
     near = event("train(7)", 0.5e6, 100)
-    assert disagreement(capture(thread("python", event("forward", 0, 10)), Core([near], [near]))) is None
+    assert (
+        describe_clock_contradiction(capture(thread("python", event("forward", 0, 10)), Core([near], [near])))
+        is None
+    )
 
 
 def test_none_of_our_captures_is_accused() -> None:
     for folder in sorted(Path(LOGDIR).iterdir()):
         if (folder / "plugins").is_dir():
-            assert disagreement(demo(folder.name)) is None, folder.name
+            assert describe_clock_contradiction(demo(folder.name)) is None, folder.name
 
 
 @pytest.mark.parametrize("folder", ["gpu_mi300_jax", "gpu_v100_tf", "tpu_v6e_jax"])
 def test_no_real_capture_is_accused(shared_traces: Path, folder: str) -> None:
-    assert disagreement(real_trace(shared_traces / "public" / folder)) is None
+    assert describe_clock_contradiction(real_trace(shared_traces / "public" / folder)) is None

@@ -201,6 +201,19 @@ def test_hosts_whose_workers_all_went_are_not_waited_for(
             values(run(hosts, count, load_catalog(), empty.scheduler_address))
 
 
+def test_a_scheduler_that_gives_up_waiting_for_workers_is_one_line(
+    hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask fails a task by itself where its `no-workers-timeout` is shorter than ours."""
+    monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "0.1s"}),
+        distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty,
+        pytest.raises(InputError, match=r"^tcp:\S+: no worker is left to read a; .*dask worker tcp:\S+$"),
+    ):
+        values(run(hosts, count, load_catalog(), empty.scheduler_address))
+
+
 def test_workers_of_another_version_are_refused(
     scheduler: str, session: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

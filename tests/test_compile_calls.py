@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from launching import demo
 
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.table import compiles_report
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -104,8 +104,8 @@ def test_a_frame_that_the_python_tracer_finds_open_is_a_call_that_began_before()
     ]
     trace = capture(thread("python", *main, role="driving"), pool(0, 20))
     assert told(trace) == [(0, 42, "start")]
-    classes = partition(trace)
-    compiling = classes.where(classes.kind == CLASSES.index("compile"))
+    classes = host_class_segments(trace)
+    compiling = classes.where(classes.class_index == CLASSES.index("compile"))
     assert int((compiling.end_ps - compiling.start_ps).sum()) == 42
 
 
@@ -126,14 +126,14 @@ class TestWarmUp:
     @pytest.mark.parametrize("starts", [(0, 10), (60, 92)])
     def test_without_steps(self, starts: tuple[int, ...]) -> None:
         trace = capture(pool(*starts), thread("python", (READ, 40, 5), role="driving"))
-        assert find_compiles(trace).warm_up.tolist() == [False]
+        assert find_compilations(trace).warm_up.tolist() == [False]
 
     @pytest.mark.parametrize(("number", "warm"), [(1, True), (2, True), (3, False)])
     def test_the_number_of_the_step_that_the_start_cuts_is_the_next_ones_less_one(
         self, number: int, warm: bool
     ) -> None:
         step = ("Training_Step", 50, 50, {"_r": 1, "step_num": number})
-        assert find_compiles(
+        assert find_compilations(
             capture(pool(0, 10), thread("python", step, role="driving"))
         ).warm_up.tolist() == [warm]
 
@@ -142,13 +142,13 @@ class TestWarmUp:
         self, number: int, warm: bool
     ) -> None:
         step = ("Training_Step", 0, 50, {"_r": 1, "step_num": number})
-        assert find_compiles(
+        assert find_compilations(
             capture(thread("python", step, role="driving"), pool(60, 92))
         ).warm_up.tolist() == [warm]
 
     def test_one_that_others_follow_before_anything_runs(self) -> None:
         trace = capture(pool(0, 10), thread("python", ("forward", 30, 5), (CALL, 40, 10), role="driving"))
-        assert find_compiles(trace).warm_up.tolist() == [True, True]
+        assert find_compilations(trace).warm_up.tolist() == [True, True]
 
 
 def test_jax_parts_name_their_module() -> None:
@@ -158,7 +158,7 @@ def test_jax_parts_name_their_module() -> None:
                role="compiler"),
         pool(40, 92),
     )  # fmt: skip
-    compiles = find_compiles(trace)
+    compiles = find_compilations(trace)
     assert (compiles.module, [CUTS[it] for it in compiles.cut.tolist()]) == (["jit_big"], ["end"])
 
 
@@ -170,7 +170,7 @@ def test_one_call_of_jax_is_one_compilation_however_many_events_the_pool_has() -
         pool(30, 40, 50, 60),
     )  # fmt: skip
     assert told(trace) == [(10, 90, None)]
-    assert find_compiles(trace).module == ["jit_f"]
+    assert find_compilations(trace).module == ["jit_f"]
     assert not trace.annotations.size
 
 

@@ -9,7 +9,7 @@ from captures import capture, real_trace, session, thread
 from launching import Tpu, demo
 from synthetic import case_study
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.sidecars import Sidecars
 from tb_xla_insights.report.debug_text import parse_debug
@@ -25,7 +25,7 @@ def test_nested_events_and_helpers_within_count_once() -> None:
         thread("tf_xla-cpu-codegen/1", ("JitCompiler::Compile", 20, 30), ("JitCompiler::Compile", 60, 29),
                role="compiler"),
     )  # fmt: skip
-    compiles = find_compiles(trace)
+    compiles = find_compilations(trace)
     assert compiles.graph_hash == ["aa", "bb"]
     assert trace.duration_ps[compiles.row].tolist() == [80, 50]
 
@@ -58,7 +58,7 @@ class TestWarmUp:
         trace = capture(
             thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": number}), (COMPILE, 5, 50))
         )
-        assert find_compiles(trace).warm_up.tolist() == [warm]
+        assert find_compilations(trace).warm_up.tolist() == [warm]
 
     def test_without_numbers_what_precedes_the_first_execution_and_each_modules_first(self) -> None:
         loop = Tpu()
@@ -66,7 +66,7 @@ class TestWarmUp:
             loop.main.append(("SyncTensorsGraphInternal", at * 10**6, 300 * 10**6, {}))
             loop.on_main(COMPILE, at + 10, 200, graph_hash=f"{at}")
             loop.launch(at + 220, (at + 310, 10), (at + 330, 50), program=f"{module}({at + 1})")
-        compiles = find_compiles(loop.trace())
+        compiles = find_compilations(loop.trace())
         assert compiles.module == ["a", "b", "a"]
         assert compiles.warm_up.tolist() == [True, True, False]
 
@@ -96,7 +96,7 @@ def test_counts_agree_with_the_metrics_report(shared_traces: Path) -> None:
     """Where the capture has every step from the first on."""
     folder = shared_traces / "torch_xla/tiny_coldstart"
     metrics = parse_metrics((folder / "metrics_report.txt").read_text())
-    compiles = find_compiles(real_trace(folder))
+    compiles = find_compilations(real_trace(folder))
     assert metrics
     assert len(compiles) == metrics.counters["UncachedCompile"] == metrics.metrics["CompileTime"]["samples"]
     assert compiles.warm_up.all()

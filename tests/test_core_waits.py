@@ -123,7 +123,7 @@ def client(logdir: Path) -> Iterator[Client]:
     """Of the hosts only those that are looked at are in memory."""
     client = tensorboard("--logdir", str(logdir))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tb_xla_insights.logdir.session_hosts._FEW", 1)
+        patch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 1)
         opened(client, "s")
         yield client
 

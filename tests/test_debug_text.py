@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from loops import loop
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.compiles.debug_log import causes_by_program, early_blocks, executed
+from tb_xla_insights.analysis.compiles.debug_log import (
+    blocks_of_early_executions,
+    causes_by_program,
+    match_logged_executions,
+)
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.sidecars import Block
+from tb_xla_insights.analysis.sidecars import DebugLogBlock
 from tb_xla_insights.report.debug_text import parse_debug
 
 RULE = "=" * 80
@@ -46,7 +50,7 @@ class TestBlocks:
         found = parse_debug(text, "e.txt")
         [compiled] = found.compilations
         frames = ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")
-        assert compiled == Block("aa", "user mark_step", frames, "e.txt", 2)
+        assert compiled == DebugLogBlock("aa", "user mark_step", frames, "e.txt", 2)
         assert compiled.frame == frames[0]
         assert [it.graph for it in found.executions] == ["aa", "bb"]
         assert found.unread == []
@@ -134,9 +138,9 @@ class TestBlocks:
         assert (found.compilations, found.executions, found.advice, found.unread) == ([], [], [], [])
 
 
-def blocks(graphs: str, causes: str = "") -> list[Block]:
+def blocks(graphs: str, causes: str = "") -> list[DebugLogBlock]:
     return [
-        Block(graph, cause, (f"f (train.py:{ord(cause)})",), "e.txt", line)
+        DebugLogBlock(graph, cause, (f"f (train.py:{ord(cause)})",), "e.txt", line)
         for line, (graph, cause) in enumerate(zip(graphs, causes or "x" * len(graphs), strict=True))
     ]
 
@@ -145,18 +149,18 @@ class TestExecutions:
     """Ten steps of one program: the trace has it ten times in a row."""
 
     def test_a_part_of_a_log_of_one_graph_is_that_graph(self) -> None:
-        found = executed(session(loop(10).trace()), blocks("a" + "b" * 14))
+        found = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))
         assert {it.graph for it in found.values()} == {"b"}
         assert len(found) == 10
 
     def test_places_that_say_different_things_say_nothing(self) -> None:
         """Ten of eleven: each may be the one or the other, and only where both say the same it is known."""
-        found = executed(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
+        found = match_logged_executions(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
         assert sorted(found) == [it for it in range(10) if it != 4]
 
     @pytest.mark.parametrize("graphs", ["", "b" * 9, "ab" * 10, "a" * 9 + "b" + "a" * 9])
     def test_a_log_of_another_run_fits_nowhere(self, graphs: str) -> None:
-        assert executed(session(loop(10).trace()), blocks(graphs)) == {}
+        assert match_logged_executions(session(loop(10).trace()), blocks(graphs)) == {}
 
     def test_what_asked_for_a_launch_tells_graphs_apart_that_take_turns(self) -> None:
         """Each step reads a value and then ends; the log alone fits shifted by one as well."""
@@ -166,7 +170,7 @@ class TestExecutions:
             made.launch(i * 1000 + 100, (i * 1000 + 110, 20), (i * 1000 + 150, 100), program="part(9)")
             made.launch(i * 1000 + 700, (i * 1000 + 710, 20), (i * 1000 + 750, 100), by="marker")
         read, marker = "trying to access tensor value before torch_xla.sync", "user mark_step"
-        log = [Block(graph, cause, (), "e", 1) for graph, cause in 7 * [("a", read), ("b", marker)]]
+        log = [DebugLogBlock(graph, cause, (), "e", 1) for graph, cause in 7 * [("a", read), ("b", marker)]]
         trace = made.trace()
         assert {
             name: told[0]["graph_hash"] for name, told in causes_by_program(session(trace), log).items()
@@ -174,8 +178,8 @@ class TestExecutions:
             "part": "a",
             "train": "b",
         }
-        silent = [Block(it.graph, None, (), "e", 1) for it in log]
-        assert executed(session(trace), silent) == {}
+        silent = [DebugLogBlock(it.graph, None, (), "e", 1) for it in log]
+        assert match_logged_executions(session(trace), silent) == {}
 
     def test_by_program(self) -> None:
         trace = loop(10).trace()
@@ -188,7 +192,7 @@ class TestExecutions:
         }
 
     def test_early_executions_without_a_log(self) -> None:
-        assert early_blocks(session(loop(10).trace()), []) == []
+        assert blocks_of_early_executions(session(loop(10).trace()), []) == []
 
 
 def test_a_real_log_joins_all_launches_and_compilations(shared_traces: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import Root
-from tb_xla_insights.logdir.store import Store, opener
+from tb_xla_insights.logdir.store import Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 
@@ -39,8 +39,8 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
     """Nothing refers to itself: memory does not wait for a collection of garbage, which the size of arrays does not
     bring about."""
     listing = Listing([Root(str(DEMO))])
-    listing.look(wait=None)
-    store = Store(listing, opener())
+    listing.refresh(wait=None)
+    store = Store(listing, session_opener())
     handlers = Routes(listing, store).gets()
     loaded: Any = store.loaded(NAME)
     loaded.find_scopes()
@@ -68,8 +68,8 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
 
 def test_two_sessions_are_compared_once_as_long_as_both_are_in_memory() -> None:
     listing = Listing([Root(str(DEMO.parent))])
-    listing.look(wait=None)
-    store = Store(listing, opener())
+    listing.refresh(wait=None)
+    store = Store(listing, session_opener())
     ask = Routes(listing, store).gets()["compare"]
     both = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
     first = ask(Arguments("data/compare", both))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.host.classes import event_classes, partition, thread_segments
+from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.early_executions import early_executions_report
 from tb_xla_insights.analysis.steps.step_times import steps_of
@@ -38,7 +38,7 @@ def times(trace: Trace) -> list[tuple[int, int]]:
 
 
 def by_class(trace: Trace) -> dict[str, int]:
-    sums = partition(trace).sums(len(CLASSES))
+    sums = host_class_segments(trace).sums(len(CLASSES))
     return {name: time for name, time in zip(CLASSES, sums, strict=True) if time}
 
 
@@ -72,9 +72,9 @@ def test_without_annotations_it_lasts_from_event_to_event() -> None:
                role="driving")
     )  # fmt: skip
     assert times(trace) == [(20, 640)]
-    p = partition(trace)
+    p = host_class_segments(trace)
     assert by_class(trace) == {"sync_prepare": 20, "dynamo": 620, "dispatch": 20}
-    alone = (p.row == -1) & (p.kind == CLASSES.index("dynamo"))
+    alone = (p.row == -1) & (p.class_index == CLASSES.index("dynamo"))
     assert alone.any(), "where nothing is recorded no event tells it"
 
 
@@ -191,8 +191,8 @@ def test_against_dynamos_own_record() -> None:
     phases = json.loads((folder / "dynamo_times.json").read_text())["phases_ns"]
     start, end = (np.array(phases, np.int64).T - trace.base_unix_ns) * 1000
     truth = union(start.copy(), end.copy())
-    p = partition(trace)
-    found = union(p.start_ps, p.end_ps, p.kind == CLASSES.index("dynamo"))
+    p = host_class_segments(trace)
+    found = union(p.start_ps, p.end_ps, p.class_index == CLASSES.index("dynamo"))
     its = find_extractions(trace)
     bridge = union(trace.start_ps[its.first], trace.end_ps[its.last])
     assert len(its) == 12

@@ -11,7 +11,7 @@ from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings import Finding, find_findings
-from tb_xla_insights.analysis.sidecars import Block, Sidecars
+from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
@@ -51,7 +51,7 @@ class TestRecompilation:
 
     def test_a_cause_beside_the_capture_is_told(self) -> None:
         beside = Sidecars(
-            compilations=[Block("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
+            compilations=[DebugLogBlock("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
         )
         found = findings(with_compile(6).trace(), beside)["recompilation"]
         assert "train (train.py:9)" in found.advice

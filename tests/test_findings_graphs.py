@@ -13,7 +13,7 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
-from tb_xla_insights.analysis.sidecars import Block, GraphBreaks, Guard, Metrics, Sidecars
+from tb_xla_insights.analysis.sidecars import DebugLogBlock, GraphBreaks, Guard, Metrics, Sidecars
 from tb_xla_insights.schema.texts import GraphBreak
 
 
@@ -32,7 +32,9 @@ class TestEarlySync:
         """Five executions in order; the second, the early one, has a graph and a frame of its own."""
         frames = ["sync (train.py:1)", "step (train.py:72)", *["sync (train.py:1)"] * 3]
         graphs = ["a", "b", "a", "a", "a"]
-        log = [Block(graph, "x", (frame,), "e", 1) for graph, frame in zip(graphs, frames, strict=True)]
+        log = [
+            DebugLogBlock(graph, "x", (frame,), "e", 1) for graph, frame in zip(graphs, frames, strict=True)
+        ]
         found = findings(cut().trace(), Sidecars(executions=log))["early_sync"]
         assert found.evidence["frame"] == "step (train.py:72)"
         assert "at step (train.py:72)" in found.advice

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries, idle
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import KINDS, LISTED_PS, find_gaps
@@ -52,9 +52,9 @@ def captures(draw: st.DrawFn) -> Trace:
 @settings(max_examples=150, deadline=None)
 @given(captures())
 def test_gaps_by_the_microsecond(trace: Trace) -> None:
-    segments, gaps = partition(trace), find_gaps(trace)
+    segments, gaps = host_class_segments(trace), find_gaps(trace)
     kinds = ["unrecorded"] * 200
-    for start, end, kind in zip(segments.start_ps, segments.end_ps, segments.kind, strict=True):
+    for start, end, kind in zip(segments.start_ps, segments.end_ps, segments.class_index, strict=True):
         kinds[start // US : end // US] = [CLASSES[kind]] * int((end - start) // US)
     idles = []
     for device in trace.devices:
@@ -96,7 +96,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
 def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -> None:
     start = np.array([min(w) * US for w in windows], np.int64)
     end = np.array([max(w) * US for w in windows], np.int64)
-    segments = partition(trace)
+    segments = host_class_segments(trace)
     shares = class_times(segments, start, end)
     assert shares.sum(axis=1).tolist() == (end - start).tolist()
     for i in range(len(windows)):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from launching import demo
 
-from tb_xla_insights.analysis.compiles.compilations import idle_for
+from tb_xla_insights.analysis.compiles.compilations import idle_time_per_compilation
 from tb_xla_insights.analysis.compiles.graph_diff import (
     Difference,
     GraphDiff,
@@ -258,5 +258,5 @@ def test_devices_are_idle_for_compilations_as_long_as_their_gaps_say(name: str) 
     trace = demo(name)
     gaps = find_gaps(trace)
     compiling = gaps.shares[:, CLASSES.index("compile")]
-    for device, time in enumerate(idle_for(trace).sum(axis=0).tolist()):
+    for device, time in enumerate(idle_time_per_compilation(trace).sum(axis=0).tolist()):
         assert 0 < time == compiling[gaps.device == device].sum()

@@ -9,7 +9,7 @@ from captures import Core, capture, real_trace, session, thread
 from launching import Tpu, event
 from loops import LAUNCH, STEP, findings, loop, us
 
-from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.trace.model import Trace
 
@@ -24,22 +24,22 @@ def loading(duration: float, hidden: bool) -> Trace:
 
 def test_loading_while_the_device_works_is_hidden() -> None:
     """The first step's batch comes before the device's first run."""
-    report = input_report(session(loading(200, hidden=True)))
+    report = input_pipeline_report(session(loading(200, hidden=True)))
     assert (report["kind"], report["batches"], report["verdict"]) == ("driving_thread", 4, "hidden")
     assert (us(report["wait_ps"]), us(report["idle_ps"])) == (800, 0)
     assert report["load_hidden"] == 3 / 4
 
 
 def test_loading_while_it_does_not_is_what_bounds() -> None:
-    report = input_report(session(loading(200, hidden=False)))
+    report = input_pipeline_report(session(loading(200, hidden=False)))
     assert report["verdict"] == "bound"
     assert (us(report["idle_ps"]), report["load_hidden"]) == (600, 0)
     assert report["share"] == pytest.approx(600 / 3500)
-    assert input_report(session(loading(60, hidden=False)))["verdict"] == "partly_hidden"
+    assert input_pipeline_report(session(loading(60, hidden=False)))["verdict"] == "partly_hidden"
 
 
 def test_a_capture_without_a_loader_says_so() -> None:
-    report = input_report(session(loop().trace()))
+    report = input_pipeline_report(session(loop().trace()))
     assert (report["kind"], report["verdict"], report["load_hidden"]) == (None, "unknown", None)
 
 
@@ -71,7 +71,7 @@ def test_infeed_on_the_device_is_waiting_for_data() -> None:
         ("fusion.1", 90_000_000, 10_000_000),
     ]
     trace = capture(thread("python", ("forward", 0, 10)), Core(ops, [("train(1)", 0, 100_000_000)]))
-    report = input_report(session(trace))
+    report = input_pipeline_report(session(trace))
     assert (report["kind"], report["infeed_ps"], report["verdict"]) == ("infeed", 40_000_000, "bound")
 
 
@@ -102,5 +102,5 @@ def test_infeed_while_the_host_loads_counts_once() -> None:
     ],
 )
 def test_real_captures(shared_traces: Path, folder: str, kind: str | None, verdict: str) -> None:
-    report = input_report(session(real_trace(shared_traces / folder)))
+    report = input_pipeline_report(session(real_trace(shared_traces / folder)))
     assert (report["kind"], report["verdict"]) == (kind, verdict)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.time.intervals import Intervals, union, union_of
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 
 spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), max_size=8)
 
@@ -38,7 +38,7 @@ def test_gaps_are_what_a_window_has_beside_and_long_enough(
 def test_a_union_has_the_instants_of_its_parts_and_time_between_each_two(
     parts: list[list[tuple[int, int]]],
 ) -> None:
-    found = union_of([union_of_spans(part) for part in parts])
+    found = union_all([union_of_spans(part) for part in parts])
     every = {at for part in parts for start, length in part for at in range(start, start + length)}
     assert instants(found) == every
     assert (found.start_ps[1:] > found.end_ps[:-1]).all()

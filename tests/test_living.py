@@ -19,7 +19,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import Root, find_sessions
 from tb_xla_insights.logdir.spool import Spool
-from tb_xla_insights.logdir.store import ReadAgainError, Store, opener
+from tb_xla_insights.logdir.store import FilesChangedError, Store, session_opener
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.tasks.host import read_host
@@ -38,7 +38,7 @@ def path(logdir: Path) -> Path:
 
 @pytest.fixture
 def store(logdir: Path) -> Store:
-    return Store(Listing([Root(str(logdir))]), opener())
+    return Store(Listing([Root(str(logdir))]), session_opener())
 
 
 def replace(path: Path, steps: int) -> None:
@@ -91,8 +91,8 @@ def test_another_content_of_the_same_size_and_time_is_another_file(path: Path, s
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     with pytest.raises(InputError, match="the file has changed since it was read; reload the session"):
         event_stats(loaded.trace.traces[0], 0)
-    store.listing.look(wait=None, fresh=0)
-    assert store.changed(store.load(SESSION))
+    store.listing.refresh(wait=None, max_age=0)
+    assert store.has_changed(store.load(SESSION))
 
 
 @pytest.mark.parametrize("time_ns", [1, 4 * 10**18])
@@ -100,37 +100,37 @@ def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Stor
     store.loaded(SESSION)
     replace(path, 5)
     os.utime(path, ns=(time_ns, time_ns))
-    store.listing.look(wait=None, fresh=0)
-    assert store.changed(store.load(SESSION))
+    store.listing.refresh(wait=None, max_age=0)
+    assert store.has_changed(store.load(SESSION))
     store.load(SESSION, reload=True)
     assert steps_of(store) == 5
 
 
 def test_a_page_is_not_told_of_files_that_it_does_not_know(path: Path, store: Store) -> None:
     """It has drawn the rows of one capture; the session is let go, and read again from another one."""
-    mark = store.load(SESSION).mark
-    assert store.loaded(SESSION, mark=mark)
+    fingerprint = store.load(SESSION).fingerprint
+    assert store.loaded(SESSION, fingerprint=fingerprint)
     replace(path, 5)
     assert steps_of(store) == 3  # as long as it is in memory the answers are of what the page shows
     store._loads.clear()
     routes = Routes(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):
-        asked = {"session": SESSION, "mark": mark, "start_ps": "0", "end_ps": "5", "px": "9"}
+        asked = {"session": SESSION, "mark": fingerprint, "start_ps": "0", "end_ps": "5", "px": "9"}
         with pytest.raises(
-            ReadAgainError, match="its files have changed, and it was read again; reload the page"
+            FilesChangedError, match="its files have changed, and it was read again; reload the page"
         ):
             routes[route](Arguments(f"data/{route}", asked))
-    assert routes["session"](Arguments("data/session", {"session": SESSION}))["mark"] != mark
+    assert routes["session"](Arguments("data/session", {"session": SESSION}))["mark"] != fingerprint
 
 
 def test_a_session_that_is_read_again_from_the_same_files_is_the_same(store: Store) -> None:
-    mark = store.load(SESSION).mark
+    fingerprint = store.load(SESSION).fingerprint
     store._loads.clear()
-    assert store.loaded(SESSION, mark=mark)
+    assert store.loaded(SESSION, fingerprint=fingerprint)
 
 
 def test_a_session_that_is_gone_is_told_and_read_once_it_is_back(path: Path, store: Store) -> None:
-    store.listing.look(wait=None)
+    store.listing.refresh(wait=None)
     aside = path.parent.rename(path.parents[1] / "aside")
     with pytest.raises(InputError, match="no such file; check the path"):
         store.loaded(SESSION)
@@ -153,9 +153,9 @@ def test_a_session_that_is_removed_while_sessions_are_looked_for_hides_no_other(
 
 
 def test_two_servers_of_a_logdir_tell_the_same_of_it(path: Path, store: Store, logdir: Path) -> None:
-    other = Store(Listing([Root(str(logdir))]), opener())
+    other = Store(Listing([Root(str(logdir))]), session_opener())
     assert steps_of(store) == steps_of(other) == 3
-    assert store.load(SESSION).mark == other.load(SESSION).mark
+    assert store.load(SESSION).fingerprint == other.load(SESSION).fingerprint
     replace(path, 5)
     other.load(SESSION, reload=True)
     assert (steps_of(store), steps_of(other)) == (3, 5)
@@ -163,7 +163,7 @@ def test_two_servers_of_a_logdir_tell_the_same_of_it(path: Path, store: Store, l
 
 def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> None:
     directory = write_session(tmp_path / "plugins/profile/s", "a", "b", "c")
-    loaded = Store(Listing([Root(str(tmp_path))]), opener(budget=1)).loaded("s")
+    loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
     assert isinstance(loaded, Pod)
     for host in "abc":
         replace(directory / f"{host}.xplane.pb", 5)
@@ -190,7 +190,7 @@ def test_where_no_file_can_be_written_hosts_are_read_all_the_same(
         progress.tell(1, 5, 9)
         assert progress.told() == [[NOT_BEGUN, NOT_BEGUN], [5, 9]]
     write_session(tmp_path / "plugins/profile/s", "a", "b")
-    loaded = Store(Listing([Root(str(tmp_path))]), opener(budget=1)).loaded("s")
+    loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
     assert len(loaded.choose(["all"]).trace.traces) == 2
     assert np.array(progress.told()).shape == (2, 2)
 
@@ -198,7 +198,7 @@ def test_where_no_file_can_be_written_hosts_are_read_all_the_same(
 def test_results_that_find_no_place_on_the_disk_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.logdir.spool._IN_MEMORY", 1)
+    monkeypatch.setattr("tb_xla_insights.logdir.spool._MAX_MEMORY_BYTES", 1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with (
         Spool() as spool,

@@ -11,7 +11,7 @@ from helpers import raising, write_session
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
-from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.read import initial_readings, read_session
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
 
 
@@ -45,7 +45,7 @@ def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], told:
 
 
 def test_every_host_is_read_in_order_and_its_progress_told(session: SessionFiles) -> None:
-    readings = readings_of(session)
+    readings = initial_readings(session)
     trace = read_session(session, load_catalog(), readings)
     assert [host.host for host in trace.traces] == ["a", "b", "c", "d", "e"]
     assert (trace.name, trace.path) == ("s", session.path)
@@ -55,7 +55,7 @@ def test_every_host_is_read_in_order_and_its_progress_told(session: SessionFiles
 
 def test_a_host_that_fails_is_left_out_and_told(session: SessionFiles) -> None:
     Path(session.hosts[1].file.path).unlink()
-    readings = readings_of(session)
+    readings = initial_readings(session)
     trace = read_session(session, load_catalog(), readings)
     assert [host.host for host in trace.traces] == ["a", "c", "d", "e"]
     [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
@@ -74,7 +74,7 @@ def test_when_all_fail_the_first_says_why(session: SessionFiles) -> None:
 
 def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
     read: list[str] = []
-    readings = readings_of(session)
+    readings = initial_readings(session)
 
     def stop() -> bool:
         """Says so as soon as the first host is whole."""

@@ -15,7 +15,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.memory_gate import MemoryGate
-from tb_xla_insights.logdir.session_hosts import held_estimate
+from tb_xla_insights.logdir.session_hosts import estimate_memory
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
 from tb_xla_insights.logdir.store import (
     Load,
@@ -23,7 +23,7 @@ from tb_xla_insights.logdir.store import (
     Store,
     UnknownSessionError,
     default_budget,
-    opener,
+    session_opener,
 )
 
 OLD, NEW = "2026_01_01_00_00_00", "run/2026_01_02_00_00_00"
@@ -46,14 +46,14 @@ class Opener:
         return LoadedHosts(load.files, nothing, nothing, held)
 
 
-def store_of(logdir: Path, opener: Any, budget: int = 10**9) -> Store:
-    return Store(Listing([Root(str(logdir))]), opener, budget)
+def store_of(logdir: Path, session_opener: Any, budget: int = 10**9) -> Store:
+    return Store(Listing([Root(str(logdir))]), session_opener, budget)
 
 
 def test_a_session_is_read_once_however_many_ask(logdir: Path) -> None:
-    opener = Opener()
-    opener.may_go_on.clear()
-    store = store_of(logdir, opener)
+    session_opener = Opener()
+    session_opener.may_go_on.clear()
+    store = store_of(logdir, session_opener)
     loads: list[Load] = []
     threads = [threading.Thread(target=lambda: loads.append(store.load(OLD))) for _ in range(8)]
     for thread in threads:
@@ -63,21 +63,21 @@ def test_a_session_is_read_once_however_many_ask(logdir: Path) -> None:
     assert len(loads) == 8
     assert len(set(map(id, loads))) == 1
     assert not loads[0].wait(0)
-    opener.may_go_on.set()
+    session_opener.may_go_on.set()
     assert store.loaded(OLD) is store.loaded(OLD)
-    assert opener.opened == [OLD]
+    assert session_opener.opened == [OLD]
 
 
 def test_a_reload_reads_again_but_never_twice_at_a_time(logdir: Path) -> None:
-    opener = Opener()
-    store = store_of(logdir, opener)
+    session_opener = Opener()
+    store = store_of(logdir, session_opener)
     first = store.loaded(OLD)
-    opener.may_go_on.clear()
+    session_opener.may_go_on.clear()
     again = store.load(OLD, reload=True)
     assert store.load(OLD, reload=True) is again
-    opener.may_go_on.set()
+    session_opener.may_go_on.set()
     assert store.loaded(OLD) is not first
-    assert opener.opened == [OLD, OLD]
+    assert session_opener.opened == [OLD, OLD]
 
 
 def test_a_session_that_was_not_listed_is_unknown(logdir: Path) -> None:
@@ -88,38 +88,38 @@ def test_a_session_that_was_not_listed_is_unknown(logdir: Path) -> None:
 
 
 def test_changed_files_are_noticed_and_read_on_reload(logdir: Path) -> None:
-    opener = Opener()
-    store = store_of(logdir, opener)
+    session_opener = Opener()
+    store = store_of(logdir, session_opener)
     store.loaded(OLD)
-    assert not store.changed(store.load(OLD))
+    assert not store.has_changed(store.load(OLD))
     write_session(logdir / "plugins/profile" / OLD, "another")
-    store.listing.look(wait=None, fresh=0)
-    assert store.changed(store.load(OLD))
+    store.listing.refresh(wait=None, max_age=0)
+    assert store.has_changed(store.load(OLD))
     reloaded = store.load(OLD, reload=True)
     assert reloaded.wait(None)
     assert [host.name for host in reloaded.files.hosts] == ["another", "vm"]
-    assert not store.changed(reloaded)
+    assert not store.has_changed(reloaded)
 
 
 def test_the_session_used_longest_ago_goes_when_memory_runs_short(logdir: Path) -> None:
     for name in ("a", "b", "c"):
         write_session(logdir / "plugins/profile" / name, "vm")
-    opener = Opener(size=10**6)
-    store = store_of(logdir, opener, budget=2 * 10**6 + 10**5)
+    session_opener = Opener(size=10**6)
+    store = store_of(logdir, session_opener, budget=2 * 10**6 + 10**5)
     for name in ("a", "b", "a", "c", "a"):
         store.loaded(name)
-    assert opener.opened == ["a", "b", "c"]  # c took the place of b, not of a
+    assert session_opener.opened == ["a", "b", "c"]  # c took the place of b, not of a
     store.loaded("b")
-    assert opener.opened == ["a", "b", "c", "b"]
+    assert session_opener.opened == ["a", "b", "c", "b"]
 
 
 def test_a_session_beyond_the_budget_is_kept_as_long_as_it_is_the_last(logdir: Path) -> None:
-    opener = Opener(size=10**9)
-    store = store_of(logdir, opener, budget=1)
+    session_opener = Opener(size=10**9)
+    store = store_of(logdir, session_opener, budget=1)
     assert store.loaded(OLD) is store.loaded(OLD)
     store.loaded(NEW)
     store.loaded(OLD)
-    assert opener.opened == [OLD, NEW, OLD]
+    assert session_opener.opened == [OLD, NEW, OLD]
 
 
 def test_what_cannot_be_read_stays_an_error_until_it_is_reloaded(logdir: Path) -> None:
@@ -143,16 +143,16 @@ def test_a_fault_of_ours_is_one_line_too(logdir: Path, caplog: pytest.LogCapture
 
 
 def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdir: Path) -> None:
-    sizes = {it.name: held_estimate(it) for it in find_sessions([Root(str(logdir))])}
-    opener = Opener()
-    opener.may_go_on.clear()
-    store = store_of(logdir, opener, budget=max(sizes.values()))
+    sizes = {it.name: estimate_memory(it) for it in find_sessions([Root(str(logdir))])}
+    session_opener = Opener()
+    session_opener.may_go_on.clear()
+    store = store_of(logdir, session_opener, budget=max(sizes.values()))
     first, second = store.load(OLD), store.load(NEW)
     assert not first.wait(0)
     assert not second.wait(0)
     second.stop()  # who waits for room hears of it
     assert store.stop(NEW)
-    opener.may_go_on.set()
+    session_opener.may_go_on.set()
     assert cast(Any, store.loaded(NEW)).report["stopped"]
     assert not cast(Any, store.loaded(OLD)).report["stopped"]
 
@@ -162,7 +162,7 @@ def test_room_is_taken_in_the_order_in_which_it_is_asked_for() -> None:
     leave = [threading.Event() for _ in range(3)]
 
     def take(number: int, needed: int) -> None:
-        with room.taken(needed, lambda: False):
+        with room.acquire(needed, lambda: False):
             order.append(number)
             inside[number].set()
             leave[number].wait()
@@ -173,16 +173,16 @@ def test_room_is_taken_in_the_order_in_which_it_is_asked_for() -> None:
     for number in (1, 2):
         threads[number].start()
         while len(room._waiting) < number:
-            room.look()
+            room.wake_waiting()
     assert order == [0]  # the last one would fit, but comes after one that does not
     leave[0].set()
     inside[1].wait()
-    assert (order, room.used) == ([0, 1], 99)  # alone, whatever it needs
+    assert (order, room.used_bytes) == ([0, 1], 99)  # alone, whatever it needs
     for event in leave:
         event.set()
     for thread in threads:
         thread.join()
-    assert (order, room.used) == ([0, 1, 2], 0)
+    assert (order, room.used_bytes) == ([0, 1, 2], 0)
 
 
 def test_what_views_find_out_counts_once_they_were_looked_at(logdir: Path) -> None:
@@ -202,7 +202,7 @@ def test_files_that_could_not_be_read_are_read_once_they_are_others(logdir: Path
     [capture] = (logdir / "plugins/profile" / OLD).iterdir()
     whole = capture.read_bytes()
     capture.write_bytes(b"")
-    store = store_of(logdir, opener())
+    store = store_of(logdir, session_opener())
     for _ in range(2):
         with pytest.raises(InputError, match="is empty"):
             store.loaded(OLD)
@@ -213,39 +213,39 @@ def test_files_that_could_not_be_read_are_read_once_they_are_others(logdir: Path
 
 
 def test_files_are_those_of_when_they_are_read_not_of_when_they_were_listed(logdir: Path) -> None:
-    store = store_of(logdir, opener())
-    store.listing.look(wait=None)
+    store = store_of(logdir, session_opener())
+    store.listing.refresh(wait=None)
     write_session(logdir / "plugins/profile" / OLD, "another")
     loaded = store.loaded(OLD)
     assert [host.name for host in loaded.files.hosts] == ["another", "vm"]
-    assert not store.changed(store.load(OLD))
-    store.listing.look(wait=None, fresh=0)
-    assert not store.changed(store.load(OLD))
+    assert not store.has_changed(store.load(OLD))
+    store.listing.refresh(wait=None, max_age=0)
+    assert not store.has_changed(store.load(OLD))
 
 
 def test_waiting_for_a_session_ends(logdir: Path) -> None:
-    opener = Opener()
-    opener.may_go_on.clear()
+    session_opener = Opener()
+    session_opener.may_go_on.clear()
     with pytest.raises(StillReadingError, match="still being read"):
-        store_of(logdir, opener).loaded(OLD, wait=0)
-    opener.may_go_on.set()
+        store_of(logdir, session_opener).loaded(OLD, wait=0)
+    session_opener.may_go_on.set()
 
 
 def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
-    opener = Opener()
-    opener.may_go_on.clear()
-    store = store_of(logdir, opener)
+    session_opener = Opener()
+    session_opener.may_go_on.clear()
+    store = store_of(logdir, session_opener)
     assert not store.stop(OLD)
     store.load(OLD)
     assert store.stop(OLD)
-    opener.may_go_on.set()
+    session_opener.may_go_on.set()
     assert cast(Any, store.loaded(OLD)).report["stopped"]
     assert not store.stop(OLD)
 
 
 def test_reading_building_and_drawing_have_their_part_of_the_wait(logdir: Path) -> None:
     now = [100.0]
-    [session] = [it for it in Listing([Root(str(logdir))]).look(wait=None) if it.name == NEW]
+    [session] = [it for it in Listing([Root(str(logdir))]).refresh(wait=None) if it.name == NEW]
     load = Load(session, clock=lambda: now[0])
     keys = "stage", "part", "seconds_left"
 
@@ -255,18 +255,18 @@ def test_reading_building_and_drawing_have_their_part_of_the_wait(logdir: Path) 
         return tuple(told[key] for key in keys)
 
     one, other = load.hosts
-    one.begin(200, 400)
+    one.update(200, 400)
     other.bytes = 400
     assert after(0) == ("reading", 0.0875, None)  # a guess
     assert after(2) == ("reading", 0.0875, 20.9)
     assert [host["state"] for host in load.progress()["hosts"]] == ["reading", "waiting"]
-    one.begin(400, 400)
+    one.update(400, 400)
     assert after(0) == ("reading", 0.175, 9.4)
-    other.begin(400, 400)
+    other.update(400, 400)
     assert after(2)[:2] == ("building", 0.4597)  # the first of them has built for a while
     one.state = other.state = "ready"
     assert after(0)[:2] == ("building", 0.6)
-    load.stages.draw()
+    load.stage_progress.begin_drawing()
     parts = [after(1)[:2] for _ in range(10)]
     assert {stage for stage, _ in parts} == {"drawing"}
     assert sorted(parts) == parts
@@ -289,41 +289,41 @@ def test_a_look_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: py
 
     monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)
     listing = Listing([Root(str(logdir))], clock=lambda: now[0])
-    assert listing.look(wait=0) == ()
-    assert listing.look(wait=0) == ()
+    assert listing.refresh(wait=0) == ()
+    assert listing.refresh(wait=0) == ()
     assert listing.message == f"Looking for profiles under {logdir}."
     may_go_on.set()
-    assert [it.name for it in listing.look(wait=None)] == [NEW, OLD]
-    listing.look(wait=None)
+    assert [it.name for it in listing.refresh(wait=None)] == [NEW, OLD]
+    listing.refresh(wait=None)
     assert len(looks) == 1
     now[0] += 5
     write_session(logdir / "plugins/profile/2026_01_03_00_00_00", "vm")
-    assert len(listing.look(wait=None)) == 3
+    assert len(listing.refresh(wait=None)) == 3
     assert len(looks) == 2
 
 
 def test_a_known_session_is_found_while_a_look_goes_on(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing, may_go_on = Listing([Root(str(logdir))]), threading.Event()
-    listing.look(wait=None)
+    listing.refresh(wait=None)
 
     def slow_find(_: Any) -> list[SessionFiles]:
         may_go_on.wait(60)
         return []
 
     monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)
-    listing.look(wait=0, fresh=0)
+    listing.refresh(wait=0, max_age=0)
     assert listing.find(OLD) is not None
     may_go_on.set()
 
 
 def test_an_empty_logdir_says_so(tmp_path: Path) -> None:
     listing = Listing([Root(str(tmp_path))])
-    assert listing.look(wait=None) == ()
+    assert listing.refresh(wait=None) == ()
     assert listing.message == f"No profile under this logdir: {tmp_path}."
     assert Listing([]).message == "No logdir: start TensorBoard with --logdir PATH."
 
 
 def test_a_place_that_cannot_be_asked_keeps_what_is_known() -> None:
     listing = Listing([Root("nothing://x")])
-    assert listing.look(wait=None) == ()
+    assert listing.refresh(wait=None) == ()
     assert str(listing.message).startswith("nothing://x: ")

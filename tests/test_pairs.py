@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loops import loop
 
-from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.compare.pairs import Timed, read_pairs, steps_to_time
 from tb_xla_insights.errors import InputError
 
@@ -197,6 +197,6 @@ def test_the_step_time_of_a_session(tmp_path: Path) -> None:
     import tb_xla_insights as xi
 
     path = write_session(tmp_path / "s", "vm")
-    (path / RECORD).write_text('{"samples_per_step": 64}')
+    (path / RECORD_FILE).write_text('{"samples_per_step": 64}')
     found = steps_to_time(xi.load(str(path)).trace)
     assert ([step["duration_ps"] for step in found.steps], found.samples) == ([9 * MS] * 3, 64)

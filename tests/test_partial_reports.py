@@ -7,8 +7,8 @@ from typing import Any
 
 from merging import Row
 
-from tb_xla_insights.logdir.partial_reports import PartialReport, Reports
-from tb_xla_insights.logdir.session_hosts import Also
+from tb_xla_insights.logdir.partial_reports import PartialReport, PartialReporter
+from tb_xla_insights.logdir.session_hosts import HostExtras
 from tb_xla_insights.report.partial import unfinished
 
 
@@ -16,7 +16,7 @@ class Reader:
     """Makes documents that take some seconds each."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
-    compared = SimpleNamespace(hosts=())
+    comparison = SimpleNamespace(hosts=())
 
     def __init__(self, seconds: float) -> None:
         self.now, self.seconds = 0.0, seconds
@@ -37,17 +37,17 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
     """After how many hosts reports are made."""
-    parts: Also[Row] = Also(lambda _: {})
+    parts: HostExtras[Row] = HostExtras(lambda _: {})
     made: list[int] = []
 
     def show(_: PartialReport) -> None:
-        made.append(len(parts.found))
+        made.append(len(parts.results))
 
-    reports: Any = Reports(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
+    reports: Any = PartialReporter(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
-        parts.found[host] = {}
-        reports.look(object())
+        parts.results[host] = {}
+        reports.update(object())
     return made
 
 
@@ -65,18 +65,18 @@ def test_reports_that_cost_much_are_made_seldom() -> None:
 
 def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
     reader = Reader(0.0)
-    parts: Also[Row] = Also(lambda _: {}, {0: {}, 1: {}, 2: {}})
+    parts: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
     made: list[PartialReport] = []
-    reports: Any = Reports(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
-    reports.look(object())
-    reports.look(object())
+    reports: Any = PartialReporter(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
+    reports.update(object())
+    reports.update(object())
     assert len(made) == 1
-    parts.found[3] = {}
-    parts.found[4] = {}
-    reports.look(object())
+    parts.results[3] = {}
+    parts.results[4] = {}
+    reports.update(object())
     assert len(made) == 1
     reader.now += 2.0
-    reports.look(object())
+    reports.update(object())
     assert len(made) == 2
 
 

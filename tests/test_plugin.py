@@ -98,7 +98,7 @@ def test_being_active_is_answered_from_the_last_look(logdir: Path, monkeypatch: 
         looks.append(wait)
         return ("a session",) if len(looks) > 2 else ()
 
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.Listing.look", look)
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.Listing.refresh", look)
     client = tensorboard("--logdir", str(logdir))
     enabled = [
         json.loads(client.get("/data/plugins_listing").data)["xla_insights"]["enabled"] for _ in range(4)

@@ -40,7 +40,7 @@ def client(pod: Path) -> Client:
 @pytest.fixture
 def whole(pod: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     """The same with all hosts in memory."""
-    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._FEW", HOSTS)
+    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", HOSTS)
     client = tensorboard("--logdir", str(pod))
     opened(client, "s")
     monkeypatch.undo()
@@ -80,9 +80,9 @@ def test_views_tell_of_all_hosts_what_they_tell_with_all_in_memory(client: Clien
 
 
 def test_steps_are_those_of_the_hosts_that_are_looked_at(client: Client, whole: Client) -> None:
-    chosen = opened(client, "s")["chosen"]
+    chosen_hosts = opened(client, "s")["chosen"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
-    assert set(columns["host"]) == {f"w-{place}" for place in chosen}
+    assert set(columns["host"]) == {f"w-{place}" for place in chosen_hosts}
     every = data(whole, "overview", session="s")["steps"]["columns"]
     same = [at for at, host in enumerate(every["host"]) if host in columns["host"]]
     assert columns["index"] == [every["index"][at] for at in same]
@@ -145,9 +145,9 @@ def test_hosts_used_longest_ago_are_let_go(pod: Path) -> None:
     from tb_xla_insights.logdir.listing import Listing
     from tb_xla_insights.logdir.pod import Pod
     from tb_xla_insights.logdir.sessions import Root
-    from tb_xla_insights.logdir.store import Store, opener
+    from tb_xla_insights.logdir.store import Store, session_opener
 
-    opened_with = opener(budget=1)
+    opened_with = session_opener(budget=1)
     loaded = Store(Listing([Root(str(pod))]), opened_with, 1).loaded("s")
     assert isinstance(loaded, Pod)
     first = loaded.choose(["3"]).trace
@@ -206,21 +206,21 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
 
 def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
     from tb_xla_insights.errors import InputError
-    from tb_xla_insights.logdir.host_choice import chosen
+    from tb_xla_insights.logdir.host_choice import chosen_hosts
 
     rows = [
         {"name": name, "step_ps": step, "others_wait_ps": None}
         for name, step in zip("abcde", (3, 9, None, 5, 4), strict=True)
     ]
     report: dict[str, Any] = {"session": {"hosts": rows}, "hosts": rows, "findings": []}
-    assert chosen(["slowest"], report) == [1]
-    assert chosen(["median"], report) == [4]
+    assert chosen_hosts(["slowest"], report) == [1]
+    assert chosen_hosts(["median"], report) == [4]
     rows[3]["others_wait_ps"] = 7
     report["findings"] = [{"id": "straggler", "evidence": {"median_host": "a"}}]
-    assert chosen(["slowest"], report) == [3]
-    assert chosen(["median"], report) == [0]
+    assert chosen_hosts(["slowest"], report) == [3]
+    assert chosen_hosts(["median"], report) == [0]
     with pytest.raises(InputError, match="none of the 5 hosts"):
-        chosen(["5"], report)
+        chosen_hosts(["5"], report)
 
 
 def test_a_store_that_goes_away_is_told_of_each_host_and_what_came_before_is_shown(pod: Path) -> None:

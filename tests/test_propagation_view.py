@@ -127,13 +127,13 @@ class TestRoutes:
         """Answers of the routes over the demos' logdir."""
         from tb_xla_insights.logdir.listing import Listing
         from tb_xla_insights.logdir.sessions import roots
-        from tb_xla_insights.logdir.store import Store, opener
+        from tb_xla_insights.logdir.store import Store, session_opener
         from tb_xla_insights.plugin.arguments import Arguments
         from tb_xla_insights.plugin.routes import Routes
 
         listing = Listing(roots(str(ROOT / "demo_logs")))
-        listing.look(wait=None)
-        handlers = Routes(listing, Store(listing, opener())).gets()
+        listing.refresh(wait=None)
+        handlers = Routes(listing, Store(listing, session_opener())).gets()
         name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
         return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.record import record
 from tb_xla_insights.record.stderr import DebugText
@@ -138,7 +138,7 @@ print(made.session)
         assert done.returncode == 0, done.stderr
         session = Path(done.stdout.strip())
         assert session.parent == tmp_path / "plugins/profile"
-        written = json.loads((session / RECORD).read_text())
+        written = json.loads((session / RECORD_FILE).read_text())
         assert {"jax", "jaxlib"} <= set(written["versions"])
         assert written["flags"]["XLA_FLAGS"] == "--xla_cpu_enable_fast_math=false"
         assert written["flags"]["PJRT_DEVICE"] == "CPU"
@@ -249,7 +249,7 @@ assert "jax" not in sys.modules
         assert done.returncode == 0, done.stderr
         session = Path(done.stdout.strip())
         assert len(list(session.glob("*.xplane.pb"))) == 1
-        assert (session / RECORD).is_file()
+        assert (session / RECORD_FILE).is_file()
         assert xi.load(str(tmp_path)).report()["steps"]
 
     def test_a_logdir_that_cannot_be_written(self, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files import blocks, remote
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.logdir.listing import Listing
-from tb_xla_insights.logdir.read import read_session, readings_of
+from tb_xla_insights.logdir.read import initial_readings, read_session
 from tb_xla_insights.logdir.sessions import Root, find_sessions, resolve
-from tb_xla_insights.logdir.store import Store, opener
+from tb_xla_insights.logdir.store import Store, session_opener
 
 [CAPTURE] = (Path(__file__).parents[1] / "demo_logs" / "torch_xla_baseline").rglob("*.xplane.pb")
 CONTENT = CAPTURE.read_bytes()
@@ -74,7 +74,7 @@ def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
 def test_an_answer_asks_for_no_byte_twice(
     store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int, command: str
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._FEW", most_kept)
+    monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", most_kept)
     store.files = dict.fromkeys(HOSTS[:2], CONTENT)
     words = command.replace("OUT", str(tmp_path / "out")).split()
     assert main([words[0], f"{store.address}/logs", *words[1:]]) == 0
@@ -119,7 +119,7 @@ def test_hosts_and_blocks_are_asked_for_side_by_side(store: WebStore) -> None:
 def test_progress_counts_the_bytes_that_came(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "AT_ONCE", 1)
     session = resolve(f"{store.address}/logs")
-    readings = readings_of(session)
+    readings = initial_readings(session)
     seen: list[tuple[int, int]] = []
 
     def look(_: Answer, asked: Asked) -> bool:
@@ -252,7 +252,7 @@ def test_what_few_bytes_are_wanted_of_is_not_fetched_whole(store: WebStore) -> N
 
 def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
     session, over = resolve(f"{store.address}/logs"), threading.Event()
-    readings = readings_of(session)
+    readings = initial_readings(session)
 
     def others_are_done() -> bool:
         """Asked while somebody waits for the store: no patience is left once nobody else needs any."""
@@ -315,7 +315,7 @@ def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: 
     stall, asked_for, over = stalling()
     store.files = {HOSTS[0]: CONTENT}
     store.faults[HOSTS[0]] = stall
-    sessions = Store(Listing([Root(f"{store.address}/logs")]), opener())
+    sessions = Store(Listing([Root(f"{store.address}/logs")]), session_opener())
     load = sessions.load("run/2026_01_02_00_00_00")
     try:
         assert asked_for.wait(60)

@@ -176,8 +176,8 @@ def test_many_sessions_are_listed_a_thousand_names_a_request_and_once(counted: A
         assert all("list-type=2" in line for line in lines)
     listing = Listing([Root("s3://counted/logs")])
     lines.clear()
-    assert len(listing.look(wait=None)) == 1_200
-    listing.look(wait=None)
+    assert len(listing.refresh(wait=None)) == 1_200
+    listing.refresh(wait=None)
     assert len(lines) == 2
 
 

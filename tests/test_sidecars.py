@@ -15,7 +15,7 @@ from test_debug_text import block
 from test_metrics_text import EXPLAIN, REPORT
 
 import tb_xla_insights as xi
-from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source, open_source
@@ -127,7 +127,7 @@ class TestFinding:
 
     def test_what_a_recording_wrote_about_itself(self, run: Path) -> None:
         written = {"versions": {"torch_xla": "2.9.0"}, "flags": {"XLA_HLO_DEBUG": "1"}}
-        (run / f"plugins/profile/s/{RECORD}").write_text(json.dumps(written))
+        (run / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(written))
         assert report_of(run)["recorded"] == written
 
     @pytest.mark.parametrize(
@@ -153,26 +153,27 @@ class TestFinding:
     def test_a_damaged_one_is_none_and_told(
         self, run: Path, text: str, reason: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        (run / f"plugins/profile/s/{RECORD}").write_text(text)
+        (run / f"plugins/profile/s/{RECORD_FILE}").write_text(text)
         report = report_of(run)
         assert report["recorded"] is None
         [message] = diagnostics(report, "text_not_understood")
-        assert message == f"{RECORD} is not used, or not all of it: {reason}."
+        assert message == f"{RECORD_FILE} is not used, or not all of it: {reason}."
         assert main(["report", str(run)]) == 0
         assert reason in " ".join(capsys.readouterr().out.split())
 
     def test_what_is_whole_in_a_damaged_one_is_kept(self, run: Path) -> None:
         document = {"versions": {"jax": "0.10"}, "flags": 3, "of a later version": {"a": [1]}}
-        (run / f"plugins/profile/s/{RECORD}").write_text(json.dumps(document), encoding="utf-8-sig")
+        (run / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(document), encoding="utf-8-sig")
         assert report_of(run)["recorded"] == {"versions": {"jax": "0.10"}}
 
     def test_a_large_one_is_no_load(self, run: Path) -> None:
-        with (run / f"plugins/profile/s/{RECORD}").open("wb") as file:
+        with (run / f"plugins/profile/s/{RECORD_FILE}").open("wb") as file:
             file.truncate(10 << 30)
         assert report_of(run)["recorded"] is None
 
     @pytest.mark.parametrize(
-        "name", ["description.txt", "metrics_report.txt", "dynamo_explain.txt", "pt_xla_debug.txt", RECORD]
+        "name",
+        ["description.txt", "metrics_report.txt", "dynamo_explain.txt", "pt_xla_debug.txt", RECORD_FILE],
     )
     def test_no_text_beside_ends_a_report(self, name: str, run: Path) -> None:
         digits = "9" * 5000
@@ -201,7 +202,7 @@ class TestFinding:
         session = run / "plugins/profile/s"
         os.mkfifo(session / "description.txt")
         (session / "metrics_report.txt").symlink_to("/dev/zero")
-        (session / RECORD).mkdir()
+        (session / RECORD_FILE).mkdir()
         (session / "a.log").symlink_to("a.log")
         assert report_of(run)["recorded"] is None
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from launching import US, demo
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.idle import step_idle_report
@@ -126,8 +126,8 @@ def instants(*columns: Any) -> Iterator[tuple[int, ...]]:
 def by_hand(trace: Trace) -> dict[str, Fraction]:
     """The means of one host, picosecond by picosecond."""
     steps, devices = steps_of(trace), trace.devices
-    host, classes = partition(trace), dict[int, str]()
-    for start, end, kind in instants(host.start_ps, host.end_ps, host.kind):
+    host, classes = host_class_segments(trace), dict[int, str]()
+    for start, end, kind in instants(host.start_ps, host.end_ps, host.class_index):
         classes |= dict.fromkeys(range(start, end), CLASSES[kind])
     sums: dict[str, int] = {"work": 0}
     for device in devices:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from launching import US, Tpu, demo, event
 from synthetic import case_study, dynamo_issue
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.steps.table import steps_report
@@ -140,7 +140,7 @@ def test_real_steps_add_up(shared_traces: Path, folder: str) -> None:
     assert len(rows) == len(steps_of(trace)) > 0
     for row in rows:
         assert sum(row["host_ps"].values()) == row["duration_ps"]
-    totals = partition(trace).sums(len(CLASSES))
+    totals = host_class_segments(trace).sums(len(CLASSES))
     for name, total in zip(CLASSES, totals, strict=True):
         assert sum(row["host_ps"].get(name, 0) for row in rows) <= total
     most = max(device["busy_ps"] for device in device_summaries(session(trace)))

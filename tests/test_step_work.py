@@ -8,7 +8,7 @@ from typing import Any
 from captures import Core, capture, real_trace, session, thread
 from launching import US, Tpu, demo
 
-from tb_xla_insights.analysis.steps.device_work import step_work
+from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.trace.model import Trace
 
@@ -19,7 +19,7 @@ def stretches(work: dict[str, Any]) -> list[tuple[int, int, int]]:
 
 def of(trace: Trace) -> list[list[tuple[int, float, float]]]:
     """Per device: step, start and end in microseconds."""
-    work = step_work(session(trace), 1000)
+    work = step_work_intervals(session(trace), 1000)
     return [[(step, start / US, end / US) for step, start, end in stretches(it)] for it in work]
 
 
@@ -71,20 +71,20 @@ def test_steps_of_several_hosts_are_told_apart() -> None:
     one, other = two_steps(), two_steps()
     one.launch(20, (30, 5), (40, 20))
     other.launch(120, (130, 5), (140, 20))
-    work = step_work(session(one.trace(), other.trace()), 10)
+    work = step_work_intervals(session(one.trace(), other.trace()), 10)
     assert [(it["steps"], it["step"]) for it in work] == [([0, 2], [0]), ([2, 4], [3])]
 
 
 def test_too_many_are_cut_after_whole_steps() -> None:
     trace = demo("synthetic_case_study_8_tpu_cores")
     for most, steps in ((80, 10), (79, 9), (16, 2), (15, 1), (7, 0)):
-        work = step_work(session(trace), most)
+        work = step_work_intervals(session(trace), most)
         assert [it["step"] for it in work] == [list(range(steps))] * 8
 
 
 def test_nothing_to_tell() -> None:
-    assert step_work(session(capture(thread("python", ("forward", 0, 10)))), 10) == []
-    [work] = step_work(session(capture(Core([("fusion.1", 10, 20)], [("train(1)", 10, 40)]))), 10)
+    assert step_work_intervals(session(capture(thread("python", ("forward", 0, 10)))), 10) == []
+    [work] = step_work_intervals(session(capture(Core([("fusion.1", 10, 20)], [("train(1)", 10, 40)]))), 10)
     assert work["step"] == []
 
 
@@ -92,7 +92,7 @@ def test_the_case_studys_steps_run_while_the_next_one_is_built() -> None:
     """But for step 7, whose forward is cut by an early sync."""
     its = session(demo("synthetic_case_study_8_tpu_cores"))
     steps = steps_report(its)
-    for work in step_work(its, 1000):
+    for work in step_work_intervals(its, 1000):
         late = [start - steps[step]["start_ps"] for step, start, _ in stretches(work)]
         assert late[7] // US == 170_469
         for ps, step in zip(late, steps, strict=True):
@@ -103,7 +103,7 @@ def test_stretches_are_in_order_on_real_captures(shared_traces: Path) -> None:
     for folder in ("torch_xla/tiny_dynamic", "torch_xla/tiny_dynamo_train", "public/tpu_v6e_jax"):
         its = session(real_trace(shared_traces / folder))
         count = len(steps_report(its))
-        for work in step_work(its, 10**6):
+        for work in step_work_intervals(its, 10**6):
             assert work["start_ps"] == sorted(work["start_ps"])
             assert all(start <= end for _, start, end in stretches(work))
             assert all(0 <= step < count for step in work["step"])

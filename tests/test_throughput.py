@@ -14,7 +14,7 @@ from test_compare import measure, plain, uneven
 
 import tb_xla_insights as xi
 from tb_xla_insights import units
-from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.throughput import throughput
@@ -118,7 +118,7 @@ class TestCompare:
         )
 
     def test_as_recorded(self, logdir: Path) -> None:
-        (logdir / "plugins/profile/2026_01_01_00_00_00" / RECORD).write_text('{"samples_per_step": 128}')
+        (logdir / "plugins/profile/2026_01_01_00_00_00" / RECORD_FILE).write_text('{"samples_per_step": 128}')
         one = xi.load(str(logdir), session="2026_01_01_00_00_00")
         row = measure(one.compare(xi.load(str(logdir))), "samples_median")
         assert (row["a"], row["b"]) == (128e12 / one.steps()[0]["duration_ps"], None)

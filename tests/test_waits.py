@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from captures import Event, capture, real_trace, thread
 
-from tb_xla_insights.analysis.host.classes import partition
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Trace
 
@@ -29,14 +29,14 @@ def traced(*events: Event) -> Trace:
 
 
 def lengths(trace: Trace) -> list[int]:
-    its = np.flatnonzero(tagged(trace, "blocks")[trace.meta])
+    its = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])
     return [int(it) for it in trace.duration_ps[its]]
 
 
 def test_the_first_instant_lasts_until_the_second() -> None:
     trace = traced(("forward", 5, 20), begins(30), goes_on(80), begins(90, 2), goes_on(95, 2))
     assert lengths(trace) == [50, 2, 5, 2]
-    waits = partition(trace).where(partition(trace).kind == CLASSES.index("wait"))
+    waits = host_class_segments(trace).where(host_class_segments(trace).class_index == CLASSES.index("wait"))
     assert int((waits.end_ps - waits.start_ps).sum()) == 52 + 7
     assert trace.depth.tolist() == [0, 1, 1, 1, 1, 1]
 
@@ -70,7 +70,7 @@ def test_instants_of_two_threads_stay_apart() -> None:
 def test_a_real_wait_lasts_until_the_run_is_over(shared_traces: Path) -> None:
     """`jax.block_until_ready` in each of 20 steps, in a program that computes for nearly all of them."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
-    rows = np.flatnonzero(tagged(trace, "blocks")[trace.meta])
+    rows = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])
     joined = rows[trace.duration_ps[rows] >= 10**9]
     assert len(joined) >= 20
     run_ends = trace.devices[0].modules.end_ps

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from captures import Core, capture, real_trace, session, thread
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.window.window import window
@@ -198,7 +198,7 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             )
             assert sum(row["self_ps"] for row in it["top"]) + it["more"]["self_ps"] == it["busy_ps"]
             assert sum(row["count"] for row in it["top"]) + it["more"]["count"] == it["events"]
-    for name, total in zip(CLASSES, partition(trace).sums(len(CLASSES)), strict=True):
+    for name, total in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True):
         assert (
             sum(part["by_class_ps"].get(name, 0) for part in parts)
             == total

@@ -40,7 +40,7 @@ class _Known:
 
     def __init__(self, loaded: LoadedHosts) -> None:
         self._loaded = loaded
-        self.done, self.loaded_, self.so_far = True, loaded, None
+        self.done, self.loaded_, self.partial_report = True, loaded, None
         self.hosts_read: dict[str, Any] = {}
         self.hosts: list[Any] = []
         self.files = type("Files", (), {"hosts": loaded.trace.traces, "path": loaded.trace.path})()

@@ -16,7 +16,7 @@ from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time
 
-APART_PS = 10**12
+MAX_RECORDING_DISTANCE_PS = 10**12
 """Host and devices that record nothing within a second of each other do not record the same second. Less may be a
 host that waits, which is recorded at its end, or a run that began before the capture."""
 
@@ -24,7 +24,7 @@ _TOLD, _BLOCKS = "CompleteCallbacks", "RunExecutable"
 """What begins on the host when a run is over, and what of XRT ends on the host no sooner than its run."""
 
 
-def disagreement(trace: Trace, whole: bool = True) -> str | None:
+def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:
     """How host and devices contradict each other, in words; None where nothing shows that they do. Devices made from a
     host's own events have its clock. `whole`: no part of the file is lost, so that spans are what was recorded."""
     if not trace.devices or all(device.made for device in trace.devices):
@@ -39,7 +39,7 @@ def disagreement(trace: Trace, whole: bool = True) -> str | None:
         if count := int((by > SLACK_PS).sum()):
             return f"{count:,} of {len(runs):,} runs {what}, by up to {brief_time(int(by.max()))}"
     apart = _apart(trace) if whole else 0
-    if apart > APART_PS:
+    if apart > MAX_RECORDING_DISTANCE_PS:
         return f"What the host recorded and what the devices recorded lie {brief_time(apart)} apart"
     return None
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tb_xla_insights.analysis.clocks import disagreement
+from tb_xla_insights.analysis.clocks import describe_clock_contradiction
 from tb_xla_insights.analysis.compiles.calls import CUTS, find_compile_calls
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import WORDS
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
@@ -135,7 +135,9 @@ def _other_than_annotated(trace: Trace) -> str | None:
     between, loop = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
     if between < WARNING_SHARE * loop:
         return None
-    most = int(class_times(partition(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax())
+    most = int(
+        class_times(host_class_segments(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax()
+    )
     return (
         f"{brief_time(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
         f"annotations of steps and are in no step; there the host mostly {HOST_DOES[CLASSES[most]]}. To count it, let "
@@ -183,7 +185,7 @@ def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
             "warning",
             f"Why gaps ended and what executions cost is not known: {_untied(trace, len(runs))}",
         )
-    if contradiction := disagreement(trace, not _is_cut(trace)):
+    if contradiction := describe_clock_contradiction(trace, not _is_cut(trace)):
         text = f"{contradiction}: the clocks of host and device disagree; gaps, queues and overheads are off by that."
         yield "clocks_disagree", "warning", f"{text} Capture again."
 
@@ -216,6 +218,6 @@ def _low_level(trace: Trace) -> bool:
         return False
     present = trace.entry_counts > 0
     calls = [trace.strings[text].endswith(_CALLS) for text in trace.metadata.name]
-    shown = tagged(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
-    runs = tagged(trace, "run_start", "device_work", "launch", "enqueue")
+    shown = has_tag(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
+    runs = has_tag(trace, "run_start", "device_work", "launch", "enqueue")
     return bool((present & runs).any()) and not (present & shown).any()

@@ -21,18 +21,18 @@ from cython.cimports.tb_xla_insights.arrays import (
     OutTable64,
 )
 
-cython.declare(INHERIT=cython.int, SWITCHES=cython.int, ENDS=cython.int)
+cython.declare(INHERIT=cython.int, DISPATCH_THEN_WAIT=cython.int, ENDS_DISPATCH=cython.int)
 cython.declare(LAUNCH=cython.int, HELPER=cython.int, SYNC=cython.int, MARKER=cython.int)
 cython.declare(DYNAMO=cython.int, DYNAMO_PART=cython.int)
 from tb_xla_insights.analysis.codes import (  # noqa: E402
+    DISPATCH_THEN_WAIT,
     DYNAMO,
     DYNAMO_PART,
-    ENDS,
+    ENDS_DISPATCH,
     HELPER,
     INHERIT,
     LAUNCH,
     MARKER,
-    SWITCHES,
     SYNC,
 )
 
@@ -190,9 +190,9 @@ def innermost(
                 event = stack[top - 1]
                 if ends[event] <= now:
                     top -= 1
-                    if flags[event] & ENDS:
+                    if flags[event] & ENDS_DISPATCH:
                         above = parents[event] - first
-                        while above >= 0 and not flags[above] & SWITCHES:
+                        while above >= 0 and not flags[above] & DISPATCH_THEN_WAIT:
                             above = parents[above] - first
                         if above >= 0 and not nobodys[above]:
                             own[above] = wait

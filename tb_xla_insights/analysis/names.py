@@ -29,7 +29,7 @@ def frame_name(name: str) -> str:
 
 
 @memoised
-def tags(trace: Trace) -> list[frozenset[str]]:
+def metadata_tags(trace: Trace) -> list[frozenset[str]]:
     """The tags of each metadata entry's name; none on planes that are no host's."""
     hosts = host_planes(trace)
     return [
@@ -38,14 +38,14 @@ def tags(trace: Trace) -> list[frozenset[str]]:
     ]
 
 
-def tagged(trace: Trace, *wanted: str) -> NDArray[np.bool_]:
+def has_tag(trace: Trace, *wanted: str) -> NDArray[np.bool_]:
     """Per metadata entry, whether it has one of the tags."""
     some = set(wanted)
-    return np.array([bool(some & entry) for entry in tags(trace)], np.bool_)
+    return np.array([bool(some & entry) for entry in metadata_tags(trace)], np.bool_)
 
 
 @memoised
-def loading(trace: Trace) -> NDArray[np.bool_]:
+def is_loading_annotation(trace: Trace) -> NDArray[np.bool_]:
     """Per metadata entry, whether annotations have that name and it speaks of loading data."""
     found = np.zeros(len(trace.metadata.name), np.bool_)
     for entry in np.unique(trace.meta[trace.annotations]).tolist():

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import GraphBreak, Metric, UnreadLine
 
-RECORD = "xla_insights_record.json"
+RECORD_FILE = "xla_insights_record.json"
 """What a recording writes about its circumstances."""
 
-DESCRIPTION = "description.txt"
+DESCRIPTION_FILE = "description.txt"
 """The file in which people say what a session is, or what to look at in it."""
 
-SAMPLES = "samples_per_step"
+SAMPLES_PER_STEP_KEY = "samples_per_step"
 """Its key for how many samples a step takes."""
 
 
@@ -46,10 +46,10 @@ class GraphBreaks:
 
 _Number = TypeVar("_Number", int, float)
 
-EXTRACTED = "DynamoExtractCompiledGraph"
+EXTRACTED_GRAPHS_COUNTER = "DynamoExtractCompiledGraph"
 """The counter of graphs that torch.compile has extracted."""
 
-KEPT_COUNTERS = frozenset((EXTRACTED, "UncachedCompile"))
+PRESERVED_COUNTERS = frozenset((EXTRACTED_GRAPHS_COUNTER, "UncachedCompile"))
 """Counters that survive that. To learn which operators run on the CPU, the bridge of torch.compile clears all counters
 before each operator of a graph, and puts these back (torch_xla/_dynamo/dynamo_bridge.py)."""
 
@@ -66,9 +66,9 @@ class Metrics:
 
     @property
     def cleared(self) -> bool:
-        """Whether torch.compile extracted graphs, so that counters but KEPT_COUNTERS tell only what came after that.
-        Metrics, which have samples, are whole."""
-        return self.counters.get(EXTRACTED, 0) > 0
+        """Whether torch.compile extracted graphs and so cleared the counters: all but PRESERVED_COUNTERS cover only the
+        time after the last extraction. Metrics, which have samples, are complete."""
+        return self.counters.get(EXTRACTED_GRAPHS_COUNTER, 0) > 0
 
     def fallbacks(self) -> dict[str, int]:
         """Operators that ran on the CPU because PyTorch/XLA has no lowering for them.
@@ -87,8 +87,8 @@ class Metrics:
         torch.compile cleared in between nothing is known.
         """
         now, then = self.counters, before.counters
-        if now.get(EXTRACTED, 0) > then.get(EXTRACTED, 0):
-            now, then = ({name: it[name] for name in KEPT_COUNTERS & set(it)} for it in (now, then))
+        if now.get(EXTRACTED_GRAPHS_COUNTER, 0) > then.get(EXTRACTED_GRAPHS_COUNTER, 0):
+            now, then = ({name: it[name] for name in PRESERVED_COUNTERS & set(it)} for it in (now, then))
         counters = {name: value - then.get(name, 0) for name, value in now.items()}
         metrics: dict[str, Metric] = {}
         for name, end in self.metrics.items():
@@ -139,7 +139,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class Block:
+class DebugLogBlock:
     """One compilation or execution of a PT_XLA_DEBUG log: its graph's hash, the cause in the log's own words, and the
     Python frames that led to it, the innermost first, without those of torch where there are others."""
 
@@ -168,8 +168,8 @@ class Sidecars:
     before: Metrics | None = None
     breaks: GraphBreaks | None = None
     guards: list[Guard] = field(default_factory=list)
-    compilations: list[Block] = field(default_factory=list)
-    executions: list[Block] = field(default_factory=list)
+    compilations: list[DebugLogBlock] = field(default_factory=list)
+    executions: list[DebugLogBlock] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
     recorded: dict[str, Any] | None = None
     files: list[str] = field(default_factory=list)

@@ -16,11 +16,11 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 INFO_SHARE = 0.03
 """Step times of one training differ by about that much from run to run: less cannot be told from chance."""
 
-HIDDEN_SHARE = 0.005
+HIDDEN_GAIN_SHARE = 0.005
 """What costs INFO_SHARE of the devices' spans or more, and whose fix gains less of a step than this, hides behind
 something slower: a sixth of INFO_SHARE is far from what chance leaves of a gain."""
 
-ALIKE_SHARE = 0.05
+MAX_GAIN_SPREAD = 0.05
 """Of a gain, how far apart its ends may be to be told as one number: the replay itself is not as exact."""
 
 WARNING_SHARE = 0.10
@@ -30,36 +30,36 @@ CRITICAL_SHARE = 0.30
 """More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
 first."""
 
-OUTSIDE_SHARE = 0.10
+OUTSIDE_SPAN_SHARE = 0.10
 """Of the capture, how much must lie outside the devices' span to be told first: idle shares and gaps say nothing of
 it."""
 
-BOUND_SHARE = 0.85
+DEVICE_BOUND_SHARE = 0.85
 """A device that computes for more of its span than this is what limits the training. What is left are gaps
 between executions that hardly anybody gets rid of: input sync, the step's own launch, the clocks'
 uncertainty."""
 
-FEWEST_LAUNCHES = 3
+MIN_LAUNCHES_PER_STEP = 3
 """Launches a step from which on they are many: forward and backward, or one lazy graph and one read, are
 usual."""
 
-SMALL_SHARE = 0.5
+SMALL_LAUNCHES_SHARE = 0.5
 """Of a step's launches, how many must take more of the host's overhead than of the device's time to be called
 small."""
 
-UNHIDDEN_SHARE = 0.95
+EXPOSED_SHARE = 0.95
 """Of a collective's time, how much must be exposed to say that nothing hides it: an op that ends at its edge does
 not."""
 
-EVERY_SHARE = 0.9
+EVERY_STEP_SHARE = 0.9
 """Of the steps, how many must have something to say that every step has it: the first and the last one of a capture
 often lack a part."""
 
-READS_SHARE = 0.5
+EVERY_STEP_READS_SHARE = 0.5
 """Of the steps, how many must read from the device to say that every step does. (docs/definitions.md, "Early
 execution")"""
 
-DYNAMO_GRAPHS = 2
+UNBROKEN_GRAPHS_PER_STEP = 2
 """Graphs a step of a training that torch.compile did not break: one forward and one backward."""
 
 FIRST_WARM_STEP = 2

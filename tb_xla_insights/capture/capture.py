@@ -203,7 +203,7 @@ class Capture:
     def _arrived(self, path: str) -> int | None:
         """The size of the file that a server says it has written; None where it does not come."""
         until = self._clock() + _ARRIVES_SECONDS
-        while not (found := files.kind(path)) and self._clock() < until and not self._stop.wait(0.2):
+        while not (found := files.path_kind(path)) and self._clock() < until and not self._stop.wait(0.2):
             continue
         return files.file_info(path).bytes if found else None
 
@@ -212,7 +212,7 @@ def _new_session(root: str) -> str:
     """A name by the local time, as other clients give it, that is not taken."""
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S")
     name, number = stamp, 1
-    while files.kind(f"{root}/{name}"):
+    while files.path_kind(f"{root}/{name}"):
         number += 1
         name = f"{stamp}_{number}"
     return name

@@ -93,7 +93,7 @@ def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path]
     A session of several hosts is not read yet: its answers read it. The modules `meanwhile`, which are needed next, are
     imported beside: decoding leaves the interpreter free.
     """
-    from tb_xla_insights.logdir.read import readings_of
+    from tb_xla_insights.logdir.read import initial_readings
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
 
@@ -104,7 +104,7 @@ def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path]
 
         if reason := refusal(outputs, files, options.catalog):
             options.parser.error(reason)
-    readings = readings_of(files)
+    readings = initial_readings(files)
     with telling(partial(_progress_line, readings)), _imported(meanwhile):
         return open_session(files, options.catalog, readings, options.scheduler)
 
@@ -112,7 +112,7 @@ def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path]
 @contextmanager
 def reading(session: Session) -> Iterator[None]:
     """Tells, on a terminal, how many hosts of a session of several are read while an answer reads them."""
-    if not session.hosts.to_read:
+    if not session.hosts.is_streamed:
         yield
         return
     with telling(partial(_progress_line, session.hosts.readings)):

@@ -113,7 +113,7 @@ def _steps(options: Any, path: str) -> Timed:
     from tb_xla_insights.compare.pairs import parse_steps, steps_to_time
 
     session = _read(options, path, None)
-    if not session.hosts.to_read:
+    if not session.hosts.is_streamed:
         common.warn(session)
         return steps_to_time(session.trace)
     with common.reading(session):

@@ -32,7 +32,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 def run(options: Any) -> int:
     tables_there = options.output.glob(f"*.{options.format}") if options.output.is_dir() else ()
     session = common.read(options, outputs=[options.output, *tables_there])
-    if not session.hosts.to_read:
+    if not session.hosts.is_streamed:
         common.warn(session)
     if options.format == "chrome":
         told = _chrome(session, options.output)
@@ -45,7 +45,7 @@ def run(options: Any) -> int:
     write = tables.write_csv if options.format == "csv" else tables.write_parquet
     with common.reading(session):
         lines = write(session, options.output)
-    if session.hosts.to_read:
+    if session.hosts.is_streamed:
         common.warn(session)
     for line in lines:
         printing.answer(line)
@@ -61,9 +61,9 @@ def _chrome(session: Any, path: Path) -> str:
         _opened(place, path.suffix == ".gz") as file,
     ):
         with common.reading(session):
-            trace = session.kept
+            trace = session.trace_if_small
             count = write_chrome_of_hosts(session, file) if trace is None else write_chrome(trace, file)
-        if session.hosts.to_read:
+        if session.hosts.is_streamed:
             common.warn(session)
     return f"{path}: {count} events"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
@@ -63,7 +63,7 @@ def _phases(trace: Trace, step: int) -> list[dict[str, Any]]:
 
 def _host(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
     edges = np.linspace(start, end, _PIECES + 1).astype(np.int64)
-    most = class_times(partition(trace), edges[:-1].copy(), edges[1:].copy()).argmax(axis=1)
+    most = class_times(host_class_segments(trace), edges[:-1].copy(), edges[1:].copy()).argmax(axis=1)
     cuts = np.append(np.flatnonzero(np.diff(most, prepend=-1)), _PIECES)
     return [
         {"class": CLASSES[most[at]], "start_ps": int(edges[at]), "duration_ps": int(edges[to] - edges[at])}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.device.opcodes import contains, opcode, waits
-from tb_xla_insights.analysis.host.callbacks import primitive
+from tb_xla_insights.analysis.host.callbacks import callback_primitive
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
@@ -89,7 +89,7 @@ def _kind(ops: Ops, k: int, category: str, collective: bool, holds: bool) -> Kin
     plain = re.sub(r"[-_ ]+", " ", category.lower())
     if plain in _TRANSFERS:
         return "transfer"
-    if primitive(ops, k) is not None:
+    if callback_primitive(ops, k) is not None:
         return "callback"
     if waits(name) or waits(code) or plain.endswith(" done"):
         return "wait"

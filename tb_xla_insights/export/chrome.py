@@ -49,7 +49,7 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
 
 def write_chrome_of_hosts(session: Session, file: BinaryIO) -> int:
     """The same of a session of several hosts, of which no trace is kept."""
-    with session.hosts.placed(chrome_task) as hosts:
+    with session.hosts.map_with_shifts(chrome_task) as hosts:
         placed = ((processes, host.shift_ps) for processes, host in hosts)
         return _write(file, session.name, session.hosts.start_unix_ns, placed)
 

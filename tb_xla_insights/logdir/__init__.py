@@ -1,1 +1,1 @@
-"""Where sessions are, local or remote, and the ones that are in memory."""
+"""Finds sessions, local or remote, reads them and caches them in memory."""

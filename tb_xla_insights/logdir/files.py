@@ -1,4 +1,4 @@
-"""What lies in a place: one way to ask local disks and whatever fsspec opens."""
+"""Lists files and captures of local disks and of every store that fsspec opens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.remote import TIMES, remote_mark
 from tb_xla_insights.files.source import is_url, local_mark
-from tb_xla_insights.logdir.paths import DEEPEST, is_capture, is_session_directory, parent
+from tb_xla_insights.logdir.paths import MAX_DEPTH, is_capture, is_session_directory, parent
 from tb_xla_insights.logdir.remote import Remote
 
 _YEAR_10000_NS = 253_402_300_800 * 10**9
@@ -22,16 +22,17 @@ _YEAR_10000_NS = 253_402_300_800 * 10**9
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A file as its directory lists it. `mark` differs when its content was replaced, `modified_ns` may be 0."""
+    """A file as its directory lists it. `fingerprint` changes when the content is replaced; `modified_ns` is 0 where
+    unknown."""
 
     path: str
     bytes: int
     modified_ns: int
-    mark: str
+    fingerprint: str
 
 
-def kind(path: str) -> str | None:
-    """`file`, `directory` or None where there is nothing. Raises InputError where the place cannot be asked."""
+def path_kind(path: str) -> str | None:
+    """`file`, `directory`, or None if nothing exists at the path. Raises InputError if it cannot be queried."""
     if is_url(path):
         with Remote(path) as remote:
             info = remote.info()
@@ -44,7 +45,7 @@ def kind(path: str) -> str | None:
 
 
 def file_info(path: str) -> FileInfo:
-    """One file. Raises InputError where it cannot be asked."""
+    """One file's entry. Raises InputError if the store cannot be queried."""
     if not is_url(path):
         return _local_info(path)
     with Remote(path) as remote:
@@ -52,48 +53,52 @@ def file_info(path: str) -> FileInfo:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a place is: a capture, the directory of a session's captures, or a logdir, whose captures are those in
-    `plugins/profile/<session>` directories at any depth; and the captures, by name."""
+class PathContents:
+    """What a path is (a capture, the directory of a session, or a logdir) and its captures, by name; those of a logdir
+    are in `plugins/profile/<session>` directories at any depth."""
 
     kind: Literal["capture", "session", "logdir"]
     captures: list[FileInfo]
 
 
-def find(place: str) -> Found | None:
-    """What lies in a place, None where there is nothing; a remote one is listed once. Raises InputError."""
-    if not is_url(place):
-        what = kind(place)
-        if what == "file":
-            return Found("capture", [_local_info(place)])
-        if what is None:
+def inspect_path(path: str) -> PathContents | None:
+    """What the path holds, None if nothing exists there; a URL is listed once. Raises InputError."""
+    if not is_url(path):
+        kind = path_kind(path)
+        if kind == "file":
+            return PathContents("capture", [_local_info(path)])
+        if kind is None:
             return None
-        direct = captures_in(place)
-        return Found("session", direct) if direct else Found("logdir", list(_walk(place, frozenset(), 0)))
-    with Remote(place) as remote:
-        if is_capture(place):
+        direct = captures_in(path)
+        return (
+            PathContents("session", direct)
+            if direct
+            else PathContents("logdir", list(_walk(path, frozenset(), 0)))
+        )
+    with Remote(path) as remote:
+        if is_capture(path):
             info = remote.info()
-            return Found("capture", [_remote_info(place, info)]) if info else None
-        listed = remote.listed()
-        if listed and list(listed) != [place]:
-            captures = [_remote_info(path, listed[path]) for path in sorted(listed) if is_capture(path)]
-            direct = [capture for capture in captures if parent(capture.path) == place]
+            return PathContents("capture", [_remote_info(path, info)]) if info else None
+        listed = remote.list_files()
+        if listed and list(listed) != [path]:
+            captures = [_remote_info(file, listed[file]) for file in sorted(listed) if is_capture(file)]
+            direct = [capture for capture in captures if parent(capture.path) == path]
             inside = [capture for capture in captures if is_session_directory(parent(capture.path))]
-            return Found("session", direct) if direct else Found("logdir", inside)
+            return PathContents("session", direct) if direct else PathContents("logdir", inside)
         info = remote.info()
         is_page = info is not None and info.get("mimetype") == "text/html"
         if info is None or is_page or info.get("type") == "directory":
-            return Found("logdir", []) if info else None
-        return Found("capture", [_remote_info(place, info)])
+            return PathContents("logdir", []) if info else None
+        return PathContents("capture", [_remote_info(path, info)])
 
 
 def captures_under(root: str) -> list[FileInfo]:
-    """Every capture in a `plugins/profile/<session>` directory at any depth under a place; none where nothing is.
+    """Every capture in a `plugins/profile/<session>` directory at any depth under `root`; none if it does not exist.
     Raises InputError."""
     if not is_url(root):
         return list(_walk(root, frozenset(), 0))
     with Remote(root) as remote:
-        listed = remote.listed() or {}
+        listed = remote.list_files() or {}
     return [
         _remote_info(path, listed[path])
         for path in sorted(listed)
@@ -102,7 +107,7 @@ def captures_under(root: str) -> list[FileInfo]:
 
 
 def captures_in(directory: str) -> list[FileInfo]:
-    """The captures that lie directly in a local directory, by name. Raises InputError."""
+    """The captures directly in a local directory, by name. Raises InputError."""
     try:
         names = os.listdir(directory)
     except OSError as error:
@@ -110,26 +115,27 @@ def captures_in(directory: str) -> list[FileInfo]:
     return [_local_info(f"{directory}/{name}") for name in sorted(names) if is_capture(name)]
 
 
-def _walk(directory: str, above: frozenset[tuple[int, int]], depth: int) -> Iterator[FileInfo]:
-    """Links are followed, as people join runs by links; one that leads back to a directory above it is not."""
+def _walk(directory: str, ancestors: frozenset[tuple[int, int]], depth: int) -> Iterator[FileInfo]:
+    """Yields the captures of all sessions below a directory. Follows links, as users group runs by links, except those
+    that lead back to an ancestor."""
     try:
         status = os.stat(directory)
         names = sorted(entry.name for entry in os.scandir(directory) if _is_directory(entry))
     except OSError:
-        return  # a directory that this user may not enter hides its sessions, not those beside it
-    here = (status.st_dev, status.st_ino)
-    if here in above or depth > DEEPEST:
+        return  # an unreadable directory hides its own sessions only
+    identity = (status.st_dev, status.st_ino)
+    if identity in ancestors or depth > MAX_DEPTH:
         return
     if is_session_directory(directory):
-        with suppress(InputError):  # removed just now
+        with suppress(InputError):  # removed meanwhile
             yield from captures_in(directory)
         return
     for name in names:
-        yield from _walk(f"{directory.rstrip('/')}/{name}", above | {here}, depth + 1)
+        yield from _walk(f"{directory.rstrip('/')}/{name}", ancestors | {identity}, depth + 1)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
-    """A link that leads to itself, or to where this user may not go, is none; what lies beside it still counts."""
+    """Whether an entry is a directory that can be entered; links to themselves or to unreadable places are not."""
     try:
         return entry.is_dir()
     except OSError:
@@ -139,10 +145,10 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 def _local_info(path: str) -> FileInfo:
     try:
         status = os.stat(path)
-    except OSError:  # a broken link is listed, so that reading it tells what is wrong
+    except OSError:  # a broken link is listed, so that reading it reports the error
         return FileInfo(path, 0, 0, "")
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return FileInfo(path, size, _in_calendar(status.st_mtime_ns), local_mark(status))
+    return FileInfo(path, size, _valid_time_ns(status.st_mtime_ns), local_mark(status))
 
 
 def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
@@ -151,22 +157,22 @@ def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
 
 
 def _epoch_ns(value: object) -> int:
-    """Epoch nanoseconds of what a file system calls a modification time; 0 where it says nothing of use."""
+    """A file system's modification time in epoch nanoseconds; 0 if it is missing or unreadable."""
     if isinstance(value, str):
-        from email.utils import parsedate_to_datetime  # with sockets and more, which few files need
+        from email.utils import parsedate_to_datetime  # imports sockets and more, which few files need
 
-        # HTTP writes dates as mail does.
-        read = parsedate_to_datetime if "," in value else datetime.fromisoformat
+        # HTTP dates have the format of mail dates.
+        parse = parsedate_to_datetime if "," in value else datetime.fromisoformat
         try:
-            value = read(value.replace("Z", "+00:00"))
+            value = parse(value.replace("Z", "+00:00"))
         except ValueError:
             return 0
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
         return int(aware.timestamp() * 1e6) * 1000
-    return _in_calendar(value * 1e9) if isinstance(value, int | float) else 0
+    return _valid_time_ns(value * 1e9) if isinstance(value, int | float) else 0
 
 
-def _in_calendar(unix_ns: float) -> int:
-    """A modification time that is a date, else 0: some file systems keep any number, which nobody could be told."""
+def _valid_time_ns(unix_ns: float) -> int:
+    """A modification time before the year 10000, else 0: some file systems store numbers that are no date."""
     return int(unix_ns) if 0 < unix_ns < _YEAR_10000_NS else 0

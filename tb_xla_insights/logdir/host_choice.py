@@ -1,4 +1,4 @@
-"""Which hosts of a session are looked at: words and numbers, as links keep them."""
+"""Resolves the host choice of a link, words and numbers, to indices of hosts."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.host_ranks import ranks
 
-WORDS = ("slowest", "median")
-"""What is looked at where nobody chose and there are many hosts; kept as words, as another session has its own."""
+DEFAULT_CHOICE = ("slowest", "median")
+"""The choice for sessions of many hosts when the link has none. Words, as they apply to every session."""
 
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
-def chosen(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
-    """The hosts, by their places in the report's `session.hosts`, ascending. `items`: `slowest`, `median`, `all`, a
-    place (`31`) or a range (`0-15`). Raises InputError for others."""
+def chosen_hosts(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
+    """The chosen hosts as indices into the report's `session.hosts`, ascending. An item is `slowest`, `median`, `all`,
+    an index (`31`) or a range (`0-15`). Raises InputError for other items."""
     count = len(report["session"]["hosts"])
-    found: set[int] = set()
+    indices: set[int] = set()
     for item in items:
         match = _RANGE.fullmatch(item)
         if item == "all":
-            found |= set(range(count))
-        elif item in WORDS:
-            found.add(ranks(report)[item])
+            indices |= set(range(count))
+        elif item in DEFAULT_CHOICE:
+            indices.add(ranks(report)[item])
         elif match and int(match[1]) <= (last := int(match[2] or match[1])) < count:
-            found |= set(range(int(match[1]), last + 1))
+            indices |= set(range(int(match[1]), last + 1))
         else:
             raise InputError(
                 f"hosts: {item[:40]} is none of the {count} hosts; give places from 0, ranges, all, slowest or median"
             )
-    return sorted(found)
+    return sorted(indices)

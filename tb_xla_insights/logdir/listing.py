@@ -1,4 +1,4 @@
-"""The sessions of a logdir as last seen, looked up again in the background: asking never waits long for a bucket."""
+"""The last listing of a logdir's sessions. Refreshes run in the background: requests never wait long for a bucket."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _log = logging.getLogger(__name__)
 
 
 class Listing:
-    """What `find_sessions` last said. Safe to ask from many threads; one look runs at a time."""
+    """The last result of `find_sessions`. Thread-safe; one refresh runs at a time."""
 
-    def __init__(self, places: Sequence[Root], clock: Callable[[], float] = time.monotonic) -> None:
-        self._places = tuple(places)
+    def __init__(self, roots: Sequence[Root], clock: Callable[[], float] = time.monotonic) -> None:
+        self._roots = tuple(roots)
         self._clock = clock
         self._lock = threading.Lock()
         self._sessions: tuple[SessionFiles, ...] = ()
         self._message: str | None = None
-        self._looking: threading.Event | None = None
-        self._looked_at: float | None = None
+        self._refresh_done: threading.Event | None = None
+        self._refreshed_at: float | None = None
 
     @property
-    def place(self) -> str:
-        """The places as a person would write them."""
-        return ", ".join(f"{root.group}:{root.path}" if root.group else root.path for root in self._places)
+    def roots_text(self) -> str:
+        """The roots as a user would write them."""
+        return ", ".join(f"{root.group}:{root.path}" if root.group else root.path for root in self._roots)
 
     @property
     def sessions(self) -> tuple[SessionFiles, ...]:
-        """Those seen last, newest first; none before the first look has ended."""
+        """The sessions of the last refresh, newest first; none before the first has ended."""
         return self._sessions
 
     @property
@@ -40,50 +40,48 @@ class Listing:
         """Why there is nothing to show, in one sentence, or None."""
         if self._message or self._sessions:
             return self._message
-        if not self._places:
+        if not self._roots:
             return "No logdir: start TensorBoard with --logdir PATH."
-        if self._looked_at is None:
-            return f"Looking for profiles under {self.place}."
-        return f"No profile under this logdir: {self.place}."
+        if self._refreshed_at is None:
+            return f"Looking for profiles under {self.roots_text}."
+        return f"No profile under this logdir: {self.roots_text}."
 
-    def look(self, wait: float | None = 0, fresh: float = 1.0) -> tuple[SessionFiles, ...]:
-        """Starts a look unless one runs or ended less than `fresh` seconds ago.
+    def refresh(self, wait: float | None = 0, max_age: float = 1.0) -> tuple[SessionFiles, ...]:
+        """Starts a refresh unless one runs or ended less than `max_age` seconds ago.
 
-        Waits for it up to `wait` seconds (None: until it ends), then gives what is known by then.
+        Waits for it up to `wait` seconds (None: until it ends), then returns the sessions known by then.
         """
         with self._lock:
-            done = self._looking
+            done = self._refresh_done
             if done is None:
-                if self._looked_at is not None and self._clock() - self._looked_at < fresh:
+                if self._refreshed_at is not None and self._clock() - self._refreshed_at < max_age:
                     return self._sessions
-                done = self._looking = threading.Event()
-                threading.Thread(target=self._look, args=(done,), daemon=True).start()
+                done = self._refresh_done = threading.Event()
+                threading.Thread(target=self._refresh, args=(done,), daemon=True).start()
         done.wait(wait)
         return self._sessions
 
     def find(self, name: str) -> SessionFiles | None:
-        """The session of that name, looking once more where it is not among those seen last."""
-        if (known := self.known(name)) is None:
-            self.look(wait=None)
-            known = self.known(name)
-        return known
+        """The session of that name; refreshes the listing if it has none."""
+        if (session := self.last_seen(name)) is None:
+            self.refresh(wait=None)
+            session = self.last_seen(name)
+        return session
 
-    def known(self, name: str) -> SessionFiles | None:
-        """The session of that name as last seen."""
+    def last_seen(self, name: str) -> SessionFiles | None:
+        """The session of that name in the last listing."""
         return next((session for session in self._sessions if session.name == name), None)
 
-    def _look(self, done: threading.Event) -> None:
+    def _refresh(self, done: threading.Event) -> None:
         sessions, message = self._sessions, None
         try:
-            sessions = tuple(find_sessions(self._places))
+            sessions = tuple(find_sessions(self._roots))
         except InputError as error:
             message = str(error)
-        except Exception as error:  # the next look may do better
+        except Exception as error:  # the next refresh may succeed
             _log.exception("looking for sessions failed")
-            message = (
-                f"{self.place}: {type(error).__name__} while looking for sessions; see TensorBoard's output"
-            )
+            message = f"{self.roots_text}: {type(error).__name__} while looking for sessions; see TensorBoard's output"
         with self._lock:
             self._sessions, self._message = sessions, message
-            self._looked_at, self._looking = self._clock(), None
+            self._refreshed_at, self._refresh_done = self._clock(), None
         done.set()

@@ -1,4 +1,4 @@
-"""Hosts that are in memory, and what draws them."""
+"""Hosts in memory, with their timeline and views."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _log = logging.getLogger(__name__)
-_COMPARING = threading.Lock()
+_COMPARISONS_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedHosts:
-    """A session that is in memory, or some hosts of one whose `report` is."""
+    """A session in memory, or the chosen hosts of a pod, whose `report` covers all hosts."""
 
     files: SessionFiles
     trace: SessionTrace
@@ -36,29 +36,29 @@ class LoadedHosts:
     def choose(
         self, _items: Sequence[str] | None, _needed: Iterable[int] = (), _strict: bool = False
     ) -> LoadedHosts:
-        """All hosts: they are all in memory."""
+        """All hosts, as all are in memory."""
         return self
 
-    def places(self, _ids: Iterable[str] = (), _devices: Iterable[str] = ()) -> set[int]:
+    def hosts_of(self, _ids: Iterable[str] = (), _devices: Iterable[str] = ()) -> set[int]:
         return set()
 
-    def places_of_step(self, _step: int | None, _usual: bool = False) -> set[int]:
+    def hosts_of_step(self, _step: int | None, _usual: bool = False) -> set[int]:
         return set()
 
-    def usual(self) -> LoadedHosts:
+    def usual_step_host(self) -> LoadedHosts:
         return self
 
     def find_scopes(self) -> None:
-        """What the first view does not need and others do. Never raises: whoever asks for it gets the error."""
+        """Prepares the scopes, which later views need. Never raises: a request for scopes gets the error."""
         try:
             self.timeline.find_scopes()
         except Exception:
-            _log.exception("%s: scopes cannot be told", escaped(self.files.path))
+            _log.exception("%s: cannot find scopes", escaped(self.files.path))
 
     @cached_property
     def head(self) -> dict[str, Any]:
-        """What a page needs before it draws: the report's summary, phases, rows and the overview strip; of hosts that
-        were chosen also their places (`chosen`), and which to look at first (`ranks`, see `report.ranks`)."""
+        """What the page needs before it draws: the report's summary, phases, rows and the overview strip. For chosen
+        hosts also their indices (`chosen`) and the hosts to look at first (`ranks`, see `report.host_ranks`)."""
         from tb_xla_insights.report.device_columns import device_heads
         from tb_xla_insights.report.host_document import session_summary
 
@@ -69,39 +69,38 @@ class LoadedHosts:
 
     @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
-        """When its hosts came to what all did together, and their names: what of `compared` needs no report."""
+        """When the hosts arrived at their collectives, and the hosts' names: the part of `comparison` that needs no
+        report."""
         from tb_xla_insights.analysis.memo import memoised_on
 
         return memoised_on(self, "arrivals", self._find_arrivals)
 
     @property
-    def compared(self) -> HostComparison:
-        """How its hosts came to what all did together."""
+    def comparison(self) -> HostComparison:
+        """The comparison of the hosts by their arrivals at collectives."""
         from tb_xla_insights.analysis.memo import memoised_on
 
-        return memoised_on(self, "compared", self._compare)
+        return memoised_on(self, "comparison", self._compare)
 
-    def beside(self, other: LoadedHosts) -> dict[str, Any]:
-        """The comparison with another session (see `compare.document`), made once as long as both are in memory."""
+    def compare_with(self, baseline: LoadedHosts) -> dict[str, Any]:
+        """The comparison with another session (see `compare.document`), memoised while both are in memory."""
         from tb_xla_insights.analysis.memo import memoised_on
         from tb_xla_insights.compare.document import comparison_view
 
-        known: WeakKeyDictionary[LoadedHosts, _Comparison] = memoised_on(
+        memos: WeakKeyDictionary[LoadedHosts, _ComparisonMemo] = memoised_on(
             self, "comparisons", WeakKeyDictionary
         )
-        with _COMPARING:
-            comparison = known.setdefault(other, _Comparison())
-        found: dict[str, Any] = memoised_on(
-            comparison, "view", lambda: comparison_view(self.trace, other.trace)
-        )
-        return found
+        with _COMPARISONS_LOCK:
+            memo = memos.setdefault(baseline, _ComparisonMemo())
+        view: dict[str, Any] = memoised_on(memo, "view", lambda: comparison_view(self.trace, baseline.trace))
+        return view
 
     def _find_arrivals(self) -> tuple[Arrivals, list[str]]:
         from tb_xla_insights.pod.arrivals import find_arrivals
         from tb_xla_insights.pod.collectives import host_collectives
 
         traces = self._in_order()
-        return find_arrivals([host_collectives(it) for it in traces]), [it.host for it in traces]
+        return find_arrivals([host_collectives(trace) for trace in traces]), [trace.host for trace in traces]
 
     def _compare(self) -> HostComparison:
         from tb_xla_insights.pod.collectives import host_collectives
@@ -113,24 +112,26 @@ class LoadedHosts:
         name, path = self.trace.name, self.trace.path
         return compare_hosts(
             [
-                HostInput(it.host, session_report(SessionTrace(name, path, [it])), host_collectives(it))
-                for it in self._in_order()
+                HostInput(
+                    trace.host, session_report(SessionTrace(name, path, [trace])), host_collectives(trace)
+                )
+                for trace in self._in_order()
             ]
         )
 
     def _in_order(self) -> list[Trace]:
-        """Its hosts, in the order in which their cores are counted."""
+        """The hosts' traces in natural order of the names, in which their cores are numbered."""
         from tb_xla_insights.host_order import natural_key
 
-        return sorted(self.trace.traces, key=lambda it: natural_key(it.host))
+        return sorted(self.trace.traces, key=lambda trace: natural_key(trace.host))
 
 
-class _Comparison:
-    """Where a comparison stays."""
+class _ComparisonMemo:
+    """Holds one memoised comparison."""
 
 
 def head_without_rows(report: Report) -> dict[str, Any]:
-    """What a page needs before it draws views that a report is enough for: as `Loaded.head`, with no host chosen."""
+    """What the page needs before it draws views of a report alone: as `LoadedHosts.head`, with no host chosen."""
     from tb_xla_insights.report.device_columns import device_heads
     from tb_xla_insights.report.host_ranks import ranks
 

@@ -1,4 +1,4 @@
-"""Room in memory for what is being read: who finds none waits for those before."""
+"""Limits the memory of concurrent reads; readers wait in order of arrival."""
 
 from __future__ import annotations
 
@@ -9,36 +9,38 @@ from contextlib import contextmanager
 
 
 class MemoryGate:
-    """So many `bytes`, taken by one reader after the other in the order in which they come."""
+    """A capacity in bytes, granted to readers in order of arrival."""
 
-    def __init__(self, bytes: int) -> None:
-        self.bytes = bytes
-        self.used = 0
-        """What those take that are being read."""
+    def __init__(self, capacity_bytes: int) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.used_bytes = 0
+        """Memory granted to the reads in progress."""
         self._changed = threading.Condition()
         self._waiting: deque[object] = deque()
 
     @contextmanager
-    def taken(self, needed: int, stopped: Callable[[], bool]) -> Iterator[None]:
-        """Waits until so many bytes are free, or nobody else takes any; once `stopped` says so, no longer."""
+    def acquire(self, needed_bytes: int, is_stopped: Callable[[], bool]) -> Iterator[None]:
+        """Waits until `needed_bytes` are free, no other read is in progress, or `is_stopped()`; holds them during the
+        block."""
         ticket = object()
         with self._changed:
             self._waiting.append(ticket)
-            self._changed.wait_for(lambda: self._may_go_on(ticket, needed) or stopped())
+            self._changed.wait_for(lambda: self._is_admitted(ticket, needed_bytes) or is_stopped())
             self._waiting.remove(ticket)
-            self.used += needed
+            self.used_bytes += needed_bytes
             self._changed.notify_all()
         try:
             yield
         finally:
             with self._changed:
-                self.used -= needed
+                self.used_bytes -= needed_bytes
                 self._changed.notify_all()
 
-    def look(self) -> None:
-        """Has those who wait ask once more whether they are stopped."""
+    def wake_waiting(self) -> None:
+        """Makes waiting readers check again whether they are stopped."""
         with self._changed:
             self._changed.notify_all()
 
-    def _may_go_on(self, ticket: object, needed: int) -> bool:
-        return self._waiting[0] is ticket and (not self.used or self.used + needed <= self.bytes)
+    def _is_admitted(self, ticket: object, needed_bytes: int) -> bool:
+        fits = not self.used_bytes or self.used_bytes + needed_bytes <= self.capacity_bytes
+        return self._waiting[0] is ticket and fits

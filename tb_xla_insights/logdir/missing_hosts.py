@@ -1,4 +1,4 @@
-"""Hosts of which a session has no file, as the numbers in the others' names tell."""
+"""Finds hosts without a file, by the gaps in the numbers of the host names."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ from collections.abc import Sequence
 from tb_xla_insights.errors import Diagnostic
 
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
-_MOST_NAMED = 3
+_MAX_NAMED_HOSTS = 3
 
 
 def missing_hosts(names: Sequence[str]) -> list[Diagnostic]:
-    """Says which hosts are missing where names are alike but for their last number, these begin with 0 or 1, and most
-    are there: of fewer a part was captured on purpose, or the numbers count something else."""
+    """A diagnostic that names the missing hosts, or none.
+
+    Hosts are reported as missing if all names differ in their last number only, the numbers begin with 0 or 1, and
+    fewer are missing than present. With more missing, only some hosts were captured on purpose, or the numbers count
+    something else."""
     parts = [_NUMBERED.fullmatch(name) for name in names]
-    there = {int(part[2]): part[2] for part in parts if part}
-    around = {(part[1], part[3]) for part in parts if part}
-    if None in parts or len(around) != 1 or min(there) > 1:
+    digits = {int(part[2]): part[2] for part in parts if part}
+    affixes = {(part[1], part[3]) for part in parts if part}
+    if None in parts or len(affixes) != 1 or min(digits) > 1:
         return []
-    lost = sorted(set(range(min(there), max(there))) - set(there))
-    if not lost or len(lost) >= len(there):
+    numbers = sorted(set(range(min(digits), max(digits))) - set(digits))
+    if not numbers or len(numbers) >= len(digits):
         return []
-    [(before, after)] = around
-    width = min(map(len, there.values()))
-    told = [f"{before}{number:0{width}}{after}" for number in lost]
-    more = f" and {len(told) - _MOST_NAMED} more" if len(told) > _MOST_NAMED else ""
-    have, whether = ("has", "it holds") if len(told) == 1 else ("have", "they hold")
+    [(prefix, suffix)] = affixes
+    width = min(map(len, digits.values()))
+    missing = [f"{prefix}{number:0{width}}{suffix}" for number in numbers]
+    more = f" and {len(missing) - _MAX_NAMED_HOSTS} more" if len(missing) > _MAX_NAMED_HOSTS else ""
+    have, whether = ("has", "it holds") if len(missing) == 1 else ("have", "they hold")
     text = (
-        f"{', '.join(told[:_MOST_NAMED])}{more} {have} no file here, though the hosts are numbered up to {max(there)}: "
-        f"whether {whether} up the others is not known."
+        f"{', '.join(missing[:_MAX_NAMED_HOSTS])}{more} {have} no file here, "
+        f"though the hosts are numbered up to {max(digits)}: whether {whether} up the others is not known."
     )
     return [Diagnostic("missing_host", "warning", text)]

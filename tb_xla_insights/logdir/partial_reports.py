@@ -1,4 +1,4 @@
-"""Reports of a session of many hosts while some of them are still read."""
+"""Reports of the hosts read so far, while the rest of a session is still being read."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tb_xla_insights.logdir.pod import reported
+from tb_xla_insights.logdir.pod import reported_session
 
 if TYPE_CHECKING:
-    from tb_xla_insights.logdir.session_hosts import Also, SessionHosts
+    from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
     from tb_xla_insights.pod.comparison import HostComparison
     from tb_xla_insights.report.host_parts import Parts
     from tb_xla_insights.report.merge import Merged
     from tb_xla_insights.trace.model import SessionTrace
 
-_LEAST_SECONDS = 2.0
-"""Between two reports; people cannot read a page that changes more often."""
-_COST = 9
-"""After a report the next one waits for this many times its duration, so that reports take a tenth of the time."""
+_MIN_INTERVAL_S = 2.0
+"""Seconds between two reports; a page that changes more often cannot be read."""
+_PAUSE_PER_DURATION = 9
+"""The pause after a report as a multiple of its duration, so that reports take a tenth of the time."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartialReport:
-    """The hosts read by some moment: `session` has their report and no trace, `compared` their arrivals at
-    collectives."""
+    """The hosts read so far: `session` has their report and no trace, `comparison` their arrivals at collectives."""
 
     session: SessionTrace
-    compared: HostComparison
+    comparison: HostComparison
 
     @property
     def hosts(self) -> int:
-        return len(self.compared.hosts)
+        return len(self.comparison.hosts)
 
 
-class Reports:
-    """Makes reports of the hosts read so far: after 1, 2, 4, … hosts, so that all of these cost at most twice the last
-    one; and in between as time allows, so that one slow host does not hide the hosts read since. `parts` grows with
-    the hosts; `show` gets each report."""
+class PartialReporter:
+    """Builds reports of the hosts read so far and passes each to `show`.
+
+    Reports are built after 1, 2, 4, … hosts, which together cost at most twice the last one, and in between as time
+    allows, so that one slow host does not hide the hosts read since. `parts` grows with the hosts."""
 
     def __init__(
         self,
         reader: SessionHosts,
-        parts: Also[Parts],
+        parts: HostExtras[Parts],
         show: Callable[[PartialReport], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -51,23 +51,23 @@ class Reports:
         self._parts = parts
         self._show = show
         self._clock = clock
-        self._hosts = 0
-        self._next = 0.0
+        self._reported_hosts = 0
+        self._next_report_at = 0.0
 
-    def look(self, merged: Merged) -> None:
-        """To be called after every host, and while none comes."""
+    def update(self, merged: Merged) -> None:
+        """Builds a report if one is due; called after every host and repeatedly while none arrives."""
         began = self._clock()
-        hosts = len(self._parts.found)
+        hosts = len(self._parts.results)
         is_power = hosts & (hosts - 1) == 0
-        if hosts == self._hosts or not (is_power or began >= self._next):
+        if hosts == self._reported_hosts or not (is_power or began >= self._next_report_at):
             return
-        self._hosts = hosts
+        self._reported_hosts = hosts
         from tb_xla_insights.report.partial import unfinished
 
         document = unfinished(self._reader.document(merged))
-        read = reported(self._reader.files, document, self._parts.in_order())
-        compared = self._reader.compared
-        assert compared is not None, "a document of hosts compares them"
-        self._show(PartialReport(read, compared))
+        session = reported_session(self._reader.files, document, self._parts.in_session_order())
+        comparison = self._reader.comparison
+        assert comparison is not None, "set by `document`"
+        self._show(PartialReport(session, comparison))
         now = self._clock()
-        self._next = now + max(_LEAST_SECONDS, _COST * (now - began))
+        self._next_report_at = now + max(_MIN_INTERVAL_S, _PAUSE_PER_DURATION * (now - began))

@@ -1,4 +1,4 @@
-"""Paths, local and remote: how people write them, and where in a logdir captures lie."""
+"""Local paths and URLs: normalises what users write and recognises captures and session directories."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from tb_xla_insights.files.source import is_url
 
 SUFFIX = ".xplane.pb"
-# Deeper than any logdir of a person; ends a walk through links that lead to ever new names.
-DEEPEST = 40
+# Deeper than any real logdir; ends a walk through links that lead to ever new names.
+MAX_DEPTH = 40
 
 
 def expand(path: str) -> str:
-    """The place a user meant: `~` and `file://` taken away, no slash at the end."""
+    """The path with `~` expanded, without `file://` and without a trailing slash."""
     if is_url(path):
         return path if path.endswith("://") else path.rstrip("/")
     local = os.path.expanduser(path.removeprefix("file://"))

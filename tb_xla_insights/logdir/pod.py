@@ -1,4 +1,4 @@
-"""A session of many hosts: its report is in memory, and the traces of the hosts that are looked at."""
+"""A session of many hosts: its report is in memory, with the traces of the hosts on display."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.logdir.host_choice import WORDS, chosen
+from tb_xla_insights.logdir.host_choice import DEFAULT_CHOICE, chosen_hosts
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.session_hosts import SessionHosts
 from tb_xla_insights.memory import give_back
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import SessionTrace
 
 _HOST_OF_ID = re.compile(r"h?(\d{1,6})\.")
-"""Ids of rows (`h12.t3`) and of events (`12.345`) begin with the host's place."""
+"""Ids of rows (`h12.t3`) and of events (`12.345`) begin with the host's index."""
 
 
 class Pod:
-    """Hosts are read when they are looked at, and those looked at longest ago are let go where they take more than
-    `budget` bytes, if that is limited. `parts` are those of the hosts in the report, in the
-    session's order; `hosts` made it. Safe to ask from many threads."""
+    """Reads hosts when a view shows them and evicts the least recently used ones beyond `budget` bytes (None: no
+    limit). `parts` belong to the hosts of the report, in the session's order; `hosts` built the report. Thread-safe."""
 
     def __init__(
         self,
@@ -46,152 +45,163 @@ class Pod:
         self.files = hosts.files
         self.report = report
         self._parts = parts
-        assert hosts.compared is not None, "the report of hosts compares them"
-        self.compared = hosts.compared
-        """How its hosts came to what all did together."""
+        assert hosts.comparison is not None, "set by `SessionHosts.report`"
+        self.comparison = hosts.comparison
+        """The comparison of the hosts by their arrivals at collectives."""
         self._catalog = hosts.catalog
-        self._inputs = hosts.found
+        self._captures = hosts.hosts_read
         self._budget = budget
         self._lock = threading.Lock()
-        self._reads = threading.Lock()
+        self._read_lock = threading.Lock()
         self._hosts: OrderedDict[int, HostTimeline] = OrderedDict()
         self._unread: dict[int, str] = {}
-        """Why a host that is in the report cannot be read again; it is not tried once more."""
-        self._shown: dict[tuple[int, ...], LoadedHosts] = {}
+        """Why a host of the report cannot be read again, by index; reading it is not retried."""
+        self._selections: dict[tuple[int, ...], LoadedHosts] = {}
 
     def choose(
         self, items: Sequence[str] | None, needed: Iterable[int] = (), strict: bool = False
     ) -> LoadedHosts:
-        """The hosts that `items` name (see `choice.chosen`) and those of the places `needed`; where there are neither,
-        the slowest and the median one. Reads those that are not in memory. A host that cannot be read any more is left
-        out, as the report has it; `strict`: unless it is needed, or none is left. Raises InputError."""
-        needed = [place for place in needed if place < len(self._inputs)]
-        places = set(needed)
-        if items or not places:
-            places |= set(chosen(items or WORDS, self.report))
-        shown = self._show(tuple(sorted(places)))
-        lost = (
-            [place for place in needed if place in self._unread] if shown.timeline.hosts else sorted(places)
-        )
-        if strict and lost:
-            raise InputError(self._unread[lost[0]])
-        return shown
+        """The hosts that `items` name (see `host_choice.chosen_hosts`) and those with the indices `needed`; the slowest
+        and the median host if both are empty.
+
+        Reads hosts that are not in memory. A host that can no longer be read is left out, as the report covers it; with
+        `strict`, raises InputError if such a host is needed or no host is left. Raises InputError for unknown items."""
+        needed = [index for index in needed if index < len(self._captures)]
+        indices = set(needed)
+        if items or not indices:
+            indices |= set(chosen_hosts(items or DEFAULT_CHOICE, self.report))
+        selection = self._select(tuple(sorted(indices)))
+        if selection.timeline.hosts:
+            unreadable = [index for index in needed if index in self._unread]
+        else:
+            unreadable = sorted(indices)
+        if strict and unreadable:
+            raise InputError(self._unread[unreadable[0]])
+        return selection
 
     @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
-        """When its hosts came to what all did together, and their names."""
-        return self.compared.arrivals, [host.name for host in self.compared.hosts]
+        """When the hosts arrived at their collectives, and the hosts' names."""
+        return self.comparison.arrivals, [host.name for host in self.comparison.hosts]
 
-    def places(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
-        """The hosts of rows or events, and of devices, by their ids; none for those that are not there."""
-        found = {int(match[1]) for match in map(_HOST_OF_ID.match, ids) if match}
+    def hosts_of(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
+        """The indices of the hosts of rows or events, and of devices, by their ids; unknown ids are ignored."""
+        indices = {int(match[1]) for match in map(_HOST_OF_ID.match, ids) if match}
         names = [host["name"] for host in self.report["session"]["hosts"]]
-        hosts = {row["id"]: row["host"] for row in self.report["devices"]}
-        return found | {names.index(hosts[device]) for device in devices if device in hosts}
+        host_names = {row["id"]: row["host"] for row in self.report["devices"]}
+        return indices | {names.index(host_names[device]) for device in devices if device in host_names}
 
-    def places_of_step(self, step: int | None, usual: bool = False) -> set[int]:
-        """The host of a step, by its index in the report, or of the usual one; none where there is no such step."""
+    def hosts_of_step(self, step: int | None, usual: bool = False) -> set[int]:
+        """The index of the host of a step (by its index in the report) or of the usual step; empty for an unknown
+        step."""
         from tb_xla_insights.report.execution_views import usual_step
 
         steps = self.report["steps"]
         step = usual_step(steps) if usual else step
         if step is None or not 0 <= step < len(steps):
             return set()
-        return {max(place for place, first in enumerate(self._steps_before()) if first <= step)}
+        return {max(index for index, first in enumerate(self._steps_before()) if first <= step)}
 
-    def usual(self) -> LoadedHosts:
-        """The host of the usual step, which comparisons draw."""
-        return self.choose(None, self.places_of_step(None, usual=True), strict=True)
+    def usual_step_host(self) -> LoadedHosts:
+        """The host of the usual step, which comparisons show."""
+        return self.choose(None, self.hosts_of_step(None, usual=True), strict=True)
 
     def _steps_before(self) -> list[int]:
-        found = [0]
+        """The number of steps of all hosts before each host."""
+        counts = [0]
         for parts in self._parts[:-1]:
-            found.append(found[-1] + parts["steps"])
-        return found
+            counts.append(counts[-1] + parts["steps"])
+        return counts
 
-    def _show(self, places: tuple[int, ...]) -> LoadedHosts:
-        hosts = self._in_memory(places)
+    def _select(self, indices: tuple[int, ...]) -> LoadedHosts:
+        hosts = self._in_memory(indices)
         with self._lock:
-            if places not in self._shown or self._shown[places].timeline.hosts != hosts:
-                self._shown[places] = self._loaded(places, hosts)
-            return self._shown[places]
+            if indices not in self._selections or self._selections[indices].timeline.hosts != hosts:
+                self._selections[indices] = self._build_selection(indices, hosts)
+            return self._selections[indices]
 
-    def _loaded(self, places: tuple[int, ...], hosts: dict[int, HostTimeline]) -> LoadedHosts:
+    def _build_selection(self, indices: tuple[int, ...], hosts: dict[int, HostTimeline]) -> LoadedHosts:
         from tb_xla_insights.timeline import Timeline
 
-        trace = reported(self.files, self.report, self._parts)
-        before = self._steps_before()
+        trace = reported_session(self.files, self.report, self._parts)
+        steps_before = self._steps_before()
         trace.traces = [host.trace for host in hosts.values()]
         trace.numbers = list(hosts)
-        trace.steps_before = [before[place] for place in hosts]
-        lost = [self._lost(place) for place in places if place not in hosts]
-        report = self.report | {"diagnostics": [*self.report["diagnostics"], *lost]}
+        trace.steps_before = [steps_before[index] for index in hosts]
+        unreadable = [self._unread_diagnostic(index) for index in indices if index not in hosts]
+        report = self.report | {"diagnostics": [*self.report["diagnostics"], *unreadable]}
         return LoadedHosts(self.files, trace, Timeline(trace, list(hosts.values())), report)
 
-    def _lost(self, place: int) -> DiagnosticRow:
+    def _unread_diagnostic(self, index: int) -> DiagnosticRow:
         row: DiagnosticRow = Diagnostic(
-            "unread_trace", "warning", self._unread[place], self._inputs[place].name
+            "unread_trace", "warning", self._unread[index], self._captures[index].name
         ).as_json()
         return row
 
-    def _in_memory(self, places: tuple[int, ...]) -> dict[int, HostTimeline]:
-        """The hosts of these places, read where they are not in memory; without those that cannot be read."""
-        found = self._known(places)
-        if len(found) < len(places):
-            with self._reads:  # whoever needs hosts that are there already does not wait
-                found = self._known(places)
-                missing = [place for place in places if place not in found and place not in self._unread]
-                tasks = [partial(self._try_read, place) for place in missing]
+    def _in_memory(self, indices: tuple[int, ...]) -> dict[int, HostTimeline]:
+        """The hosts with these indices, read if not cached; without hosts that cannot be read."""
+        hosts = self._cached(indices)
+        if len(hosts) < len(indices):
+            with self._read_lock:  # requests for cached hosts do not wait for it
+                hosts = self._cached(indices)
+                missing = [index for index in indices if index not in hosts and index not in self._unread]
+                tasks = [partial(self._try_read, index) for index in missing]
                 read = side_by_side(tasks, min(os.cpu_count() or 1, 4))
-                found |= {place: host for place, host in zip(missing, read, strict=True) if host}
+                hosts |= {index: host for index, host in zip(missing, read, strict=True) if host}
                 with self._lock:
-                    self._hosts |= found
-                self._release(places)
+                    self._hosts |= hosts
+                self._evict(indices)
             give_back()
-        return {place: found[place] for place in places if place in found}
+        return {index: hosts[index] for index in indices if index in hosts}
 
-    def _known(self, places: tuple[int, ...]) -> dict[int, HostTimeline]:
+    def _cached(self, indices: tuple[int, ...]) -> dict[int, HostTimeline]:
+        """The hosts that are in memory, marked as recently used."""
         with self._lock:
-            found = {place: self._hosts[place] for place in places if place in self._hosts}
-            for place in found:
-                self._hosts.move_to_end(place)
-        return found
+            hosts = {index: self._hosts[index] for index in indices if index in self._hosts}
+            for index in hosts:
+                self._hosts.move_to_end(index)
+        return hosts
 
-    def _try_read(self, place: int) -> HostTimeline | None:
+    def _try_read(self, index: int) -> HostTimeline | None:
         try:
-            return self._read(place)
+            return self._read(index)
         except InputError as error:
-            self._unread[place] = f"in the report, but its trace cannot be shown: {error}"
+            self._unread[index] = f"in the report, but its trace cannot be shown: {error}"
             return None
 
-    def _read(self, place: int) -> HostTimeline:
+    def _read(self, index: int) -> HostTimeline:
         from tb_xla_insights.timeline.host import HostTimeline
 
-        host = self._inputs[place]
+        host = self._captures[index]
         trace = read_host(host.path, host.name, self._catalog)
         host.check(trace)
         trace.shift(host.shift_ps)
-        return HostTimeline(place, trace, self.report["session"]["duration_ps"])
+        return HostTimeline(index, trace, self.report["session"]["duration_ps"])
 
-    def _release(self, keep: tuple[int, ...]) -> None:
+    def _evict(self, protected: tuple[int, ...]) -> None:
+        """Evicts the least recently used hosts until the rest fits into the budget; never the protected ones."""
         if self._budget is None:
             return
         with self._lock:
             hosts = dict(self._hosts)
-        held = {place: deep_size(host) for place, host in hosts.items()}
-        used = sum(held.values())
-        for place in held:
+        sizes = {index: deep_size(host) for index, host in hosts.items()}
+        used = sum(sizes.values())
+        for index in sizes:
             if used <= self._budget:
                 break
-            if place not in keep:
-                used -= held[place]
+            if index not in protected:
+                used -= sizes[index]
                 with self._lock:
-                    self._hosts.pop(place, None)
-                    self._shown = {key: shown for key, shown in self._shown.items() if place not in key}
+                    self._hosts.pop(index, None)
+                    self._selections = {
+                        indices: selection
+                        for indices, selection in self._selections.items()
+                        if index not in indices
+                    }
 
 
-def reported(files: Any, report: Report, parts: list[Parts]) -> SessionTrace:
-    """The session without any trace: what the report tells of all hosts, views tell as if they were all here."""
+def reported_session(files: Any, report: Report, parts: list[Parts]) -> SessionTrace:
+    """The session without traces: views that a report is enough for cover all hosts, as if all were in memory."""
     from tb_xla_insights.report.host_parts import keep_parts
     from tb_xla_insights.report.views import keep_report
     from tb_xla_insights.trace.model import SessionTrace

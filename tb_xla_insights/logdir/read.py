@@ -1,4 +1,4 @@
-"""Reading a session's captures: hosts side by side, each on its own, so that one bad file hides no other."""
+"""Reads a session's captures, hosts in parallel and independently, so that one bad file does not hide the others."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
-_REMOTE_AT_ONCE = 4
-_SIZES_AT_ONCE = 32
-_SIZES_SECONDS = 5.0
+_MAX_REMOTE_READS = 4
+_MAX_SIZE_REQUESTS = 32
+_SIZES_TIMEOUT_S = 5.0
 
 
 @dataclass
 class Reading:
-    """How far the reading of one host is. Written by the thread that reads, looked at by others."""
+    """The reading progress of one host, written by the thread that reads and read by others."""
 
     name: str
     bytes: int
@@ -39,11 +39,11 @@ class Reading:
 
     @property
     def is_sized(self) -> bool:
-        """Whether its size is known: some stores tell it only once the file is asked for."""
+        """Whether the file's size is known: some stores report it only when the file is requested."""
         return self.bytes > 0 or self.state in ("ready", "error")
 
-    def begin(self, bytes_read: int = 0, size: int | None = None) -> None:
-        """Says how much of it is read; what is read as a whole is being built."""
+    def update(self, bytes_read: int = 0, size: int | None = None) -> None:
+        """Sets the bytes read; a file that is read completely is in the state `building`."""
         self.bytes_read, self.bytes = bytes_read, self.bytes if size is None else size
         self.state = "building" if 0 < self.bytes <= bytes_read else "reading"
 
@@ -51,22 +51,22 @@ class Reading:
         self.state, self.message = "error", message
 
 
-def readings_of(session: SessionFiles) -> list[Reading]:
+def initial_readings(session: SessionFiles) -> list[Reading]:
     return [Reading(host.name, host.file.bytes) for host in session.hosts]
 
 
-def ask_sizes(session: SessionFiles, readings: list[Reading]) -> None:
-    """Learns the sizes of files that a listing over HTTP does not tell, as far as the store answers soon."""
+def fetch_missing_sizes(session: SessionFiles, readings: list[Reading]) -> None:
+    """Fetches the file sizes that a listing over HTTP lacks, as far as the store answers within a few seconds."""
 
-    def ask(place: int) -> None:
-        with suppress(InputError):  # whoever reads the file is told
-            readings[place].bytes = file_info(session.hosts[place].file.path).bytes
+    def fetch_size(index: int) -> None:
+        with suppress(InputError):  # reading the file reports the error
+            readings[index].bytes = file_info(session.hosts[index].file.path).bytes
 
-    unknown = [place for place, host in enumerate(session.hosts) if not host.file.bytes]
-    if unknown and is_url(session.path):
-        tasks = [partial(ask, place) for place in unknown]
+    unsized = [index for index, host in enumerate(session.hosts) if not host.file.bytes]
+    if unsized and is_url(session.path):
+        tasks = [partial(fetch_size, index) for index in unsized]
         with suppress(StalledError):
-            patiently(lambda: side_by_side(tasks, _SIZES_AT_ONCE), _SIZES_SECONDS)
+            patiently(lambda: side_by_side(tasks, _MAX_SIZE_REQUESTS), _SIZES_TIMEOUT_S)
 
 
 def read_session(
@@ -77,46 +77,48 @@ def read_session(
 ) -> SessionTrace:
     """Reads all hosts of a session; those that fail are left out, with a `skipped_host` diagnostic each.
 
-    `readings`, one per host, show the progress. Once `stop` says so, what was read is what the session has.
-    Raises InputError where no host can be read.
+    `readings`, one per host, show the progress. Once `stop()` is true, hosts not read yet are left out.
+    Raises InputError if no host can be read.
     """
-    readings = readings or readings_of(session)
+    readings = readings or initial_readings(session)
     traces: list[Trace | None] = [None] * len(readings)
 
     def read(index: int) -> None:
         traces[index] = _try_host(session.hosts[index], catalog, readings[index], stop)
 
-    # A processor decodes one host at a time; a store sends several.
-    at_once = _REMOTE_AT_ONCE if is_url(session.path) else min(os.cpu_count() or 1, 4)
-    side_by_side([partial(read, index) for index in range(len(readings))], at_once)
-    read_ones = [trace for trace in traces if trace is not None]
+    # Local reads are bound by processors, remote reads by the network.
+    threads = _MAX_REMOTE_READS if is_url(session.path) else min(os.cpu_count() or 1, 4)
+    side_by_side([partial(read, index) for index in range(len(readings))], threads)
+    traces_read = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
-    if not read_ones:
+    if not traces_read:
         first = failed[0].message if failed else f"{session.path}: holds no capture"
         more = f" ({len(failed)} hosts, all fail)" if len(failed) > 1 else ""
         raise InputError(f"{first}{more}")
     from tb_xla_insights.trace.build import join_hosts
 
     missing = missing_hosts([host.name for host in session.hosts])
-    skipped = [Diagnostic("skipped_host", "warning", f"{it.message}", it.name) for it in failed]
-    return join_hosts(session.name, session.path, read_ones, [*missing, *skipped])
+    skipped = [
+        Diagnostic("skipped_host", "warning", f"{reading.message}", reading.name) for reading in failed
+    ]
+    return join_hosts(session.name, session.path, traces_read, [*missing, *skipped])
 
 
 def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable[[], bool]) -> Trace | None:
     def progress(bytes_read: int, size: int) -> None:
-        reading.begin(bytes_read, size)
+        reading.update(bytes_read, size)
 
     path = host.file.path
     if stop():
         reading.fail(f"{path}: not read, stopped before; reload the session to read it")
         return None
-    reading.begin()
+    reading.update()
     try:
         trace = read_host(path, host.name, catalog, progress, stop)
     except InputError as error:
         reading.fail(str(error))
         return None
-    except Exception as error:  # a reader's fault must not take the other hosts with it
+    except Exception as error:  # a bug must not fail the other hosts
         reading.fail(fault_text(path, error))
         return None
     reading.bytes_read = reading.bytes

@@ -1,4 +1,4 @@
-"""A place behind any URL that fsspec opens: what it is and what lies below it, in few requests."""
+"""Queries and lists any URL that fsspec opens, in few requests."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.blocks import patiently
 from tb_xla_insights.files.reasons import is_missing, is_refusal, reason
-from tb_xla_insights.logdir.paths import DEEPEST, is_session_directory, parent
+from tb_xla_insights.logdir.paths import MAX_DEPTH, is_session_directory, parent
 from tb_xla_insights.parallel import side_by_side
 
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
-_LISTED_AT_ONCE = 16
+_MAX_LIST_REQUESTS = 16
 _LISTING_PATIENCE_S = 900.0
-"""How long all requests of one listing may take."""
+"""The time limit for all requests of one listing."""
 
 
 class Remote:
-    """A URL's file system and path in it; what goes wrong inside `with` becomes an InputError of one line."""
+    """A URL's file system and the path in it. Exceptions inside `with` become an InputError of one line."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -42,7 +42,7 @@ class Remote:
             raise InputError(f"{self.url}: {reason(error, listing=True)}") from error
 
     def info(self) -> dict[str, Any] | None:
-        """What the file system tells of the place, None where nothing is."""
+        """The file system's entry of the path, None if nothing exists there."""
         try:
             info: dict[str, Any] = patiently(lambda: self.system.info(self.path))
         except FileNotFoundError as error:
@@ -51,17 +51,17 @@ class Remote:
             raise
         return info
 
-    def listed(self) -> dict[str, dict[str, Any]] | None:
-        """All files below the place, at any depth, by URL; None where nothing is."""
+    def list_files(self) -> dict[str, dict[str, Any]] | None:
+        """The entries of all files below the path, at any depth, by URL; None if nothing exists there."""
         try:
-            return patiently(self._found if self._finds() else self._walked, _LISTING_PATIENCE_S)
+            return patiently(self._find if self._has_find() else self._walk, _LISTING_PATIENCE_S)
         except FileNotFoundError as error:
             if is_missing(error):
                 return None
             raise
 
-    def _finds(self) -> bool:
-        """Whether the file system lists all depths at once, as buckets do: a request per thousand names."""
+    def _has_find(self) -> bool:
+        """Whether the file system lists all depths at once, as buckets do, with one request per thousand names."""
         from fsspec.asyn import AsyncFileSystem
         from fsspec.spec import AbstractFileSystem
 
@@ -70,33 +70,33 @@ class Remote:
             return system._find is not AsyncFileSystem._find or system.find is not AsyncFileSystem.find
         return system.find is not AbstractFileSystem.find
 
-    def _found(self) -> dict[str, dict[str, Any]]:
-        found = self.system.find(self.path, detail=True)
-        return {self._full(path): info for path, info in found.items()}
+    def _find(self) -> dict[str, dict[str, Any]]:
+        entries = self.system.find(self.path, detail=True)
+        return {self._url(path): info for path, info in entries.items()}
 
-    def _walked(self) -> dict[str, dict[str, Any]]:
-        """Directory by directory, those of one depth side by side, down to those of sessions."""
+    def _walk(self) -> dict[str, dict[str, Any]]:
+        """Lists directory by directory, those of one depth in parallel, down to the directories of sessions."""
         files: dict[str, dict[str, Any]] = {}
         level, depth = [self.path], 0
-        while level and depth < DEEPEST:
-            ask = [partial(self._entries, path, below=depth > 0) for path in level]
-            entries = [entry for found in side_by_side(ask, _LISTED_AT_ONCE) for entry in found]
-            paths = {self._full(entry["name"]).rstrip("/"): entry for entry in entries}
+        while level and depth < MAX_DEPTH:
+            tasks = [partial(self._entries, path, is_optional=depth > 0) for path in level]
+            entries = [entry for result in side_by_side(tasks, _MAX_LIST_REQUESTS) for entry in result]
+            paths = {self._url(entry["name"]).rstrip("/"): entry for entry in entries}
             files |= {path: entry for path, entry in paths.items() if entry["type"] == "file"}
-            above = [path for path, entry in paths.items() if entry["type"] == "directory"]
-            level = [paths[path]["name"] for path in above if not is_session_directory(parent(path))]
+            directories = [path for path, entry in paths.items() if entry["type"] == "directory"]
+            level = [paths[path]["name"] for path in directories if not is_session_directory(parent(path))]
             depth += 1
         return files
 
-    def _entries(self, path: str, below: bool) -> list[dict[str, Any]]:
+    def _entries(self, path: str, is_optional: bool) -> list[dict[str, Any]]:
         try:
             entries: list[dict[str, Any]] = patiently(lambda: self.system.ls(path, detail=True))
         except Exception as error:
-            if below and (is_missing(error) or is_refusal(error)):
-                return []  # a directory that this user may not enter hides its sessions, not those beside it
+            if is_optional and (is_missing(error) or is_refusal(error)):
+                return []  # an unreadable directory hides its own sessions only
             raise
         return entries
 
-    def _full(self, path: str) -> str:
-        """The URL of a path that the file system gave."""
+    def _url(self, path: str) -> str:
+        """The URL of a path of the file system."""
         return str(self.system.unstrip_protocol(path))

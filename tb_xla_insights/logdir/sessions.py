@@ -1,4 +1,4 @@
-"""Which sessions lie under a logdir, by the names that the stock profile tab gives them."""
+"""Finds the sessions under a logdir and names them as the stock profile tab does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_xla_insights.logdir.paths import SUFFIX
 
 @dataclass(frozen=True)
 class Root:
-    """A place to look in; its sessions' names start with `group` where that is not empty."""
+    """A directory or URL to search; the names of its sessions start with `group` if that is not empty."""
 
     path: str
     group: str = ""
@@ -34,9 +34,9 @@ class HostFile:
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """A session: one capture per host, in the order in which hosts are told.
+    """A session: one capture per host, in natural order of the host names.
 
-    Two of them are equal as long as no file of theirs changed.
+    Two instances are equal if no file has changed between them.
     """
 
     name: str
@@ -53,7 +53,7 @@ class SessionFiles:
 
     @property
     def order(self) -> tuple[str, int, str]:
-        """Ascends with age: profilers name sessions by the second they started in, and copies lose file times."""
+        """Sort key, the newest session last. Profilers name sessions by their start; copies lose file times."""
         stamp = re.search(r"(?:^|/)(\d{4}(?:_\d\d){5})[^/]*$", self.name)
         modified = datetime.fromtimestamp(self.modified_unix_ns // 10**9, UTC)
         return (
@@ -64,44 +64,44 @@ class SessionFiles:
 
 
 def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
-    """The places that TensorBoard's `--logdir PATH` or `--logdir_spec NAME:PATH,PATH,…` names."""
+    """The roots that TensorBoard's `--logdir PATH` or `--logdir_spec NAME:PATH,PATH,…` names."""
     if logdir:
         return [Root(paths.expand(logdir))]
-    found = []
+    result = []
     for part in filter(None, logdir_spec.split(",")):
         group, path = "", part
         if ":" in part and not is_url(part) and not part.startswith("/"):
             group, _, path = part.partition(":")
-        found.append(Root(paths.expand(path), group))
-    return found
+        result.append(Root(paths.expand(path), group))
+    return result
 
 
-def find_sessions(places: Iterable[Root]) -> list[SessionFiles]:
-    """All sessions, newest first. Places that do not exist have none. Raises InputError where one cannot be asked."""
-    return _sessions((root, files.captures_under(root.path)) for root in places)
+def find_sessions(roots: Iterable[Root]) -> list[SessionFiles]:
+    """All sessions, newest first; none for roots that do not exist. Raises InputError if one cannot be listed."""
+    return _sessions((root, files.captures_under(root.path)) for root in roots)
 
 
-def as_it_is(session: SessionFiles) -> SessionFiles | None:
-    """A local session as its directory holds it now, which is later than when it was listed, None where it holds none;
-    one of a store as it was listed."""
+def current_files(session: SessionFiles) -> SessionFiles | None:
+    """A local session as its directory is now, None if it holds no capture any more; a remote session as it was
+    listed."""
     if is_url(session.path):
         return session
     try:
         captures = files.captures_in(session.path)
     except InputError:
         return None
-    return _session(session.name, session.path, captures) if captures else None
+    return _session_files(session.name, session.path, captures) if captures else None
 
 
 def resolve(path: str, name: str | None = None) -> SessionFiles:
-    """The session a command's PATH means: a capture, a session's directory, or a logdir's newest or named session.
+    """The session that a command's PATH means: a capture, a session's directory, or a logdir's newest or named session.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
-    sessions = _at(path)
+    sessions = _sessions_in(path)
     if name is None:
         return sessions[0]
-    name = _text(name)
+    name = _printable(name)
     for session in sessions:
         if session.name == name:
             return session
@@ -109,75 +109,77 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
         raise InputError(
             f"{path}: is session {sessions[0].name}, not {name}; leave --session out or name a logdir"
         )
-    raise InputError(f"{path}: no session {name}; there {_are(sessions)}")
+    raise InputError(f"{path}: no session {name}; there {_names_text(sessions)}")
 
 
 def sessions_at(path: str) -> list[SessionFiles]:
-    """The sessions a command's PATH means, newest first: those of a logdir, wherever in it the path leads, or the one
-    that is no logdir's. Raises InputError where there is none."""
-    return find_sessions([Root(paths.expand(path))]) or _at(path)
+    """The sessions that a command's PATH means, newest first: those of a logdir or of a directory inside one, or the
+    single session outside any logdir. Raises InputError if there is none."""
+    return find_sessions([Root(paths.expand(path))]) or _sessions_in(path)
 
 
-def _at(path: str) -> list[SessionFiles]:
-    """The session that a place is, or those below it. Raises InputError where there is none."""
-    place = paths.expand(path)
-    found = files.find(place)
-    if found is None:
+def _sessions_in(path: str) -> list[SessionFiles]:
+    """The session at the path, or those below it. Raises InputError if there is none."""
+    expanded = paths.expand(path)
+    contents = files.inspect_path(expanded)
+    if contents is None:
         raise InputError(f"{path}: no such file or directory; check the path")
-    if found.kind == "capture":
-        return [_of_file(place, found.captures[0])]
-    if found.kind == "session":
-        return [_session(posixpath.basename(paths.absolute(place)), place, found.captures)]
-    if not found.captures:
+    if contents.kind == "capture":
+        return [_single_capture_session(expanded, contents.captures[0])]
+    if contents.kind == "session":
+        return [_session_files(posixpath.basename(paths.absolute(expanded)), expanded, contents.captures)]
+    if not contents.captures:
         raise InputError(
             f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
         )
-    return _sessions([(Root(place), found.captures)])
+    return _sessions([(Root(expanded), contents.captures)])
 
 
 def _sessions(captures_of: Iterable[tuple[Root, Sequence[FileInfo]]]) -> list[SessionFiles]:
-    found: dict[str, SessionFiles] = {}
+    sessions: dict[str, SessionFiles] = {}
     for root, captures in captures_of:
         by_directory: dict[str, list[FileInfo]] = {}
         for capture in captures:
             by_directory.setdefault(paths.parent(capture.path), []).append(capture)
-        for directory, own in by_directory.items():
-            name = _name(root, directory)
-            if name in found:  # two unnamed places with runs of the same name
+        for directory, files_of_session in by_directory.items():
+            name = _session_name(root, directory)
+            if name in sessions:  # two roots without a group have runs of the same name
                 name = f"{root.path.strip('/')}/{name}"
-            found[name] = _session(name, directory, own)
-    return sorted(found.values(), key=lambda session: session.order, reverse=True)
+            sessions[name] = _session_files(name, directory, files_of_session)
+    return sorted(sessions.values(), key=lambda session: session.order, reverse=True)
 
 
-def _of_file(place: str, file: FileInfo) -> SessionFiles:
-    directory, file_name = posixpath.split(paths.absolute(place))
+def _single_capture_session(path: str, file: FileInfo) -> SessionFiles:
+    directory, file_name = posixpath.split(paths.absolute(path))
     in_session = posixpath.basename(posixpath.dirname(directory)) == "profile"
-    host = _text(file_name.removesuffix(SUFFIX))
-    name = _text(posixpath.basename(directory)) if in_session else host
-    return SessionFiles(name, place, (HostFile(host, file),))
+    host = _printable(file_name.removesuffix(SUFFIX))
+    name = _printable(posixpath.basename(directory)) if in_session else host
+    return SessionFiles(name, path, (HostFile(host, file),))
 
 
-def _are(sessions: Sequence[SessionFiles]) -> str:
+def _names_text(sessions: Sequence[SessionFiles]) -> str:
     names = [session.name for session in sessions]
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"{'is' if len(names) == 1 else 'are'} {', '.join(names[:5])}{more}"
 
 
-def _session(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
-    hosts = (HostFile(_text(posixpath.basename(info.path).removesuffix(SUFFIX)), info) for info in captures)
+def _session_files(name: str, directory: str, captures: Iterable[FileInfo]) -> SessionFiles:
+    hosts = (
+        HostFile(_printable(posixpath.basename(info.path).removesuffix(SUFFIX)), info) for info in captures
+    )
     ordered = sorted(hosts, key=lambda host: (natural_key(host.name), host.file.path))
-    return SessionFiles(_text(name), directory, tuple(ordered))
+    return SessionFiles(_printable(name), directory, tuple(ordered))
 
 
-def _name(root: Root, directory: str) -> str:
-    """`<run>/<session>`, just `<session>` for a run at the root; the run is relative to the place looked in."""
-    place = paths.absolute(root.path)
+def _session_name(root: Root, directory: str) -> str:
+    """`<run>/<session>`, or `<session>` for a run at the root; the run's path is relative to the root."""
+    base = paths.absolute(root.path)
     run_directory, session = posixpath.split(paths.absolute(directory))
-    run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), place)
+    run = posixpath.relpath(posixpath.dirname(posixpath.dirname(run_directory)), base)
     inside = run != "." and not run.startswith("..")
     return "/".join(filter(None, (root.group, run if inside else "", session)))
 
 
-def _text(name: str) -> str:
-    """A name that can be asked for again wherever it was told: bytes that are no UTF-8 stand as `\\udcXX` in it."""
+def _printable(name: str) -> str:
+    """The name as valid text, which requests can repeat: bytes that are not UTF-8 become `\\udcXX`."""
     return name.encode(errors="backslashreplace").decode()

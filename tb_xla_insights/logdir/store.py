@@ -1,4 +1,5 @@
-"""Sessions in memory: each is read once, in the background, and the least recently used go when memory runs short."""
+"""Cache of loaded sessions. Each is read once, in the background; the least recently used are evicted when memory runs
+short."""
 
 from __future__ import annotations
 
@@ -19,92 +20,95 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.load_progress import LoadProgress
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.memory_gate import MemoryGate
-from tb_xla_insights.logdir.partial_reports import PartialReport, Reports
+from tb_xla_insights.logdir.partial_reports import PartialReport, PartialReporter
 from tb_xla_insights.logdir.pod import Pod
-from tb_xla_insights.logdir.read import ask_sizes, read_session, readings_of
-from tb_xla_insights.logdir.session_hosts import Also, SessionHosts, few, held_estimate
-from tb_xla_insights.logdir.sessions import SessionFiles, as_it_is
+from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, read_session
+from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts, estimate_memory, fits_in_memory
+from tb_xla_insights.logdir.sessions import SessionFiles, current_files
 from tb_xla_insights.memory import give_back
 
-_WEIGH_SECONDS = 10.0
+_MEASURE_INTERVAL_S = 10.0
 
 _log = logging.getLogger(__name__)
 
 
 class UnknownSessionError(InputError):
-    """No session of that name lies under the logdir."""
+    """The logdir has no session of that name."""
 
 
 class StillReadingError(InputError):
-    """A session is not in memory yet: asking again later helps."""
+    """A session is still being read; a later request may succeed."""
 
 
-class ReadAgainError(InputError):
-    """A session in memory is another one than whoever asks knows: its files have changed since."""
+class FilesChangedError(InputError):
+    """The files of a session changed after the caller last saw it."""
 
 
 class Load:
-    """One session on its way into memory. Its attributes may be looked at from any thread at any time."""
+    """The loading of one session. Attributes may be read from any thread at any time."""
 
     def __init__(self, listed: SessionFiles, clock: Callable[[], float] = time.monotonic) -> None:
         self.listed = listed
-        """The session as it was listed, which may have been before its files were written."""
-        self._there = as_it_is(listed)
-        files = self.files = self._there or listed  # of one that is gone whoever reads it is told
-        self.hosts = readings_of(files)
+        """The session as it was listed, possibly before all its files were written."""
+        self._files_at_start = current_files(listed)
+        files = self.files = (
+            self._files_at_start or listed
+        )  # reading a session that is gone reports the error
+        self.hosts = initial_readings(files)
         self.loaded: LoadedHosts | Pod | None = None
-        self.so_far: PartialReport | None = None
-        """The hosts of a session of many that were read by now; None before the first."""
+        self.partial_report: PartialReport | None = None
+        """The report of the hosts read so far; None before the first host and for sessions held whole in memory."""
         self.error: str | None = None
-        self.stages = LoadProgress(self.hosts, clock)
-        self.weight: int | None = None
-        """Bytes that the session takes, as far as that is known."""
+        self.stage_progress = LoadProgress(self.hosts, clock)
+        self.memory_bytes: int | None = None
+        """Memory that the session takes, as last measured; None before the first measurement."""
         self._done = threading.Event()
         self._stop = threading.Event()
 
     @property
-    def mark(self) -> str:
-        """Stands for the content of its files."""
-        return f"{zlib.crc32(repr([(it.name, it.file.mark) for it in self.files.hosts]).encode()):08x}"
+    def fingerprint(self) -> str:
+        """Identifies the content of the session's files."""
+        hosts = [(host.name, host.file.fingerprint) for host in self.files.hosts]
+        return f"{zlib.crc32(repr(hosts).encode()):08x}"
 
-    def check(self, mark: str | None) -> None:
-        """Raises ReadAgainError where its files are not those that a mark stands for."""
-        if mark is not None and mark != self.mark:
-            raise ReadAgainError(
+    def check(self, fingerprint: str | None) -> None:
+        """Raises FilesChangedError if the session's files have another fingerprint; None accepts any."""
+        if fingerprint is not None and fingerprint != self.fingerprint:
+            raise FilesChangedError(
                 f"{self.files.name}: its files have changed, and it was read again; reload the page"
             )
 
-    def mended(self) -> bool:
-        """Whether files that could not be read are others by now."""
-        return self.error is not None and as_it_is(self.listed) != self._there
+    def is_worth_retrying(self) -> bool:
+        """Whether reading failed and the files have changed since."""
+        return self.error is not None and current_files(self.listed) != self._files_at_start
 
     @property
     def done(self) -> bool:
         return self._done.is_set()
 
     def wait(self, seconds: float | None) -> bool:
-        """Waits until the session is in memory or cannot be read; False when it takes longer."""
+        """Waits until loading succeeded or failed; returns False after `seconds` without either."""
         return self._done.wait(seconds)
 
     def stop(self) -> None:
-        """Ends the reading; the session has what was read by then."""
+        """Stops reading; the session consists of the hosts read by then."""
         self._stop.set()
 
     def progress(self) -> dict[str, Any]:
-        """`bytes_read` and `bytes` (None where a store has not told all sizes yet) of all hosts and of each, and what
-        `Stages.progress` tells."""
+        """`bytes_read` and `bytes` (None until the store has reported all sizes) of the session and of each host, and
+        the keys of `LoadProgress.progress`."""
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
         return {
             "bytes_read": read,
             "bytes": total if all(host.is_sized for host in self.hosts) else None,
-            **self.stages.progress(),
+            **self.stage_progress.progress(),
             "hosts": list(map(asdict, self.hosts)),
-            "partial": self.so_far and self.hosts_read | {"hosts_told": self.so_far.hosts},
+            "partial": self.partial_report and self.hosts_read | {"hosts_told": self.partial_report.hosts},
         }
 
     @property
     def hosts_read(self) -> dict[str, int]:
-        """How many hosts were read, of how many."""
+        """The numbers of hosts read and of hosts in all."""
         read = sum(host.state == "ready" for host in self.hosts)
         return {"hosts_read": read, "hosts_in_all": len(self.hosts)}
 
@@ -112,19 +116,19 @@ class Load:
     def stopped(self) -> bool:
         return self._stop.is_set()
 
-    def weigh(self) -> int:
-        """About how many bytes the session takes, with what views of it have found out."""
-        weight = deep_size(self.loaded) if self.weight is None else self.weight
-        self.weight = weight
-        return weight
+    def measure_memory(self) -> int:
+        """The approximate memory of the session in bytes, including results that its views have memoised."""
+        size = deep_size(self.loaded) if self.memory_bytes is None else self.memory_bytes
+        self.memory_bytes = size
+        return size
 
     def run(self, open_session: Opener) -> None:
-        """Reads the session; never raises. To be called once."""
+        """Reads the session and never raises; must be called once."""
         try:
             self.loaded = open_session(self)
         except InputError as error:
             self.error = str(error)
-        except Exception as error:  # a fault of ours is this session's, not the server's
+        except Exception as error:  # a bug fails this session, not the server
             _log.exception("%s cannot be opened", escaped(self.files.path))
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
@@ -135,13 +139,14 @@ class Load:
 Opener = Callable[[Load], LoadedHosts | Pod]
 
 
-def opener(
+def session_opener(
     catalog_file: str | None = None, scheduler: str | None = None, budget: int | None = None
 ) -> Opener:
-    """Reads a load's captures, with a file of more event names where one is given, and prepares drawing them.
+    """Returns the function that reads a session's captures, with the event names of `catalog_file`, and prepares their
+    timeline.
 
-    The hosts of a session that is too large to hold, or that has many, are read by tasks (see `tasks.run`), and of
-    their traces those that are looked at are kept, within `budget` bytes.
+    Hosts of sessions that are too large for memory, or have many hosts, are read by tasks (see `tasks.run`); of their
+    traces only those on display are cached, within `budget` bytes.
     """
     budget = default_budget() if budget is None else budget
 
@@ -149,19 +154,19 @@ def opener(
         from tb_xla_insights.catalog import load_catalog
 
         catalog = load_catalog(catalog_file)
-        if len(load.files.hosts) > 1 and (scheduler or not few(load.files, budget)):
-            ask_sizes(load.files, load.hosts)
+        if len(load.files.hosts) > 1 and (scheduler or not fits_in_memory(load.files, budget)):
+            fetch_missing_sizes(load.files, load.hosts)
             reader = SessionHosts(load.files, catalog, scheduler, budget, load.hosts, lambda: load.stopped)
             loaded: LoadedHosts | Pod = _open_pod(load, reader, budget)
-            load.stages.draw()
+            load.stage_progress.begin_drawing()
             shown = loaded.choose(None)
         else:
             from tb_xla_insights.timeline import Timeline
 
             trace = read_session(load.files, catalog, load.hosts, lambda: load.stopped)
-            load.stages.draw()
+            load.stage_progress.begin_drawing()
             loaded = shown = LoadedHosts(load.files, trace, Timeline(trace))
-        _ = shown.head  # computed here, where nobody waits for it yet
+        _ = shown.head  # computed here, before a request waits for it
         shown.timeline.prepare()
         give_back()
         threading.Thread(target=shown.find_scopes, daemon=True).start()
@@ -173,17 +178,17 @@ def opener(
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
     from tb_xla_insights.report.host_parts import parts_of
 
-    parts = Also(parts_of)
+    parts = HostExtras(parts_of)
 
-    def show(so_far: PartialReport) -> None:
-        load.so_far = so_far
+    def show(partial_report: PartialReport) -> None:
+        load.partial_report = partial_report
 
-    report = reader.report(seen=Reports(reader, parts, show).look, also=parts)
-    return Pod(reader, report, parts.in_order(), budget)
+    report = reader.report(on_progress=PartialReporter(reader, parts, show).update, extras=parts)
+    return Pod(reader, report, parts.in_session_order(), budget)
 
 
 class Store:
-    """The sessions of a logdir, read when asked for, within a memory budget in bytes."""
+    """The sessions of a logdir, read on request, within a memory budget in bytes."""
 
     def __init__(
         self,
@@ -196,41 +201,45 @@ class Store:
         self._open = open_session
         self._lock = threading.Lock()
         self._loads: OrderedDict[str, Load] = OrderedDict()
-        self._room = MemoryGate(default_budget() if budget is None else budget)
+        self._memory_gate = MemoryGate(default_budget() if budget is None else budget)
         self._clock = clock
-        self._weighed = clock()
+        self._measured_at = clock()
 
     def load(self, name: str, reload: bool = False) -> Load:
-        """The session's load, started where there is none; `reload` starts over once the last one has ended, and so
-        does a change of files that could not be read.
+        """The session's load, started if there is none. A load that has ended is started again with `reload`, or if it
+        failed and the files have changed since.
 
-        Raises UnknownSessionError for a name that is not in the logdir's listing.
+        Raises UnknownSessionError if the logdir has no session of that name.
         """
         with self._lock:
             load = self._loads.get(name)
-        if load is not None and not (load.done and (reload or load.mended())):
-            self._use(load)
+        if load is not None and not (load.done and (reload or load.is_worth_retrying())):
+            self._touch(load)
             return load
         if reload:
-            self.listing.look(wait=None, fresh=0)
+            self.listing.refresh(wait=None, max_age=0)
         files = self.listing.find(name)
         if files is None:
-            raise UnknownSessionError(f"{name}: no such session under {self.listing.place}; reload the list")
-        fresh = Load(files)
+            raise UnknownSessionError(
+                f"{name}: no such session under {self.listing.roots_text}; reload the list"
+            )
+        new_load = Load(files)
         with self._lock:
-            now = self._loads.get(name)
-            if now is not load and now is not None:  # another thread was faster
-                return now
-            self._loads[name] = fresh
+            current = self._loads.get(name)
+            if current is not load and current is not None:  # another thread was faster
+                return current
+            self._loads[name] = new_load
             self._loads.move_to_end(name)
-        threading.Thread(target=self._run, args=(fresh,), daemon=True).start()
-        return fresh
+        threading.Thread(target=self._run, args=(new_load,), daemon=True).start()
+        return new_load
 
-    def loaded(self, name: str, wait: float | None = None, mark: str | None = None) -> LoadedHosts | Pod:
-        """The session once it is in memory. Raises InputError where it cannot be read, StillReadingError after `wait`
-        seconds, ReadAgainError where its files are not those of a `mark`."""
+    def loaded(
+        self, name: str, wait: float | None = None, fingerprint: str | None = None
+    ) -> LoadedHosts | Pod:
+        """The session once it is in memory. Raises InputError if it cannot be read, StillReadingError after `wait`
+        seconds, FilesChangedError if its files have another fingerprint."""
         load = self.load(name)
-        load.check(mark)
+        load.check(fingerprint)
         if not load.wait(wait):
             raise StillReadingError(f"{name}: still being read; ask again")
         if load.loaded is None:
@@ -238,51 +247,51 @@ class Store:
         return load.loaded
 
     def stop(self, name: str) -> bool:
-        """Ends the reading of a session that is being read; False where none of that name is."""
+        """Stops the reading of a session; returns False if no session of that name is being read."""
         load = self._loads.get(name)
         if load is None or load.done:
             return False
         load.stop()
-        self._room.look()
+        self._memory_gate.wake_waiting()
         return True
 
-    def changed(self, load: Load) -> bool:
-        """Whether the files differ from those that were read, as far as the last look at the logdir knows."""
-        now = self.listing.known(load.files.name)
-        return now is not None and now not in (load.files, load.listed)
+    def has_changed(self, load: Load) -> bool:
+        """Whether the files, as the logdir was last listed, differ from those that were read."""
+        listed = self.listing.last_seen(load.files.name)
+        return listed is not None and listed not in (load.files, load.listed)
 
-    def _use(self, load: Load) -> None:
-        """Notes that somebody looks at a session. What views of it have found out stays with it, so every now and then
-        all are weighed anew."""
-        load.weight = None
+    def _touch(self, load: Load) -> None:
+        """Marks a session as recently used. Its views memoise results, so the memory of all sessions is measured again
+        from time to time."""
+        load.memory_bytes = None
         with self._lock:
             if self._loads.get(load.files.name) is load:
                 self._loads.move_to_end(load.files.name)
-        if self._clock() - self._weighed >= _WEIGH_SECONDS:
-            self._weighed = self._clock()
-            threading.Thread(target=self._release, args=(load,), daemon=True).start()
+        if self._clock() - self._measured_at >= _MEASURE_INTERVAL_S:
+            self._measured_at = self._clock()
+            threading.Thread(target=self._evict, args=(load,), daemon=True).start()
 
     def _run(self, load: Load) -> None:
-        with self._room.taken(held_estimate(load.files), lambda: load.stopped):
-            self._release(load)
+        with self._memory_gate.acquire(estimate_memory(load.files), lambda: load.stopped):
+            self._evict(load)
             load.run(self._open)
-        self._release(load)
+        self._evict(load)
 
-    def _release(self, keep: Load) -> None:
-        """Lets go of the sessions used longest ago until the others, and those that are being read, fit; never of the
-        one to keep."""
+    def _evict(self, protected: Load) -> None:
+        """Evicts the least recently used sessions until the rest, with those being read, fits into the budget; never
+        the protected one."""
         with self._lock:
-            every = [(name, it) for name, it in self._loads.items() if it.loaded]
-        used = self._room.used + sum(it.weigh() for _, it in every)
-        for name, it in every:
-            if used <= self._room.bytes:
+            loads = [(name, load) for name, load in self._loads.items() if load.loaded]
+        used = self._memory_gate.used_bytes + sum(load.measure_memory() for _, load in loads)
+        for name, load in loads:
+            if used <= self._memory_gate.capacity_bytes:
                 break
-            if it is not keep:
-                used -= it.weigh()
+            if load is not protected:
+                used -= load.measure_memory()
                 with self._lock:
-                    if self._loads.get(name) is it:
+                    if self._loads.get(name) is load:
                         del self._loads[name]
-        del every  # what was let go lives as long as somebody refers to it
+        del loads  # references keep the evicted sessions alive
         give_back()
 
 
@@ -290,6 +299,6 @@ def default_budget() -> int:
     """A third of the machine's memory, at least half a GiB."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # not on every system
+    except (AttributeError, OSError, ValueError):  # not available on every system
         memory = 6 << 30
     return max(memory // 3, 512 << 20)

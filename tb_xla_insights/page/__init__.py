@@ -1,1 +1,1 @@
-"""The page's files, and what npm packed of them. Pip builds the package with this: it needs no other package."""
+"""The page's files and the bundles that npm packed of them. The package build uses this module without dependencies."""

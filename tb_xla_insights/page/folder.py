@@ -1,4 +1,4 @@
-"""Where the page's own files are."""
+"""Locates the page's files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def page_folder() -> Path:
-    """The page's files: in a wheel a package of their own, in a checkout the folder beside the package."""
+    """The folder of the page's files: `static` in a wheel, `frontend` beside the package in a checkout."""
     package = Path(__file__).parents[1]
     installed = package / "static"
     return installed if installed.is_dir() else package.parent / "frontend"

@@ -1,5 +1,5 @@
-"""The page as npm packed it (`pack.js`): few requests, few bytes. It holds for the very files beside it: after an edit
-the page is served as it now is, module by module."""
+"""Reads the page as npm packed it (`pack.js`), for few requests and few bytes. Bundles are valid only for the exact
+sources beside them: after an edit, the page is served from its sources, module by module."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
-_KINDS = (".js", ".css")
+_SOURCE_SUFFIXES = (".js", ".css")
 _ENCODINGS = ("br", "gzip")
 _DIGEST = "packed/sources.sha256"
 
 
 def source_paths(folder: Path) -> dict[str, Path]:
-    """The page's own files by their place in its folder, in one order everywhere."""
-    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix in _KINDS}
+    """The page's sources by their path in its folder, in an order that is the same on every system."""
+    paths = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.suffix in _SOURCE_SUFFIXES
+    }
     return {
         name: paths[name]
         for name in sorted(paths)
@@ -23,12 +27,13 @@ def source_paths(folder: Path) -> dict[str, Path]:
 
 
 def read_sources(folder: Path) -> dict[str, bytes]:
-    """The page's own files and their content."""
+    """The contents of the page's sources, by path."""
     return {name: path.read_bytes() for name, path in source_paths(folder).items()}
 
 
 def read_packed(folder: Path, sources: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
-    """What was packed from exactly these sources, by place (`packed/index.js`) and content encoding; else nothing."""
+    """The bundles packed from exactly these sources, by path (`packed/index.js`) and content encoding; empty if there
+    are none."""
     files: dict[str, dict[str, bytes]] = {}
     with suppress(OSError):
         if (folder / _DIGEST).read_text().strip() != _digest(sources):
@@ -41,12 +46,12 @@ def read_packed(folder: Path, sources: dict[str, bytes]) -> dict[str, dict[str, 
 
 
 def is_packed(folder: Path) -> bool:
-    """Whether the page is packed as it now is."""
+    """Whether the bundles are those of the current sources."""
     return bool(read_packed(folder, read_sources(folder)))
 
 
 def _digest(sources: dict[str, bytes]) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, content in sources.items():
-        whole.update(f"{name}\0{len(content)}\0".encode() + content)
-    return whole.hexdigest()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()

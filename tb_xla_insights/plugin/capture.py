@@ -89,7 +89,7 @@ class Captures:
         if not capture.captured:
             return
         for _ in range(_LOOKS):
-            sessions = self._listing.look(wait=None, fresh=0)
+            sessions = self._listing.refresh(wait=None, max_age=0)
             found = (it.name for it in sessions if paths.absolute(it.path) == capture.directory)
             self._session = next(found, None)
             if self._session is not None:

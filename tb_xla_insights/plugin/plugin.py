@@ -7,7 +7,7 @@ from werkzeug import Request, Response
 
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
-from tb_xla_insights.logdir.store import Store, default_budget, opener
+from tb_xla_insights.logdir.store import Store, default_budget, session_opener
 from tb_xla_insights.memory import keep_one_heap
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.allowed_hosts import Names, parse_names
@@ -40,10 +40,10 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
         self._names = Names(listed, getattr(flags, "host", None), getattr(flags, "bind_all", False))
         scheduler = getattr(flags, "xla_insights_scheduler", "") or None
         budget = memory * 10**6 or default_budget()
-        self._store = Store(self._listing, opener(catalog, scheduler, budget), budget)
+        self._store = Store(self._listing, session_opener(catalog, scheduler, budget), budget)
         self._assets = Assets(page_folder())
         self._active = False
-        self._listing.look()
+        self._listing.refresh()
 
     def get_plugin_apps(self) -> dict[str, Application]:
         captures, names = self._captures, self._names
@@ -72,7 +72,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
     def is_active(self) -> bool:
         """Whether a session was seen; answers at once from the last look, and starts another while there is none."""
         if not self._active:
-            self._active = bool(self._listing.look(wait=0, fresh=_LOOK_AGAIN_SECONDS))
+            self._active = bool(self._listing.refresh(wait=0, max_age=_LOOK_AGAIN_SECONDS))
         return self._active
 
     def frontend_metadata(self) -> base_plugin.FrontendMetadata:

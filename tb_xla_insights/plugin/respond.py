@@ -14,7 +14,7 @@ from werkzeug import wrappers
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, parsed_json
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.logdir.store import ReadAgainError, StillReadingError, UnknownSessionError
+from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.allowed_hosts import Names
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.bodies import TooLargeError, body, closing, may_go_on
@@ -96,7 +96,7 @@ def _answer(
         return respond(request, document())
     except UnknownSessionError as failure:
         return error(request, 404, str(failure))
-    except ReadAgainError as failure:
+    except FilesChangedError as failure:
         return error(request, 409, str(failure))
     except StillReadingError as failure:
         return error(request, 503, str(failure), [("Retry-After", "1")])

@@ -73,9 +73,9 @@ class Routes:
     def sessions(self, _: Arguments) -> dict[str, Any]:
         """All sessions, newest first; a slow place is waited for only while none is known."""
         known = bool(self._listing.sessions)
-        sessions = self._listing.look(wait=_POLL_SECONDS if known else _FIRST_LOOK_SECONDS)
+        sessions = self._listing.refresh(wait=_POLL_SECONDS if known else _FIRST_LOOK_SECONDS)
         return {
-            "logdir": self._listing.place,
+            "logdir": self._listing.roots_text,
             "sessions": [_session(session) for session in sessions],
             "message": self._listing.message,
             "capture": self._captures is not None,
@@ -99,8 +99,8 @@ class Routes:
         shown = load.loaded.choose(arguments.names("hosts"))
         told = {
             "state": "ready",
-            "mark": load.mark,
-            "changed": self._store.changed(load),
+            "mark": load.fingerprint,
+            "changed": self._store.has_changed(load),
             **shown.head,
             **shown.timeline.rows(),
         }
@@ -200,8 +200,8 @@ class Routes:
 
     def compare(self, arguments: Arguments) -> dict[str, Any]:
         """Two sessions side by side; the second one is read first where it is not in memory."""
-        other = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual()
-        return self._loaded(arguments).usual().beside(other)
+        other = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual_step_host()
+        return self._loaded(arguments).usual_step_host().compare_with(other)
 
     def propagation(self, arguments: Arguments) -> dict[str, Any]:
         """Where annotations went on the device, in one step on one device: those of `step` (an index into the report's
@@ -251,10 +251,10 @@ class Routes:
 
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("mark"))
-        so_far = _so_far(load)
-        known = so_far or self._loaded(arguments)
-        compared = known.compared
-        partial = {} if so_far is None else {"partial": _partial(load, so_far)}
+        partial_report = _so_far(load)
+        known = partial_report or self._loaded(arguments)
+        compared = known.comparison
+        partial = {} if partial_report is None else {"partial": _partial(load, partial_report)}
         host = arguments.optional_text("host")
         if host is None:
             return hosts_view(compared, len(load.files.hosts)) | partial
@@ -324,7 +324,7 @@ class Routes:
         events, devices, and of the step, or of the usual one. All where all are in memory. `strict`: see
         `Pod.choose`."""
         loaded = self._loaded(arguments)
-        needed = loaded.places(ids, devices) | loaded.places_of_step(step, usual)
+        needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, usual)
         return loaded.choose(arguments.names("hosts"), needed, strict)
 
     def _reported(
@@ -339,9 +339,9 @@ class Routes:
         those that were read by then, and `partial` says so."""
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("mark"))
-        so_far = _so_far(load)
-        if so_far is not None:
-            return view(so_far.session) | {"partial": _partial(load, so_far)}
+        partial_report = _so_far(load)
+        if partial_report is not None:
+            return view(partial_report.session) | {"partial": _partial(load, partial_report)}
         return view(self._shown(arguments, (), devices, step, usual, strict=False).trace)
 
 
@@ -352,18 +352,18 @@ def _report_of(known: PartialReport | LoadedHosts | Pod) -> Report:
     if isinstance(known, PartialReport):
         of_some: Report = whole_report(known.session)
         return of_some
-    report: Report = known.report or whole_report(known.usual().trace)
+    report: Report = known.report or whole_report(known.usual_step_host().trace)
     return report
 
 
 def _so_far(load: Load) -> PartialReport | None:
     """The hosts that were read by now, as long as others are still to come."""
-    return None if load.done else load.so_far
+    return None if load.done else load.partial_report
 
 
-def _partial(load: Load, so_far: PartialReport) -> dict[str, int]:
+def _partial(load: Load, partial_report: PartialReport) -> dict[str, int]:
     """How many hosts an answer is about, of how many."""
-    return {"hosts_read": so_far.hosts, "hosts_in_all": len(load.hosts)}
+    return {"hosts_read": partial_report.hosts, "hosts_in_all": len(load.hosts)}
 
 
 def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
@@ -371,9 +371,9 @@ def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
     from tb_xla_insights.report.views import whole_report
 
     seen = arguments.integer("seen", 0, _MOST_HOSTS, default=_MOST_HOSTS)
-    if load.so_far is None:
+    if load.partial_report is None:
         return {}
-    report = whole_report(load.so_far.session)
+    report = whole_report(load.partial_report.session)
     return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.pod.arrivals import (
     Arrivals,
     find_arrivals,
@@ -182,7 +182,7 @@ def compare_hosts(hosts: Sequence[HostInput]) -> HostComparison:
     elif cores:
         causes = [_core_cause(hosts[0], party) for party in late.parties]
     else:
-        always = [len(steps) >= EVERY_SHARE * arrivals.steps or late.alike for steps in late.steps]
+        always = [len(steps) >= EVERY_STEP_SHARE * arrivals.steps or late.alike for steps in late.steps]
         causes = [
             find_cause(
                 table,

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.replay import in_time
 from tb_xla_insights.trace.model import Int64
@@ -226,4 +226,4 @@ def _tail(count: int, of: int, share: float) -> float:
 def every_step(late: LateHosts, steps: int) -> bool:
     """Whether somebody is late in nearly all of so many steps."""
     found = np.unique(np.concatenate(late.steps)) if late.steps else np.zeros(0)
-    return len(found) >= EVERY_SHARE * steps
+    return len(found) >= EVERY_STEP_SHARE * steps

@@ -14,7 +14,7 @@ from numbers import Real
 from pathlib import Path
 
 from tb_xla_insights import __version__
-from tb_xla_insights.analysis.sidecars import DESCRIPTION, RECORD, SAMPLES
+from tb_xla_insights.analysis.sidecars import DESCRIPTION_FILE, RECORD_FILE, SAMPLES_PER_STEP_KEY
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.replace import replacing
@@ -48,7 +48,7 @@ class Recorder:
         self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None
         self._texts: dict[str, str] = {}
-        self._keep(DESCRIPTION, description)
+        self._keep(DESCRIPTION_FILE, description)
 
     def start(self) -> None:
         """Raises InputError where nothing can be written to the logdir or the profiler does not start. A logdir that
@@ -115,9 +115,9 @@ class Recorder:
             "versions": versions(self._tracer.packages),
             "flags": {name: os.environ[name] for name in sorted(os.environ) if name.startswith(_FLAGS)},
             "files": sorted(self._texts),
-            SAMPLES: self._samples,
+            SAMPLES_PER_STEP_KEY: self._samples,
         }
-        self._texts[RECORD] = json.dumps(document, indent=2) + "\n"
+        self._texts[RECORD_FILE] = json.dumps(document, indent=2) + "\n"
         for name, content in self._texts.items():
             _write(f"{session}/{name}", content)
         return session

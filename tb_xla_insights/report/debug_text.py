@@ -19,7 +19,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tb_xla_insights.analysis.sidecars import Block, UnparsedLine
+from tb_xla_insights.analysis.sidecars import DebugLogBlock, UnparsedLine
 
 _LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<said>.*)")
 _FRAME = re.compile(r"\S.* \(.+:\d+\)")
@@ -37,8 +37,8 @@ class DebugText:
     """What one file says: compilations and executions in order, the profiler's own advice (of a metric that is taken
     too often the last one, of ops that are not lowered how often and where), and what is not understood."""
 
-    compilations: list[Block] = field(default_factory=list)
-    executions: list[Block] = field(default_factory=list)
+    compilations: list[DebugLogBlock] = field(default_factory=list)
+    executions: list[DebugLogBlock] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
     unread: list[UnparsedLine] = field(default_factory=list)
 
@@ -139,7 +139,9 @@ def _add(block: _Open, said: str) -> None:
 
 def _close(found: DebugText, file: str, kind: str, block: _Open) -> None:
     users = [frame for frame in block.frames if not _LIBRARY.search(frame)]
-    made = Block(block.graph, "; ".join(block.cause) or None, tuple(users or block.frames), file, block.line)
+    made = DebugLogBlock(
+        block.graph, "; ".join(block.cause) or None, tuple(users or block.frames), file, block.line
+    )
     (found.compilations if kind == "Compilation" else found.executions).append(made)
     missing = [
         name

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching, runs_on
+from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
@@ -87,7 +87,7 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
         for name in _TOTALS:
             total[name] += row[name]
-    told = whole_report(session)["launching"] if on is None else launching(session, on)
+    told = whole_report(session)["launching"] if on is None else launching_report(session, on)
     fixed = told["fixed"]
     fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, HIDDEN_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import HIDDEN_GAIN_SHARE, INFO_SHARE, MAX_GAIN_SPREAD
 from tb_xla_insights.units import change_text, less_text, less_time_text, share, time_text
 
 Row = Mapping[str, Any]
@@ -100,13 +100,13 @@ def gain_of(finding: Row, report: Row) -> Gain:
         return Gain("", "what is to gain stands below")
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
-    if gain < HIDDEN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
+    if gain < HIDDEN_GAIN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
         return Gain("", _why_none(finding, report))
     if gain <= 0:
         return Gain("", "no time to gain")
     step, of = finding["step_ps"], "of a step"
     worst = finding["gain_at_worst"]
-    if gain - worst < ALIKE_SHARE * gain:
+    if gain - worst < MAX_GAIN_SPREAD * gain:
         worst = gain
     if finding["kind"] == "limit":
         left = report["mistakes"]["step_if_fixed_ps"] or step

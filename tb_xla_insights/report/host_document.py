@@ -6,19 +6,19 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.compiles.debug_log import causes_by_program, early_blocks
+from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions, causes_by_program
 from tb_xla_insights.analysis.compiles.table import compiles_report
 from tb_xla_insights.analysis.device.collectives import collectives_report
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.environment import environment
 from tb_xla_insights.analysis.findings import findings_report
-from tb_xla_insights.analysis.host.input_pipeline import input_report
+from tb_xla_insights.analysis.host.input_pipeline import input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.outside_span import outside_span_report
 from tb_xla_insights.analysis.launches.early_executions import early_executions_report
-from tb_xla_insights.analysis.launches.executions import executions_report, launching, programs_report
+from tb_xla_insights.analysis.launches.executions import executions_report, launching_report, programs_report
 from tb_xla_insights.analysis.propagation import propagation_diagnostics, propagation_report, session_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import programs_have_scopes
@@ -97,11 +97,11 @@ def host_report(
         "findings": partial(findings_report, session, found),
         "executions": partial(execution_rows, session),
         "programs": partial(told_programs, session),
-        "launching": partial(launching, session),
+        "launching": partial(launching_report, session),
         "early_executions": partial(_early, session),
         "compiles": partial(compiles_report, session, found.causes),
         "transfers": partial(transfers_report, session),
-        "input_pipeline": partial(input_report, session),
+        "input_pipeline": partial(input_pipeline_report, session),
         "collectives": partial(collectives_report, session),
         "outside": partial(outside_span_report, session),
         "summary": partial(_told_directly, session),
@@ -168,7 +168,7 @@ def told_programs(session: SessionTrace, devices: Collection[str] | None = None)
 
 def _early(session: SessionTrace) -> list[EarlyExecution]:
     """With the `cause` and `frame` that a debug log tells."""
-    blocks = early_blocks(session, read_sidecars(session).executions)
+    blocks = blocks_of_early_executions(session, read_sidecars(session).executions)
     return [
         {**row, "cause": block.cause if block else None, "frame": block.frame if block else None}
         for row, block in zip(early_executions_report(session), blocks, strict=True)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.table import graph_names
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.executions import runs_on
@@ -82,7 +82,7 @@ def graphs_of(trace: Trace) -> dict[str, dict[str, Any]]:
     """Graphs by name: those compiled, by their hash; those that only ran, by module and program id. `steps` are the
     host's own, by index: `compiled` or `run`."""
     graphs: dict[str, dict[str, Any]] = {}
-    found, launches = find_compiles(trace), find_launches(trace)
+    found, launches = find_compilations(trace), find_launches(trace)
     for it in range(len(found)):
         name = found.graph(it) or UNKNOWN
         entry = graphs.setdefault(name, graph(name, found.module[it]))

@@ -9,12 +9,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.compiles.calls import UNFINISHED
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
-from tb_xla_insights.analysis.compiles.debug_log import executed
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
+from tb_xla_insights.analysis.compiles.debug_log import match_logged_executions
 from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.sidecars import EXTRACTED, KEPT_COUNTERS, GraphBreaks, Metrics, Sidecars
+from tb_xla_insights.analysis.sidecars import (
+    EXTRACTED_GRAPHS_COUNTER,
+    PRESERVED_COUNTERS,
+    GraphBreaks,
+    Metrics,
+    Sidecars,
+)
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.trace.model import SessionTrace
@@ -153,7 +159,7 @@ def _counts(session: SessionTrace, what: str) -> list[int]:
     """Per host, how often the trace shows it."""
     if what == "compile":
         # A report counts a compilation when it is finished.
-        return [int((find_compiles(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
+        return [int((find_compilations(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
     if what == "execute":
         return [len(find_launches(trace)) for trace in session.traces]
     direction = 0 if what == "to_device" else 1
@@ -164,13 +170,13 @@ def _debug(session: SessionTrace, found: Sidecars) -> DebugLog | None:
     """`compilations` and `executions` in the logs, and how many of the trace's are among them."""
     if not found.compilations and not found.executions:
         return None
-    compiled = [graph for trace in session.traces for graph in find_compiles(trace).graph_hash if graph]
+    compiled = [graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph]
     return {
         "compilations": len(found.compilations),
         "executions": len(found.executions),
         "graphs": len({it.graph for it in [*found.compilations, *found.executions] if it.graph}),
         "joined_compiles": sum(graph in found.causes for graph in compiled),
-        "joined_executions": len(executed(session, found.executions)),
+        "joined_executions": len(match_logged_executions(session, found.executions)),
     }
 
 
@@ -209,15 +215,16 @@ def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
             "metrics_disagree",
             "info",
             f"{found.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
-            f"({plural(found.metrics.counters[EXTRACTED], 'time')}), so all but {' and '.join(sorted(KEPT_COUNTERS))} "
-            "count only what came after the last one. Metrics with samples are whole.",
+            f"({plural(found.metrics.counters[EXTRACTED_GRAPHS_COUNTER], 'time')}), so all but "
+            f"{' and '.join(sorted(PRESERVED_COUNTERS))} count only what came after the last one. "
+            "Metrics with samples are whole.",
         )
     yield from _log_disagrees(session, found)
 
 
 def _log_disagrees(session: SessionTrace, found: Sidecars) -> Iterator[Diagnostic]:
     files = ", ".join(dict.fromkeys(it.file for it in [*found.compilations, *found.executions]))
-    compiled = {graph for trace in session.traces for graph in find_compiles(trace).graph_hash if graph}
+    compiled = {graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph}
     known = compiled & set(found.causes)
     if found.compilations and compiled and len(known) < len(compiled):
         told, meaning = (
@@ -231,7 +238,12 @@ def _log_disagrees(session: SessionTrace, found: Sidecars) -> Iterator[Diagnosti
             f"{files} tells of {told} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
         )
     launches = sum(len(find_launches(trace)) for trace in session.traces)
-    if len(session.traces) == 1 and found.executions and launches and not executed(session, found.executions):
+    if (
+        len(session.traces) == 1
+        and found.executions
+        and launches
+        and not match_logged_executions(session, found.executions)
+    ):
         yield Diagnostic(
             "debug_log_disagrees",
             "info",

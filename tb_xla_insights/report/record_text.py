@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tb_xla_insights.analysis.sidecars import SAMPLES, UnparsedLine
+from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY, UnparsedLine
 from tb_xla_insights.files.texts import TextError, parsed_json
 from tb_xla_insights.units import MOST_SAMPLES
 
@@ -49,5 +49,5 @@ _KINDS: dict[str, _Kind] = {
     **dict.fromkeys(("tb_xla_insights", "started_unix_ns", "stopped_unix_ns", "python"), _TEXT),
     **dict.fromkeys(("versions", "flags"), (_is_table, "object of texts")),
     "files": (_are_texts, "list of texts"),
-    SAMPLES: (_is_size, "number of samples"),
+    SAMPLES_PER_STEP_KEY: (_is_size, "number of samples"),
 }

@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.sidecars import (
-    DESCRIPTION,
-    RECORD,
-    Block,
+    DESCRIPTION_FILE,
+    RECORD_FILE,
+    DebugLogBlock,
     GraphBreaks,
     Guard,
     Metrics,
@@ -61,22 +61,22 @@ def _read(session: SessionTrace) -> Sidecars:
     reports: list[Metrics] = []
     breaks: GraphBreaks | None = None
     guards: list[Guard] = []
-    compilations: list[Block] = []
-    executions: list[Block] = []
+    compilations: list[DebugLogBlock] = []
+    executions: list[DebugLogBlock] = []
     advice: list[str] = []
     recorded: dict[str, Any] | None = None
     description: str | None = None
     files: list[str] = []
     unread: list[UnparsedLine] = []
     for name, text, cut in _texts(session, unread):
-        if name == RECORD:
+        if name == RECORD_FILE:
             from tb_xla_insights.report.record_text import parse_record  # few captures have one beside them
 
             told_of, damaged = parse_record(text, name)
             recorded = recorded or told_of
             unread += damaged
             continue
-        if name == DESCRIPTION:
+        if name == DESCRIPTION_FILE:
             description = description or _description(text)
             continue
         try:
@@ -183,7 +183,7 @@ def _places(path: str) -> list[str]:
 
 
 def _names(directory: str) -> list[str]:
-    names = sorted((it for it in file_names(directory) if it.endswith(_ENDS) or it == RECORD), key=_rank)
+    names = sorted((it for it in file_names(directory) if it.endswith(_ENDS) or it == RECORD_FILE), key=_rank)
     return names[:_MOST_FILES]
 
 
@@ -199,4 +199,4 @@ def _in(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, 
 
 
 def _rank(name: str) -> tuple[bool, str]:
-    return not name.startswith((DESCRIPTION, "metrics_report", "dynamo_explain")), name
+    return not name.startswith((DESCRIPTION_FILE, "metrics_report", "dynamo_explain")), name

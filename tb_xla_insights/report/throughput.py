@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.analysis.sidecars import SAMPLES
+from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY
 from tb_xla_insights.units import PS_PER
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def throughput_text(told: Mapping[str, Any]) -> str:
 
 def recorded_samples(recorded: Mapping[str, Any] | None) -> float | None:
     """What a recording was told; None where that is no number above 0, as anybody may have written the file."""
-    samples = (recorded or {}).get(SAMPLES)
+    samples = (recorded or {}).get(SAMPLES_PER_STEP_KEY)
     if isinstance(samples, bool) or not isinstance(samples, int | float):
         return None
     return samples if 0 < samples <= units.MOST_SAMPLES else None

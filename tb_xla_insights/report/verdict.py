@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_does
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, OUTSIDE_SHARE, SEVERITIES
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
 from tb_xla_insights.report.finding_text import steps_of_a_host
 from tb_xla_insights.report.straggler_text import (
@@ -46,7 +46,7 @@ def verdict(report: Mapping[str, Any]) -> Verdict:
     what fills most of the idle time.
     (docs/definitions.md, "Findings")"""
     outside = report["outside"]
-    if outside is None or outside["share"] < OUTSIDE_SHARE:
+    if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
         return _inside_span(report, _MOST_LETTERS)
     together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
     if together < _USUAL_EDGE * _mean_step(report):
@@ -82,9 +82,9 @@ def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
     """`52.1 % of the capture lies before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
-    if after["duration_ps"] <= OUTSIDE_SHARE * before["duration_ps"]:
+    if after["duration_ps"] <= OUTSIDE_SPAN_SHARE * before["duration_ps"]:
         where = "before the first run"
-    elif before["duration_ps"] <= OUTSIDE_SHARE * after["duration_ps"]:
+    elif before["duration_ps"] <= OUTSIDE_SPAN_SHARE * after["duration_ps"]:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
     most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
@@ -112,9 +112,13 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     reasons = mistakes + limits
     hidden = _hidden(report)
     if not reasons and hidden:
-        unknown = "why" if busy < BOUND_SHARE * span else "whether the host keeps up"
+        unknown = "why" if busy < DEVICE_BOUND_SHARE * span else "whether the host keeps up"
         return {"text": f"{whose} {duty} busy; {unknown} is not known, as {hidden}.", "severity": "warning"}
-    if not reasons and busy >= BOUND_SHARE * span and (part := _share_of_steps(report)) < BOUND_SHARE:
+    if (
+        not reasons
+        and busy >= DEVICE_BOUND_SHARE * span
+        and (part := _share_of_steps(report)) < DEVICE_BOUND_SHARE
+    ):
         text = f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time"
         rest = report["step_idle"]
         host = (
@@ -132,7 +136,7 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     if not reasons:
         idle = _in_gaps(report, span - busy)
         if unseen:
-            idle = "" if busy >= BOUND_SHARE * span else idle
+            idle = "" if busy >= DEVICE_BOUND_SHARE * span else idle
             return {"text": f"{whose} {duty} busy with program runs{idle}; {_UNSEEN}.", "severity": "info"}
         return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
     first = _warm_up(report, span - busy)

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.idle.busy import stalls_together
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.memo import memoised_on
-from tb_xla_insights.analysis.steps.device_work import step_work
+from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
@@ -80,8 +80,8 @@ def keep_report(session: SessionTrace, report: Any) -> None:
 def overview(session: SessionTrace) -> dict[str, Any]:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
     their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), the classes that are causes
-    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work`), findings, the gaps
-    that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
+    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work_intervals`), findings,
+    the gaps that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
     `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
     (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
     look at first."""
@@ -105,7 +105,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "count": len(steps),
             "partial": sum(of_hosts(session, "partial_steps")),
             "columns": _columns(told),
-            "work": step_work(session, MOST_WORK, [step["index"] for step in told]),
+            "work": step_work_intervals(session, MOST_WORK, [step["index"] for step in told]),
         },
         "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],

@@ -23,6 +23,8 @@ ANSWER_SECONDS = 10
 """How long the scheduler may take to answer, and how often it is asked whether workers are there."""
 WORKER_SECONDS = 60
 """How long a worker may take to be there where none is; those that are started on demand take a while."""
+_NO_WORKER_ERRORS = ("NoWorkerError", "NoValidWorkerError")
+"""Errors of a task for which Dask found no worker in its `no-workers-timeout`; by name, as old versions lack them."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ def run_on_cluster(
                 raise InputError(
                     f"{scheduler}: the scheduler went away while {host.name} was read; start it again"
                 ) from error
+            except Exception as error:
+                if type(error).__name__ not in _NO_WORKER_ERRORS:
+                    raise
+                raise InputError(_no_worker_text(scheduler, host)) from error
             future.release()
 
 
@@ -89,9 +95,15 @@ def _wait_for(future: Future, host: HostCapture, client: Client, scheduler: str)
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
         except TimeoutError as error:
             raise InputError(
-                f"{scheduler}: no worker is left to read {host.name}, and none came within {WORKER_SECONDS} s; workers "
-                f"end mostly for want of memory: give them more, and start some with: dask worker {scheduler}"
+                _no_worker_text(scheduler, host, f", and none came within {WORKER_SECONDS} s")
             ) from error
+
+
+def _no_worker_text(scheduler: str, host: HostCapture, waited: str = "") -> str:
+    return (
+        f"{scheduler}: no worker is left to read {host.name}{waited}; workers end mostly for want of memory: give them "
+        f"more, and start some with: dask worker {scheduler}"
+    )
 
 
 def _connected(scheduler: str) -> Client:

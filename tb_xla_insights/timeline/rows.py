@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.device.opcodes import collective, waits
-from tb_xla_insights.analysis.host.classes import event_classes, partition
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.name_limit import shortened
@@ -76,7 +76,7 @@ class HostRows:
     def __init__(self, index: int, trace: Trace, duration_ps: int) -> None:
         self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
-        self.hidden: NDArray[np.bool_] = tagged(trace, "plumbing") & ~tagged(trace, "device_work")
+        self.hidden: NDArray[np.bool_] = has_tag(trace, "plumbing") & ~has_tag(trace, "device_work")
         own, flags = event_classes(trace)
         self.kind: Int8 = kernels.inherit(own, (flags & INHERIT) > 0, trace.parent, OTHER)
         self.tracks: list[Track] = self._tracks()
@@ -152,11 +152,11 @@ class HostRows:
         yield self._track(self._head("ann", "annotations", "Annotations"), columns)
 
     def _classes(self) -> Iterator[Track]:
-        parts = partition(self.trace)
+        parts = host_class_segments(self.trace)
         if not len(parts) or not self.trace.threads:
             return
         none = np.full(len(parts.start_ps), -1, np.int32)
-        kind = parts.kind.astype(np.int8)
+        kind = parts.class_index.astype(np.int8)
         columns = Columns(parts.start_ps, parts.end_ps, none, kind, none)
         track = self._track(self._head("classes", "classes", "Host, by class"), columns)
         track.share = None

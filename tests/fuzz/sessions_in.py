@@ -18,7 +18,7 @@ from fuzz.tree import Node, NoMessageError, message, parsed, root, text, written
 from rich.console import Console
 from sums import check_sums
 
-from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.analysis.window.window import window
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.cli.report_text import print_report
@@ -33,7 +33,13 @@ from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
-_BESIDE = {2: "stderr.txt", 3: "metrics_report.txt", 4: "dynamo_explain.txt", 5: RECORD, 6: "description.txt"}
+_BESIDE = {
+    2: "stderr.txt",
+    3: "metrics_report.txt",
+    4: "dynamo_explain.txt",
+    5: RECORD_FILE,
+    6: "description.txt",
+}
 """Names of the files beside the captures, by field."""
 _WIDE = 110
 

@@ -13,7 +13,7 @@ from fuzz.change import damaged
 from fuzz.sessions_in import printer, usual
 from fuzz.target import Limits, Target, refused, scratch
 
-from tb_xla_insights.analysis.sidecars import RECORD
+from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.compare.pairs import Timed, read_pairs
@@ -147,7 +147,7 @@ def _steps(path: str) -> Timed:
 
 def _recorded(data: bytes) -> Iterator[str]:
     its = _usual()
-    place = scratch() / "usual" / RECORD
+    place = scratch() / "usual" / RECORD_FILE
     place.write_bytes(data)
     report = session_report(SessionTrace(its.name, its.path, its.traces))
     place.unlink()

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.codes import COMPILE, COMPILE_PART
 from tb_xla_insights.analysis.host.classes import event_classes
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -91,7 +91,7 @@ def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
     """Start and end of each call, and which edge of the capture cuts it: the Python tracer opens the frames that it
     finds open when it starts, all at once, and closes those that it leaves open."""
     starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
-    frames = tagged(trace, "python_tracer")
+    frames = has_tag(trace, "python_tracer")
     for number in np.flatnonzero(frames[trace.meta[calls]]).tolist():
         line = trace.line_of(int(calls[number])).rows
         rows = np.arange(line.start, line.stop)
@@ -125,7 +125,7 @@ def _borders(trace: Trace) -> Int64:
     """Instants at which the driving thread begins or ends something that is no part of a compilation. Frames of the
     Python tracer are none: it closes those that the capture's end finds open."""
     kinds, _ = event_classes(trace)
-    frames = tagged(trace, "python_tracer")
+    frames = has_tag(trace, "python_tracer")
     found = [np.zeros(0, np.int64)]
     for line in trace.driving_lines:
         rows = trace.lines[line].rows

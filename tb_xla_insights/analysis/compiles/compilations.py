@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import COMPILE_PART
 from tb_xla_insights.analysis.compiles.calls import CompileCalls, find_compile_calls
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.causality import rows_flagged
@@ -31,7 +31,7 @@ _OF_MODULE = re.compile(r".+ \(([\w.-]+)\)")
 
 
 @dataclass(frozen=True)
-class Compiles:
+class Compilations:
     """Compilations of one host in order of time.
 
     `row`, `start_ps`, `end_ps`, `cut`: as in CompileCalls. `step`: index into the trace's steps, -1: none.
@@ -64,7 +64,7 @@ class Compiles:
 
 
 @memoised
-def find_compiles(trace: Trace) -> Compiles:
+def find_compilations(trace: Trace) -> Compilations:
     """The compilations of one host.
 
     Warm-up is what falls into a step with a number below 2. Outside of steps with numbers it is what comes before the
@@ -80,7 +80,7 @@ def find_compiles(trace: Trace) -> Compiles:
     module = [a or b or c for a, b, c in zip(names, recorded, told, strict=True)]
     step = steps_at(trace, calls.start_ps)
     around = np.array([enclosing_annotation(trace, it) for it in calls.row.tolist()], np.int32)
-    return Compiles(
+    return Compilations(
         calls.row, calls.start_ps, calls.end_ps, calls.cut, step, around, program, module,
         _texts(trace, calls.row, "graph_hash"), _warm_up(trace, calls, step, module),
     )  # fmt: skip
@@ -200,11 +200,11 @@ def _numbers(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | 
 
 
 @memoised
-def idle_for(trace: Trace) -> Int64:
+def idle_time_per_compilation(trace: Trace) -> Int64:
     """One row per compilation, one column per device: the time in the device's gaps from 10 us up in which the host was
     in this compilation."""
-    compiles, gaps, segments = find_compiles(trace), find_gaps(trace), partition(trace)
-    compiling = segments.where(segments.kind == CLASSES.index("compile"))
+    compiles, gaps, segments = find_compilations(trace), find_gaps(trace), host_class_segments(trace)
+    compiling = segments.where(segments.class_index == CLASSES.index("compile"))
     found = np.zeros((len(compiles), len(trace.devices)), np.int64)
     for number, (start, end) in enumerate(
         zip(compiles.start_ps.tolist(), compiles.end_ps.tolist(), strict=True)

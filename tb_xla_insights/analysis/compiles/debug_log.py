@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, LAZY, find_launches
-from tb_xla_insights.analysis.sidecars import Block
+from tb_xla_insights.analysis.sidecars import DebugLogBlock
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -38,18 +38,20 @@ _CAUSES = {
 _Ints = NDArray[np.int64]
 
 
-def executed(session: SessionTrace, blocks: Sequence[Block]) -> dict[int, Block]:
+def match_logged_executions(
+    session: SessionTrace, blocks: Sequence[DebugLogBlock]
+) -> dict[int, DebugLogBlock]:
     """By launch (see `find_launches`), the execution of the log that it is, or one with the same graph, cause and
     innermost frame; empty where the log does not fit the trace,
     and for sessions of several hosts, as the log does not say whose it is."""
     known = vars(session).get("_executed")
     if known is None or known[0] is not blocks:
         known = vars(session)["_executed"] = blocks, _executed(session, blocks)
-    found: dict[int, Block] = known[1]
+    found: dict[int, DebugLogBlock] = known[1]
     return found
 
 
-def _executed(session: SessionTrace, blocks: Sequence[Block]) -> dict[int, Block]:
+def _executed(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[int, DebugLogBlock]:
     if len(session.traces) != 1 or not blocks or any(it.graph is None for it in blocks):
         return {}
     [trace] = session.traces
@@ -59,7 +61,9 @@ def _executed(session: SessionTrace, blocks: Sequence[Block]) -> dict[int, Block
     return _among(trace, np.arange(len(launches)), blocks) or _among(trace, lazy, blocks)
 
 
-def _among(trace: Trace, these: NDArray[np.intp], blocks: Sequence[Block]) -> dict[int, Block]:
+def _among(
+    trace: Trace, these: NDArray[np.intp], blocks: Sequence[DebugLogBlock]
+) -> dict[int, DebugLogBlock]:
     launches = find_launches(trace)
     known = np.flatnonzero(launches.program[these] >= 0)
     if not known.size:
@@ -81,10 +85,10 @@ def _among(trace: Trace, these: NDArray[np.intp], blocks: Sequence[Block]) -> di
     return {int(these[it]): blocks[fits[0] + it] for it in np.flatnonzero(same).tolist()}
 
 
-def _expected(trace: Trace, program: _Ints, blocks: Sequence[Block], graphs: _Ints) -> _Ints:
+def _expected(trace: Trace, program: _Ints, blocks: Sequence[DebugLogBlock], graphs: _Ints) -> _Ints:
     """Per launch, the number of its graph where the capture has its compilation, else -1; -2: not in the log."""
     number = {it.graph: int(graph) for it, graph in zip(blocks, graphs.tolist(), strict=True)}
-    compiles = find_compiles(trace)
+    compiles = find_compilations(trace)
     expected = np.full(len(program), -1, np.int64)
     for its, graph in zip(compiles.program.tolist(), compiles.graph_hash, strict=True):
         if its >= 0 and graph is not None:
@@ -119,7 +123,7 @@ def _kinds(trace: Trace, these: NDArray[np.intp]) -> list[str]:
     ]
 
 
-def _may_be(kinds: Sequence[str], blocks: Sequence[Block]) -> bool:
+def _may_be(kinds: Sequence[str], blocks: Sequence[DebugLogBlock]) -> bool:
     """Whether no cause contradicts what asked for the launch."""
     return all(
         not kind or (said := _said(block.cause or "")) is None or said == kind
@@ -147,10 +151,10 @@ def _numbers(values: Sequence[Any]) -> _Ints:
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
-def causes_by_program(session: SessionTrace, blocks: Sequence[Block]) -> dict[str, list[Cause]]:
+def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[str, list[Cause]]:
     """By program name, why it ran: `graph_hash`, `cause`, `frame` and the `count` of its launches, most first."""
     found: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
-    for launch, block in executed(session, blocks).items():
+    for launch, block in match_logged_executions(session, blocks).items():
         launches = find_launches(session.traces[0])
         name = launches.programs[int(launches.program[launch])][0]
         found.setdefault(name, Counter())[block.graph, block.cause, block.frame] += 1
@@ -163,9 +167,11 @@ def causes_by_program(session: SessionTrace, blocks: Sequence[Block]) -> dict[st
     }
 
 
-def early_blocks(session: SessionTrace, blocks: Sequence[Block]) -> list[Block | None]:
+def blocks_of_early_executions(
+    session: SessionTrace, blocks: Sequence[DebugLogBlock]
+) -> list[DebugLogBlock | None]:
     """The log's execution behind each of `early_executions`."""
-    joined = executed(session, blocks)
+    joined = match_logged_executions(session, blocks)
     return [
         joined.get(launch)
         for trace in session.traces

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import program_of
@@ -32,7 +32,7 @@ Change = Literal[
 """What a graph has that the nearest one has not: nothing at all; other values of constants; other code; dimensions that
 are all larger, all smaller, or neither; other types; more or fewer parameters. `other_graph`: no graph is near."""
 
-MOST_PROGRAMS = 64
+MAX_COMPARED_PROGRAMS = 64
 """Programs of a name that one graph is compared with, the latest ones."""
 
 _MOST_ALIGNED = 500
@@ -96,7 +96,7 @@ def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
             if read is not None and id_ is not None and id_ in names:
                 family = families[_COUNTED_UP.sub("", names[id_])]
                 earlier = [other for other in family if order.get(other, -1) < number and other != id_]
-                found[number] = _diff(read, names, id_, earlier[:MOST_PROGRAMS])
+                found[number] = _diff(read, names, id_, earlier[:MAX_COMPARED_PROGRAMS])
     return found
 
 
@@ -106,7 +106,7 @@ def _made(trace: Trace, names: dict[int, str]) -> list[int | None]:
     Where runs do not tell their program (JAX 0.6 on a CPU), ids do, which count up: of the programs of a name that the
     file has, those compiled in the capture are the latest ones. What did not finish is none of them, or nobody knows.
     """
-    compiles, programs = find_compiles(trace), find_launches(trace).programs
+    compiles, programs = find_compilations(trace), find_launches(trace).programs
     told = [programs[it][1] if it >= 0 else "" for it in compiles.program.tolist()]
     ids = [int(id_) % 2**64 if id_ else None for id_ in told]
     if compiles.cut.any() or any(name != UNNAMED for name, _ in programs):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
@@ -20,7 +20,7 @@ from tb_xla_insights.trace.model import Int32, Trace
 @dataclass(frozen=True)
 class RepeatedExtractions:
     """`step`: of each extraction after warm-up, -1: outside of steps. `when`: their times. `compiles`: per compilation
-    of `find_compiles`, whether it is what they led to."""
+    of `find_compilations`, whether it is what they led to."""
 
     step: Int32
     when: Intervals
@@ -47,7 +47,7 @@ def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedEx
         np.bool_,
     )
     when = union(its.start_ps, its.end_ps, again)
-    compiles = find_compiles(trace)
+    compiles = find_compilations(trace)
     start = compiles.start_ps
     at = np.searchsorted(when.start_ps, start, "right") - 1
     led_to = (at >= 0) & (start < np.append(when.end_ps, 0)[at])

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.compiles.calls import CUTS
-from tb_xla_insights.analysis.compiles.compilations import find_compiles, idle_for
+from tb_xla_insights.analysis.compiles.compilations import find_compilations, idle_time_per_compilation
 from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import difference_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
@@ -23,17 +23,17 @@ _MOST_DIFFERENCES = 20
 def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None) -> list[Compile]:
     """The report's `compiles`, of all hosts in order of time.
 
-    `step` is an index into the report's `steps`, `step_number` its number; `graph` the hash or else the
-    module's name; `kin` are the other graphs with modules of the same name: those compiled here by their
-    graph, those that only ran as `module(program id)`. `causes` has what a PT_XLA_DEBUG log says by graph
-    hash: `cause`, `frame`, and `frames`, all that led to it. `idle_ps`: by device, how long it was idle for it (see
-    `idle_for`). `cut`: which edge of the capture cut it, see CUTS. `change`, `nearest` and `difference`: what is new
-    in its graph (see GraphDiff), and that as a sentence. `same_hlo`: whether the nearest graph's HLO is the same; None
-    where none is known.
+    `step` is an index into the report's `steps`, `step_number` that step's number. `graph` is the graph's hash, else
+    the module's name. `kin` lists the other graphs whose modules have the same name: graphs compiled in the capture by
+    `graph`, graphs that only ran as `module(program id)`. `causes` holds what a PT_XLA_DEBUG log records by graph hash:
+    `cause`, `frame` and `frames`, the Python stack. `idle_ps`: by device, its idle time during the compilation (see
+    `idle_time_per_compilation`). `cut`: the edge of the capture that cut the compilation (see CUTS). `change`,
+    `nearest`, `difference`: what is new in the graph (see GraphDiff), the last one as a sentence. `same_hlo`: whether
+    the nearest graph's HLO is the same; None if there is no nearest graph.
     """
     rows: list[Compile] = []
     for host, (trace, offset) in enumerate(with_offsets(session)):
-        compiles, launches, steps = find_compiles(trace), find_launches(trace), steps_of(trace)
+        compiles, launches, steps = find_compilations(trace), find_launches(trace), steps_of(trace)
         diffs, names = find_graph_diffs(trace), _names_by_id(trace)
         for number, row in enumerate(compiles.row.tolist()):
             step, program = int(compiles.step[number]), int(compiles.program[number])
@@ -60,7 +60,9 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                     "event": f"{host}.{row}",
                     "idle_ps": {
                         device.id: time
-                        for device, time in zip(trace.devices, idle_for(trace)[number].tolist(), strict=True)
+                        for device, time in zip(
+                            trace.devices, idle_time_per_compilation(trace)[number].tolist(), strict=True
+                        )
                         if time
                     },
                 }
@@ -89,7 +91,7 @@ def _kin(session: SessionTrace, rows: list[Compile], entry: Compile) -> list[str
 def graph_names(trace: Trace) -> list[str]:
     """What the graph of each program of Launches.programs is called: as where it was compiled, else by its module, with
     the program's id where several share that."""
-    found, programs = find_compiles(trace), find_launches(trace).programs
+    found, programs = find_compilations(trace), find_launches(trace).programs
     compiled = {int(program): found.graph(it) for it, program in enumerate(found.program) if program >= 0}
     times = Counter(name for name, _ in programs)
     return [

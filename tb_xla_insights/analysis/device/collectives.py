@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, collective, con
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import own_time, union
+from tb_xla_insights.analysis.time.intervals import own_time_intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
         return Collectives(chosen.astype(np.int32), kinds[chosen], none, none)
     own_start, own_end = none, none
     if holds.any():
-        op, own_start, own_end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+        op, own_start, own_end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
         own_start, own_end = own_start[holds[op]], own_end[holds[op]]
     at_work = union(
         np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))

@@ -18,10 +18,10 @@ from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
-from tb_xla_insights.analysis.steps.idle import at_work, device_time
+from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
 from tb_xla_insights.analysis.steps.sources import recorded_steps, step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, EVERY_SHARE, Severity
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD, Severity
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import brief_time, brief_times, count
@@ -255,7 +255,7 @@ class Facts:
         if not self.steps or not steps:
             return None
         edges = len({0, self.steps - 1} - steps)
-        if self.steps == 1 or len(steps) >= EVERY_SHARE * (self.steps - edges):
+        if self.steps == 1 or len(steps) >= EVERY_STEP_SHARE * (self.steps - edges):
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
 

@@ -15,18 +15,18 @@ from tb_xla_insights.analysis.findings.base import (
     longest_windows,
 )
 from tb_xla_insights.analysis.host.callbacks import (
+    callback_frame,
+    callback_functions,
+    callback_primitive,
     callback_time_ps,
     find_callbacks,
-    functions,
-    place_of,
-    primitive,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time

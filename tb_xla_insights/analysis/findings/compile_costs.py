@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
@@ -21,7 +21,7 @@ BUILDS = ("compile", "tracing", "python")
 def calls_that_compile(trace: Trace, rows: Int32) -> Intervals:
     """The outermost runtime events around some events within the annotations around them. JAX traces a function and
     lowers it in the call that compiles it."""
-    frames, annotations = tagged(trace, "python_tracer"), annotated(trace)
+    frames, annotations = has_tag(trace, "python_tracer"), annotated(trace)
     calls = []
     for row in rows.tolist():
         call = above = row

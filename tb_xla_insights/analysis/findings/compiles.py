@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.calls import BEGUN_BEFORE, UNFINISHED
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.graph_diff import Change, GraphDiff, find_graph_diffs
 from tb_xla_insights.analysis.compiles.graph_words import changes_text, difference_text, types_text
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
@@ -44,7 +44,7 @@ from tb_xla_insights.analysis.findings.compile_costs import (
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time
 

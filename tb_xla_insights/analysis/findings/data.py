@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.findings.base import (
     mean_text,
     most_common,
 )
-from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_report
+from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
 from tb_xla_insights.analysis.steps.step_times import steps_at

@@ -29,7 +29,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.steps.table import device_busy_ps
-from tb_xla_insights.analysis.thresholds import BOUND_SHARE, INFO_SHARE, UNHIDDEN_SHARE
+from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, EXPOSED_SHARE, INFO_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.trace.model import DeviceKind, Int64, Trace
 from tb_xla_insights.units import brief_times, share

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.compilations import find_compiles
+from tb_xla_insights.analysis.compiles.compilations import find_compilations
 from tb_xla_insights.analysis.compiles.repeated_extractions import find_repeated_extractions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
@@ -26,14 +26,14 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Guard
-from tb_xla_insights.analysis.thresholds import DYNAMO_GRAPHS
+from tb_xla_insights.analysis.thresholds import UNBROKEN_GRAPHS_PER_STEP
 from tb_xla_insights.analysis.time.class_times import class_times
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, DYNAMO
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import brief_times

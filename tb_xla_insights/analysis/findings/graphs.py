@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.compiles.debug_log import early_blocks
+from tb_xla_insights.analysis.compiles.debug_log import blocks_of_early_executions
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,

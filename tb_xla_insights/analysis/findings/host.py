@@ -18,12 +18,12 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import reads_report
 from tb_xla_insights.analysis.launches.enqueues import NONE
 from tb_xla_insights.analysis.launches.executions import find_costs
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import loading
+from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.idle import step_idle_report
 from tb_xla_insights.analysis.steps.step_times import annotated_steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.time.class_times import class_times_inside
@@ -53,7 +53,7 @@ class Ledger:
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
         """Takes the time of some classes that lies in some windows; the time taken from each gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
-        inside = class_times_inside(partition(self.trace), windows, self.start_ps, self.end_ps)
+        inside = class_times_inside(host_class_segments(self.trace), windows, self.start_ps, self.end_ps)
         taken = np.minimum(inside[:, columns], self.left[:, columns])
         self.left[:, columns] -= taken
         total: Int64 = taken.sum(axis=1)

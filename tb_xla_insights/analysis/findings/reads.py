@@ -23,16 +23,16 @@ from tb_xla_insights.analysis.host.blocking_waits import (
     blocking_waits_report,
     find_blocking_waits,
 )
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions, last_steps, reads_report
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
 from tb_xla_insights.analysis.steps.sources import step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, WARNING_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import union, union_of
+from tb_xla_insights.analysis.time.intervals import union, union_all
 from tb_xla_insights.catalog.classes import FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times, share, time_text
@@ -106,7 +106,7 @@ def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
         idle_ps += ledger.shares[:, FROM_DEVICE]
     if waits:
         inside = class_times_inside(
-            partition(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
+            host_class_segments(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
         )
         idle_ps += inside[:, WAIT]
     return idle_ps

@@ -18,10 +18,10 @@ from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
-from tb_xla_insights.analysis.thresholds import FEWEST_LAUNCHES, SMALL_SHARE
+from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.units import brief_time
@@ -90,7 +90,7 @@ def _kind(op: str) -> int:
 def _functions(trace: Trace) -> list[str]:
     """Per launch the function that the innermost jitted call around it names: `multiply` of `PjitFunction(multiply)`,
     as JAX calls each operation that it runs on its own; empty where there is none."""
-    rows = trace.rows_of(tagged(trace, "jitted_call"))
+    rows = trace.rows_of(has_tag(trace, "jitted_call"))
     calls = climb(trace.parent, find_launches(trace).origin, rows)
     names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
     return [name.partition("(")[2].removesuffix(")") for name in names]
@@ -115,7 +115,7 @@ def many_small_executions(facts: Facts) -> Finding | None:
     trace, launches, found = facts.trace, find_launches(facts.trace), _small(facts)
     count, small = len(found.all), len(found.small)
     each = count / facts.steps if facts.steps else 0.0
-    if each < FEWEST_LAUNCHES or small < SMALL_SHARE * count:
+    if each < MIN_LAUNCHES_PER_STEP or small < SMALL_LAUNCHES_SHARE * count:
         return None
     before_small = index_mask(len(launches) + 1, found.small)[facts.ledger.after]
     taken = facts.ledger.take((*LAUNCHING, "wait"), before_small)
@@ -178,7 +178,7 @@ def _merge(facts: Facts, dynamo: int, markers: int) -> str:
             "Compile more at once: one torch.compile around forward, loss, backward and optimizer, so that no lazy "
             "work is left between the graphs."
         )
-    if markers >= (FEWEST_LAUNCHES - 1) * facts.steps:
+    if markers >= (MIN_LAUNCHES_PER_STEP - 1) * facts.steps:
         return sync_once(facts, markers / facts.steps)
     return facts.words.one_graph
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.findings.base import Facts
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times
@@ -58,7 +58,7 @@ def _flying(ledger: Ledger) -> Int64:
     found = np.zeros(len(ledger), np.int64)
     for gaps, _, flight in _by_device(ledger):
         inside = class_times_inside(
-            partition(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps]
+            host_class_segments(ledger.trace), flight, ledger.start_ps[gaps], ledger.end_ps[gaps]
         )
         found[gaps] = inside[:, WAIT]
     return np.minimum(found, ledger.left[:, WAIT])
@@ -76,8 +76,8 @@ def _by_device(ledger: Ledger) -> Iterator[tuple[NDArray[np.intp], Intervals, In
 
 def _events(trace: Trace, where: Intervals) -> Counter[str]:
     """Names of the events in which the host waits, with their time in some intervals."""
-    segments, found = partition(trace), Counter[str]()
-    waits = np.flatnonzero((segments.kind == WAIT) & (segments.row >= 0))
+    segments, found = host_class_segments(trace), Counter[str]()
+    waits = np.flatnonzero((segments.class_index == WAIT) & (segments.row >= 0))
     time = covered_times(where.start_ps, where.end_ps, segments.start_ps[waits], segments.end_ps[waits])
     metas, place = np.unique(trace.meta[segments.row[waits]], return_inverse=True)
     sums = np.zeros(len(metas), np.int64)
@@ -94,7 +94,7 @@ def idle_inside_runs(ledger: Ledger) -> Int64:
     for device in np.unique(ledger.device).tolist():
         gaps, its = ledger.device == device, runs.of_device(device)
         idle = union(ledger.start_ps, ledger.end_ps, gaps)
-        found[its] = class_times_inside(partition(ledger.trace), idle, runs.start_ps[its], runs.end_ps[its])[
-            :, WAIT
-        ]
+        found[its] = class_times_inside(
+            host_class_segments(ledger.trace), idle, runs.start_ps[its], runs.end_ps[its]
+        )[:, WAIT]
     return found

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import Facts, Finding
 from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_without
-from tb_xla_insights.analysis.thresholds import ALIKE_SHARE, INFO_SHARE, WARNING_SHARE, Severity, severity_of
+from tb_xla_insights.analysis.thresholds import (
+    INFO_SHARE,
+    MAX_GAIN_SPREAD,
+    WARNING_SHARE,
+    Severity,
+    severity_of,
+)
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import brief_time, brief_times
 
@@ -77,7 +83,7 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
     that is shorter than what the device works now; and where the gain is longer than the idle time that the detail
     tells of, where the rest comes from."""
     rest = gained_ps - (finding.idle_ps or 0)
-    if finding.idle_ps is not None and rest >= ALIKE_SHARE * gained_ps:
+    if finding.idle_ps is not None and rest >= MAX_GAIN_SPREAD * gained_ps:
         first, dot, more = finding.detail.partition(". ")
         gains = brief_times(round(rest), like_ps=finding.idle_ps)[0]
         why = f"; a fix gains {gains} more, of host time while the device works"

@@ -9,9 +9,9 @@ import numpy as np
 from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
 from tb_xla_insights.analysis.launches.early_executions import last_steps
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import steps_of
-from tb_xla_insights.analysis.thresholds import READS_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Trace
@@ -23,9 +23,9 @@ def find_blocking_waits(trace: Trace) -> Int32:
     """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
     last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
     its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
-    rows = trace.rows_of(tagged(trace, "blocks"))
+    rows = trace.rows_of(has_tag(trace, "blocks"))
     rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
-    annotations, frames = annotated(trace), tagged(trace, "python_tracer")
+    annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
     asked, above = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (inside := above >= 0).any():
         asked &= ~inside | annotations[above] | frames[trace.meta[above]]
@@ -51,5 +51,5 @@ def blocking_waits_report(trace: Trace) -> dict[str, Any]:
         "steps_with_waits": with_waits,
         "waits": int((step >= 0).sum()),
         "duration_ps": int(trace.duration_ps[rows[step >= 0]].sum()),
-        "every_step": with_waits > 0 and with_waits >= READS_SHARE * steps,
+        "every_step": with_waits > 0 and with_waits >= EVERY_STEP_READS_SHARE * steps,
     }

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union
+from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, span_intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 
@@ -48,25 +48,25 @@ def find_callbacks(trace: Trace, device: int) -> Callbacks:
     does not wait for it alone."""
     ops, known = trace.devices[device].ops, find_ops(trace)
     is_callback = np.array(
-        [primitive(known, number) is not None for number in range(len(known.name))], np.bool_
+        [callback_primitive(known, number) is not None for number in range(len(known.name))], np.bool_
     )
     chosen = is_callback[known.devices[device].key] if is_callback.any() else np.zeros(len(ops), np.bool_)
     if not chosen.any():
         return Callbacks(np.zeros(0, np.int32), span_intervals(0, 0))
-    op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+    op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
     waits = chosen[op]
     alone = union(start, end, waits).without(union(start, end, ~waits))
     return Callbacks(np.flatnonzero(chosen).astype(np.int32), alone)
 
 
-def primitive(ops: Ops, number: int) -> str | None:
+def callback_primitive(ops: Ops, number: int) -> str | None:
     """Which of JAX's primitives a distinct op is, if it is a callback."""
     origin = ops.origin[number]
     match = _PRIMITIVE.fullmatch(origin.op_name) if origin.opcode in _CALLS else None
     return match[1] if match else None
 
 
-def place_of(ops: Ops, number: int) -> Frame | None:
+def callback_frame(ops: Ops, number: int) -> Frame | None:
     """Where the program asks for a distinct op's callback, if its HLO tells."""
     frames = ops.frames.get(ops.program[number])
     own = frames.own(ops.origin[number].frame) if frames else None
@@ -82,11 +82,11 @@ def callback_time_ps(trace: Trace, device: int, start_ps: Int64, end_ps: Int64) 
     return covered_times(alone.start_ps, alone.end_ps, start_ps, end_ps)
 
 
-def functions(trace: Trace, rows: Int32) -> Counter[str]:
+def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
     """The user's functions that the ops of some rows call, by time: those that the Python tracer has on the ops' own
     threads."""
     found: Counter[str] = Counter()
-    frames = tagged(trace, "python_tracer")
+    frames = has_tag(trace, "python_tracer")
     names = {entry: trace.strings[trace.metadata.name[entry]] for entry in np.flatnonzero(frames).tolist()}
     callers = np.zeros(len(frames), np.bool_)
     callers[[entry for entry, name in names.items() if _CALLER.fullmatch(name)]] = True

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from tb_xla_insights.analysis.codes import ENDS, INHERIT, SWITCHES
+from tb_xla_insights.analysis.codes import DISPATCH_THEN_WAIT, ENDS_DISPATCH, INHERIT
 from tb_xla_insights.analysis.host.annotation_classes import (
     annotation_classes,
     frames_inside,
@@ -14,10 +14,10 @@ from tb_xla_insights.analysis.host.annotation_classes import (
 )
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import Intervals
-from tb_xla_insights.analysis.time.segments import NOTHING, Ranked, Segments, innermost, overlay
+from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Ranked, Segments, innermost_segments, overlay
 from tb_xla_insights.catalog.classes import (
     COMPILE,
     DISPATCH,
@@ -48,8 +48,11 @@ _UNNAMED = (TRACING, PYTHON, INPUT)
 
 @memoised
 def event_classes(trace: Trace) -> tuple[Int8, Int8]:
-    """Per event its own class (an annotation's by what it is for, a runtime event's by the catalogue, else -1), and
-    flags that tell `innermost` how it acts on others. What a device does on a host thread is no class of the host's."""
+    """Returns each event's own class and its flags for `innermost_segments`.
+
+    An annotation's class comes from what it encloses or is named, a runtime event's from the catalogue; -1: none. What
+    a device does on a host thread is no class of the host's.
+    """
     kinds = values_by_entry(trace.metadata.kind, trace.meta)
     kinds[trace.annotations] = annotation_classes(trace)
     kinds[frames_that_load(trace)] = INPUT
@@ -58,9 +61,9 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     if len(find_extractions(trace).line):
         kinds[find_extractions(trace).recorded(trace) & (kinds == SYNC_PREPARE)] = DYNAMO
     flags = (
-        INHERIT * tagged(trace, "device_work", "plumbing")
-        + SWITCHES * tagged(trace, "dispatch_then_wait")
-        + ENDS * tagged(trace, "ends_dispatch")
+        INHERIT * has_tag(trace, "device_work", "plumbing")
+        + DISPATCH_THEN_WAIT * has_tag(trace, "dispatch_then_wait")
+        + ENDS_DISPATCH * has_tag(trace, "ends_dispatch")
     )
     flags = values_by_entry(flags.astype(np.int8), trace.meta)
     if "hlo_op" in trace.stats:
@@ -85,7 +88,7 @@ def thread_segments(
         rows = rows_touching(trace, line, start_ps, end_ps)
     kinds, flags = event_classes(trace)
     columns = trace.start_ps[rows], trace.end_ps[rows], trace.parent[rows], kinds[rows], flags[rows]
-    segments = innermost(*columns, rows.start, bare)
+    segments = innermost_segments(*columns, rows.start, bare)
     segments = _extracting(segments, find_extractions(trace).times(line))
     return segments if start_ps is None or end_ps is None else segments.clipped(start_ps, end_ps)
 
@@ -111,7 +114,7 @@ def _reached(trace: Trace, line: int) -> Int64:
 
 
 @memoised
-def partition(trace: Trace) -> Segments:
+def host_class_segments(trace: Trace) -> Segments:
     """The class at every instant of the trace's span, without holes, with the event that decides it.
 
     The innermost event on the driving thread decides. Where that is an annotation, a Python frame or nothing at all, a
@@ -122,28 +125,28 @@ def partition(trace: Trace) -> Segments:
     """
     start, end = trace.span_ps
     if end <= start:
-        return NOTHING
+        return NO_SEGMENTS
     drives = trace.lines_with("driving")
-    driving = thread_segments(trace, drives[0]) if drives else NOTHING
+    driving = thread_segments(trace, drives[0]) if drives else NO_SEGMENTS
     autograd = [thread_segments(trace, line) for line in trace.lines_with("autograd")]
     driving = _with_extractions(trace, _hand_over(trace, driving, autograd))
     helpers = trace.lines_with(*HELPERS)
     helping = _fold([_ranked(thread_segments(trace, line, bare=False)) for line in helpers])
     rank = np.zeros(UNRECORDED, np.int8)
     rank[[WAIT, DISPATCH]] = _WAITING_DRIVER, _LAUNCHING_DRIVER
-    both = overlay((driving, rank[driving.kind]), helping)[0]
-    known = np.where(both.kind < 0, np.int8(OTHER), both.kind)
+    both = overlay((driving, rank[driving.class_index]), helping)[0]
+    known = np.where(both.class_index < 0, np.int8(OTHER), both.class_index)
     return _filled(Segments(both.start_ps, both.end_ps, known, both.row), start, end)
 
 
 def _hand_over(trace: Trace, driving: Segments, autograd: list[Segments]) -> Segments:
     """The driving thread with its backward passes handed over."""
     annotations = annotated(trace)
-    loads = (driving.kind == INPUT) & tagged(trace, "python_tracer")[trace.meta[driving.row]]
-    builds = annotations[driving.row] | (driving.kind == PYTHON) | loads
+    loads = (driving.class_index == INPUT) & has_tag(trace, "python_tracer")[trace.meta[driving.row]]
+    builds = annotations[driving.row] | (driving.class_index == PYTHON) | loads
     ranked = driving, np.where(builds, _BUILDS, _DRIVES).astype(np.int8)
     for timeline in autograd:
-        works = timeline.where((timeline.kind >= 0) & ~annotations[timeline.row])
+        works = timeline.where((timeline.class_index >= 0) & ~annotations[timeline.row])
         ranked = overlay(ranked, (works, np.full(len(works), _HANDED_OVER, np.int8)))
     return ranked[0]
 
@@ -167,7 +170,7 @@ def _extracting(segments: Segments, when: Intervals) -> Segments:
     cut = segments.cut(np.concatenate((when.start_ps, when.end_ps)))
     last = np.searchsorted(when.start_ps, cut.start_ps, "right") - 1
     inside = (last >= 0) & (cut.start_ps < when.end_ps[last])
-    kind = np.where(inside & np.isin(cut.kind, _UNNAMED), np.int8(DYNAMO), cut.kind)
+    kind = np.where(inside & np.isin(cut.class_index, _UNNAMED), np.int8(DYNAMO), cut.class_index)
     return Segments(cut.start_ps, cut.end_ps, kind, cut.row)
 
 
@@ -176,7 +179,7 @@ def _ranked(timeline: Segments) -> Ranked:
     ranks = np.full(UNRECORDED + 2, -1, np.int8)  # the last one is that of class -1
     ranks[list(HELPER_WORK)] = np.arange(1, _WAITING_DRIVER)
     ranks[WAIT] = _WAITING_HELPER
-    rank = ranks[timeline.kind]
+    rank = ranks[timeline.class_index]
     return timeline.where(rank >= 0), rank[rank >= 0]
 
 
@@ -188,7 +191,7 @@ def _fold(timelines: list[Ranked]) -> Ranked:
         one, other = sorted((heappop(heap)[1], heappop(heap)[1]))
         by_number[one] = overlay(by_number[one], by_number.pop(other))
         heappush(heap, (len(by_number[one][0]), one))
-    return by_number[heap[0][1]] if heap else (NOTHING, np.zeros(0, np.int8))
+    return by_number[heap[0][1]] if heap else (NO_SEGMENTS, np.zeros(0, np.int8))
 
 
 def _filled(segments: Segments, start_ps: int, end_ps: int) -> Segments:
@@ -199,6 +202,6 @@ def _filled(segments: Segments, start_ps: int, end_ps: int) -> Segments:
     return Segments(
         np.insert(segments.start_ps, holes, ends[holes]),
         np.insert(segments.end_ps, holes, starts[holes]),
-        np.insert(segments.kind, holes, UNRECORDED),
+        np.insert(segments.class_index, holes, UNRECORDED),
         np.insert(segments.row, holes, -1),
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
 from tb_xla_insights.trace.model import Int32, Int64, Trace
@@ -66,7 +66,7 @@ class Extractions:
 def find_extractions(trace: Trace) -> Extractions:
     """The extractions on the threads that drive the devices of one host."""
     found: list[tuple[int, int, int, int, int]] = []
-    if trace.entry_counts[tagged(trace, "graph_order")].any():
+    if trace.entry_counts[has_tag(trace, "graph_order")].any():
         for line in trace.driving_lines:
             edges = [_Edges(trace, it) for it in dict.fromkeys((line, trace.driving_lines[0]))]
             for first, last in _of_the_bridge(trace, line, edges[0]):
@@ -84,7 +84,7 @@ def _of_the_bridge(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int
     rows = np.arange(trace.lines[line].first, trace.lines[line].rows.stop, dtype=np.int32)
     tops = outermost(trace.parent, rows[_recorded(trace, line)])
     start, end, kind = trace.start_ps[tops], trace.end_ps[tops], trace.kind(tops)
-    marker, order = (tagged(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
+    marker, order = (has_tag(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
     bridges = np.isin(kind, _BETWEEN)
     # Whether an event may belong to what the one before it does.
     joined = np.append(False, edges.none_between(end[:-1], start[1:]))
@@ -105,7 +105,7 @@ def _of_the_bridge(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int
 def _recorded(trace: Trace, line: int) -> NDArray[np.bool_]:
     """Which events of a thread the runtime recorded: neither annotations nor the Python tracer's frames."""
     rows = trace.lines[line].rows
-    recorded = ~tagged(trace, "python_tracer")[trace.meta[rows]]
+    recorded = ~has_tag(trace, "python_tracer")[trace.meta[rows]]
     own = trace.annotations
     recorded[own[(own >= rows.start) & (own < rows.stop)] - rows.start] = False
     return recorded

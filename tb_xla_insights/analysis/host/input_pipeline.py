@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tb_xla_insights.analysis.device.opcodes import instruction
-from tb_xla_insights.analysis.host.classes import partition, thread_segments
+from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.transfers import find_transfers
 from tb_xla_insights.analysis.idle.busy import busy_somewhere
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import loading, tagged
+from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
 from tb_xla_insights.analysis.thresholds import INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
+from tb_xla_insights.analysis.time.intervals import (
+    Intervals,
+    own_time_intervals,
+    span_intervals,
+    union,
+    union_all,
+)
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
@@ -78,11 +84,11 @@ class InputPipeline:
 @memoised
 def find_input_pipeline(trace: Trace) -> InputPipeline:
     """How one host gets its batches."""
-    segments = partition(trace)
-    mine = segments.kind == INPUT
+    segments = host_class_segments(trace)
+    mine = segments.class_index == INPUT
     waits = union(segments.start_ps, segments.end_ps, mine)
     loaders = trace.lines_with("loader")
-    loading = union_of([waits, *(_busy_line(trace, line) for line in loaders)])
+    loading = union_all([waits, *(_busy_line(trace, line) for line in loaders)])
     transfers = find_transfers(trace)
     sent = transfers.row[transfers.direction == 0]
     infeed = [_infeed(trace, device.ops) for device in trace.devices]
@@ -113,7 +119,7 @@ def _infeed(trace: Trace, ops: Spans) -> Intervals:
     chosen = trace.told(ops.name, lambda text: instruction(text).startswith("infeed")) > 0
     if not chosen.any():
         return span_intervals(0, 0)
-    op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+    op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
     return union(start, end, chosen[op])
 
 
@@ -126,13 +132,13 @@ def _batches(trace: Trace) -> Int32:
     mine = trace.kind(rows) == INPUT
     its = np.arange(rows.start, rows.stop, dtype=np.int32)
     noted = annotated(trace)[rows]
-    mine = np.where(noted, loading(trace)[trace.meta[rows]], mine)
+    mine = np.where(noted, is_loading_annotation(trace)[trace.meta[rows]], mine)
     return outermost(trace.parent, its[mine])
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:
     # Kinds of events that the file names, whether or not one was recorded: a loader's are there for no other reason.
-    known = np.flatnonzero(tagged(trace, "loader")).tolist()
+    known = np.flatnonzero(has_tag(trace, "loader")).tolist()
     names = {trace.strings[trace.metadata.name[entry]] for entry in known}
     if any(
         name.startswith(("cpu_loader.", "get_batch_from_cpu_queue", "cpu_data_to_xla_device"))
@@ -148,7 +154,7 @@ def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loadin
     return "driving_thread" if waits else None
 
 
-def input_report(session: SessionTrace) -> InputPipelinePart:
+def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
     """The report's `input_pipeline`, over all hosts.
 
     `wait_ps`: the driving threads load or wait for batches; `idle_ps`: devices are idle meanwhile; `share`:

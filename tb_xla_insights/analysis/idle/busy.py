@@ -12,7 +12,13 @@ import numpy as np
 from tb_xla_insights.analysis.device.opcodes import instruction, opcode, waits
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, own_time, span_intervals, union, union_of
+from tb_xla_insights.analysis.time.intervals import (
+    Intervals,
+    own_time_intervals,
+    span_intervals,
+    union,
+    union_all,
+)
 from tb_xla_insights.parallel import side_by_side
 from tb_xla_insights.trace.metadata_events import values_by_entry
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
@@ -60,7 +66,7 @@ def idle_ps(trace: Trace, device: Device) -> int:
 def busy_somewhere(trace: Trace) -> Intervals:
     """When some device of the host is busy."""
     all_ = [busy(trace, device) for device in trace.devices]
-    return all_[0] if len(all_) == 1 else union_of(all_)
+    return all_[0] if len(all_) == 1 else union_all(all_)
 
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
@@ -78,7 +84,7 @@ def stall_ops(trace: Trace, device: Device) -> list[Stall]:
     stalled = stalls(trace, device)
     if not len(stalled):
         return []
-    op, start, end = own_time(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
+    op, start, end = own_time_intervals(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
     time = covered_times(stalled.start_ps, stalled.end_ps, start, end)
     mine = (_op_flags(trace, _index(trace, device))[op] & _WAITS > 0) & (time > 0)
     op, time = op[mine], time[mine]
@@ -120,7 +126,7 @@ def _waited(trace: Trace, index: int) -> Intervals:
     waits = _op_flags(trace, index) & _WAITS > 0
     if not waits.any():
         return span_intervals(0, 0)
-    op, start, end = own_time(ops.start_ps, ops.end_ps, ops.parent)
+    op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
     waiting = waits[op]
     return union(start, end, waiting).without(union(start, end, ~waiting))
 

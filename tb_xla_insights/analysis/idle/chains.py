@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.codes import ENQUEUE, TURNS
-from tb_xla_insights.analysis.host.classes import event_classes, partition, thread_segments
+from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE
+from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.idle.stretches import ENQUEUED, HOST, RUN, gap_stretches, taker
 from tb_xla_insights.analysis.launches.causality import event_flags
@@ -82,7 +82,7 @@ def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _P
         return gap, start, end, kind, np.full(len(gap), source, np.int32)
     empty, hole_kind = (_NOTHING, UNRECORDED) if waits_for < 0 else (source, WAIT)
     line = source if waits_for < 0 else waits_for
-    segments = partition(trace) if source == HOST else thread_timeline(trace, line)
+    segments = host_class_segments(trace) if source == HOST else thread_timeline(trace, line)
     at, stretch = overlaps(segments.start_ps, segments.end_ps, start, end)
     begin = np.maximum(segments.start_ps[stretch], start[at])
     finish = np.minimum(segments.end_ps[stretch], end[at])
@@ -97,7 +97,7 @@ def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _P
     hole_end = np.concatenate((begin, end))
     hole = hole_end > hole_start
     holes = int(hole.sum())
-    kind = np.where(segments.kind[stretch] < 0, np.int8(OTHER), segments.kind[stretch])
+    kind = np.where(segments.class_index[stretch] < 0, np.int8(OTHER), segments.class_index[stretch])
     row = np.where(segments.row[stretch] < 0, np.int32(empty), segments.row[stretch])
     return (
         np.concatenate((gap[at], hole_gap[hole])),
@@ -121,7 +121,7 @@ def _named(trace: Trace, kind: NDArray[np.int8], row: Int32) -> Int32:
     is_step[[step.row for step in annotated_steps(trace)]] = True
     named = row.copy()
     climbs = np.flatnonzero((row >= 0) & (kind != PYTHON))
-    climbs = climbs[flags[trace.meta[row[climbs]]] & (ENQUEUE | TURNS) == 0]
+    climbs = climbs[flags[trace.meta[row[climbs]]] & (ENQUEUE | DISPATCH_END) == 0]
     at = trace.parent[row[climbs]]
     while climbs.size:
         same = classes[at]

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.idle_time import KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.idle import at_work
+from tb_xla_insights.analysis.steps.idle import devices_with_work
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with_offsets
 from tb_xla_insights.analysis.time.class_times import by_class, covered_times
 from tb_xla_insights.analysis.time.intervals import union
@@ -91,7 +91,7 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[GapPattern]:
     for trace, gaps in zip(session.traces, found, strict=True):
         steps = union(*step_times(trace))
         in_steps = covered_times(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
-        cores = max(1, len(at_work(trace)))
+        cores = max(1, len(devices_with_work(trace)))
         groups, place = np.unique(
             np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True
         )
@@ -100,7 +100,7 @@ def _patterns(session: SessionTrace, found: list[Gaps]) -> list[GapPattern]:
         for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):
             key = _program(trace, before), _program(trace, after), bool(within)
             patterns.setdefault(key, _Pattern()).add(gaps, its, int(in_steps[its].sum()), cores)
-    count = sum(len(steps_of(trace)) for trace in session.traces if at_work(trace))
+    count = sum(len(steps_of(trace)) for trace in session.traces if devices_with_work(trace))
     rows = [pattern.row(*key, count) for key, pattern in patterns.items()]
     return sorted(rows, key=lambda row: -row["total_ps"])
 

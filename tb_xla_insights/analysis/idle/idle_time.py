@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy_somewhere, idle
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
@@ -105,7 +105,7 @@ def find_gaps(trace: Trace) -> Gaps:
     )
     kind = np.where(row >= 0, kind, UNKNOWN)
     kind = np.where(inside & ~later, QUEUED, kind).astype(np.int8)
-    segments = partition(trace)
+    segments = host_class_segments(trace)
     shares = class_times(segments, start, end)
     until = np.where(kind == STARVED, np.minimum(enqueue, end), end)
     most = class_times(segments, start, until).argmax(axis=1)

@@ -11,9 +11,9 @@ import numpy as np
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.frameworks import host_does
-from tb_xla_insights.analysis.host.classes import partition
-from tb_xla_insights.analysis.names import tagged
-from tb_xla_insights.analysis.thresholds import OUTSIDE_SHARE
+from tb_xla_insights.analysis.host.classes import host_class_segments
+from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
 from tb_xla_insights.analysis.time.class_times import by_class, class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -54,7 +54,7 @@ class OutsideSpan:
     @property
     def matters(self) -> bool:
         """Whether it is so much that a reader must know of it before anything else."""
-        return self.share >= OUTSIDE_SHARE
+        return self.share >= OUTSIDE_SPAN_SHARE
 
 
 def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
@@ -72,7 +72,7 @@ def find_outside_span(session: SessionTrace) -> OutsideSpan | None:
     starts, ends = np.array([begin, last], np.int64), np.array([first, end], np.int64)
     shares = sum(
         (
-            class_times(partition(session.traces[number]), starts, ends)
+            class_times(host_class_segments(session.traces[number]), starts, ends)
             for number, its in spans.items()
             if its
         ),
@@ -86,7 +86,7 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
     training."""
     found: list[int] = []
     for trace in session.traces:
-        start = trace.start_ps[trace.rows_of(tagged(trace, "profiler"))]
+        start = trace.start_ps[trace.rows_of(has_tag(trace, "profiler"))]
         found += start[start >= after_ps].tolist()
     return found
 

@@ -16,22 +16,22 @@ from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.codes import (
     COMPILE,
     COMPILE_PART,
+    DISPATCH_END,
     DYNAMO,
     DYNAMO_PART,
     ENQUEUE,
     HELPER,
-    HOPS,
     LAUNCH,
     MARKER,
+    MAX_HOPS,
     READ,
     REGION_BEGINS,
     REGION_ENDS,
     SCHEDULE,
     SYNC,
-    TURNS,
 )
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import tagged
+from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import climb
 from tb_xla_insights.trace.threads import host_planes
@@ -47,7 +47,7 @@ _TAGS = {
     READ: "read",
     COMPILE: "compile_call",
     COMPILE_PART: "compile_part",
-    TURNS: "ends_dispatch",
+    DISPATCH_END: "ends_dispatch",
     SCHEDULE: "schedule",
 }
 _NAMES = {
@@ -59,12 +59,12 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class CausalPaths:
-    """What lies on the way back from each of some events; rows of the trace, -1 where there is none.
+    """What lies on the causal path of each of some events, as rows of the trace; -1: none.
 
     `launch`: the outermost execute call. `helper`: the first preparation of a run. `origin`: the first event on the
-    driving thread or in its backward pass. `sync`: the synchronisation or dynamo call there, the innermost; `marker`:
-    the step marker around it. `dynamo`: whether a dynamo execution lies on the way. `hops`, one row of HOPS each: the
-    events with which the way's threads took the work over, the last thread first.
+    driving thread or on the thread of its backward pass. `sync`: the innermost synchronisation or dynamo call there.
+    `marker`: the step marker around `sync`. `dynamo`: whether the path contains a dynamo execution. `hops`: MAX_HOPS
+    columns, the events with which the path's threads took the work over, the last thread first.
     """
 
     launch: Int32
@@ -81,7 +81,7 @@ def event_flags(trace: Trace) -> Int16:
     """Per metadata entry, what its name is to a launch."""
     flags = np.zeros(len(trace.metadata.name), np.int16)
     for flag, tag in _TAGS.items():
-        flags |= (flag * tagged(trace, tag)).astype(np.int16)
+        flags |= (flag * has_tag(trace, tag)).astype(np.int16)
     for entry, text in enumerate(trace.metadata.name):
         flags[entry] |= _NAMES.get(trace.strings[text], 0)
     return flags
@@ -129,7 +129,7 @@ def causal_paths(trace: Trace, begin: Int32) -> CausalPaths:
     count = len(begin)
     found = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
     dynamo = np.zeros(count, np.bool_)
-    hops = np.full((count, HOPS), -1, np.int32)
+    hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.walk(
         begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
         trace.flows.producer, marks, open_after, trace.line_first, drives, on_host, run_rows, found, dynamo, hops,
@@ -144,7 +144,7 @@ def execute_calls(trace: Trace, rows: Int32) -> Int32:
     ways = causal_paths(trace, rows)
     if not len(rows) or rows_flagged(trace, LAUNCH).size:
         return ways.launch
-    jitted = climb(trace.parent, ways.origin, trace.rows_of(tagged(trace, "jitted_call")))
+    jitted = climb(trace.parent, ways.origin, trace.rows_of(has_tag(trace, "jitted_call")))
     order = np.argsort(trace.start_ps[rows], kind="stable")
     _, first, number = np.unique(jitted[order], return_index=True, return_inverse=True)
     call = np.empty(len(rows), np.int32)

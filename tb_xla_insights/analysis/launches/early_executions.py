@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_times, step_rows
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of, with_offsets
-from tb_xla_insights.analysis.thresholds import READS_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 from tb_xla_insights.trace.nesting import climb, outermost
@@ -193,5 +193,5 @@ def reads_report(trace: Trace) -> dict[str, Any]:
         "reads": int(per_step.sum()),
         "duration_ps": int(trace.duration_ps[early.reads[inside]].sum()),
         "idle_ps": int(gaps.shares[gaps.kind == STARVED, _FROM_DEVICE].sum()),
-        "every_step": with_reads > 0 and with_reads >= READS_SHARE * len(per_step),
+        "every_step": with_reads > 0 and with_reads >= EVERY_STEP_READS_SHARE * len(per_step),
     }

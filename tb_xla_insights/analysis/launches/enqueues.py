@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.codes import ENQUEUE, HELPER, LAUNCH, TURNS
+from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE, HELPER, LAUNCH
 from tb_xla_insights.analysis.launches.causality import causal_paths, execute_calls, rows_flagged
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
@@ -75,7 +75,7 @@ class Runs:
 
 
 @memoised
-def programs_of(trace: Trace) -> list[tuple[str, str]]:
+def list_programs(trace: Trace) -> list[tuple[str, str]]:
     texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
     return [program_of(trace.strings[text]) for text in texts.tolist()]
 
@@ -204,7 +204,7 @@ def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[In
     events, the execute call stands for it."""
     exact = trace.flows.producers(row)
     candidates = rows_flagged(trace, ENQUEUE)
-    candidates = candidates if candidates.size else rows_flagged(trace, TURNS)
+    candidates = candidates if candidates.size else rows_flagged(trace, DISPATCH_END)
     exact = np.where(exact < 0, _by_key(trace, device, row, candidates), exact)
     if (exact >= 0).all():
         return _joins(exact, exact)

@@ -200,7 +200,7 @@ def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp
         yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
 
 
-def launching(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
+def launching_report(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
     """The report's `launching`: what an execution costs however short it is (`fixed`), and how far the host runs ahead
     (`lead`: median, mean, least and most of the runs that have one); each None where nothing tells it."""
     return {"fixed": fixed_cost(session, devices), "lead": _lead(session, devices)}

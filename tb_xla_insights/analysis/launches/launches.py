@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.launches.causality import (
     execute_calls,
     rows_flagged,
 )
-from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, programs_of
+from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, list_programs
 from tb_xla_insights.analysis.launches.handed_over_steps import handed_over
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
@@ -102,7 +102,7 @@ def find_launches(trace: Trace) -> Launches:
         step,
         kind,
         program,
-        programs_of(trace),
+        list_programs(trace),
         runs,
         times,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import loading
+from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE, STATES
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
@@ -103,7 +103,7 @@ def _backward(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
     starts = np.sort(np.concatenate([trace.start_ps[it] for it in rows] or [np.zeros(0, np.int64)]))
     begin = np.searchsorted(starts, trace.start_ps[host.row])
     holds = np.searchsorted(starts, trace.end_ps[host.row]) > begin
-    inputs = loading(trace)[trace.meta[host.row]]
+    inputs = is_loading_annotation(trace)[trace.meta[host.row]]
     with_work = {host.names[path] for path in np.unique(host.path[holds & ~inputs]).tolist()}
     return [path for path in lost if path in with_work]
 

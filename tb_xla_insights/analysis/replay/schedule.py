@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.host.blocking_waits import blocking_intervals
-from tb_xla_insights.analysis.host.classes import partition, thread_segments
+from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.time.class_times import class_times
-from tb_xla_insights.analysis.time.segments import NOTHING, Segments
+from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
@@ -148,16 +148,16 @@ def _cuts(trace: Trace, begin: int, end: int, placed: NDArray[np.intp], when: In
 def _waits(trace: Trace) -> Segments:
     """Where the host waits or reads for longer than clocks may be apart. Waiting inside of one call is one wait,
     whatever its helpers launch meanwhile: the call returns when all of them have a place in the device's queue."""
-    segments, drives = partition(trace), trace.lines_with("driving")
-    own = thread_segments(trace, drives[0]) if drives else NOTHING
-    waits = np.flatnonzero((segments.kind == WAIT) | (segments.kind == FROM_DEVICE))
+    segments, drives = host_class_segments(trace), trace.lines_with("driving")
+    own = thread_segments(trace, drives[0]) if drives else NO_SEGMENTS
+    waits = np.flatnonzero((segments.class_index == WAIT) | (segments.class_index == FROM_DEVICE))
     call = np.searchsorted(own.start_ps, segments.start_ps[waits], "right")
-    other = np.append(0, np.cumsum((segments.kind != WAIT) & (segments.kind != DISPATCH)))
+    other = np.append(0, np.cumsum((segments.class_index != WAIT) & (segments.class_index != DISPATCH)))
     goes_on = (call[:-1] == call[1:]) & (other[waits[:-1]] == other[waits[1:] + 1])
     begins, ends = np.append(True, ~goes_on), np.append(~goes_on, True)
     begins, ends = waits[begins[: len(waits)]], waits[ends[-len(waits) or len(ends) :]]
     joined = Segments(
-        segments.start_ps[begins], segments.end_ps[ends], segments.kind[begins], segments.row[begins]
+        segments.start_ps[begins], segments.end_ps[ends], segments.class_index[begins], segments.row[begins]
     )
     return joined.where(joined.end_ps - joined.start_ps >= SLACK_PS)
 
@@ -190,10 +190,10 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     late, read = np.zeros(len(cuts.kind), np.int64), np.zeros(len(cuts.kind), np.bool_)
     asked, blocks = np.zeros(len(cuts.kind), np.bool_), blocking_intervals(trace)
     waits_for[at], until[at], late[at] = run, since, cuts.end_ps[at] - finish[run]
-    read[at] = waits.kind[cuts.index[at]] == FROM_DEVICE
+    read[at] = waits.class_index[cuts.index[at]] == FROM_DEVICE
     block = np.searchsorted(blocks.start_ps, cuts.end_ps[at]) - 1
     asked[at] = (block >= 0) & (cuts.end_ps[at] <= np.append(blocks.end_ps, 0)[block])
-    shares = class_times(partition(trace), cuts.start_ps, until)
+    shares = class_times(host_class_segments(trace), cuts.start_ps, until)
     launch = np.where(cuts.kind == _LAUNCH, cuts.index, -1).astype(np.int32)
     return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, late, read, asked, launch)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.replay.schedule import Host, Schedule, Work, repla
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.time.class_times import class_times_inside
-from tb_xla_insights.analysis.time.intervals import Intervals, union, union_of
+from tb_xla_insights.analysis.time.intervals import Intervals, union, union_all
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES, WAIT
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
@@ -88,7 +88,7 @@ def _shares_in_steps(trace: Trace) -> Int64:
     schedule = schedule_of(trace)
     assert schedule is not None
     return class_times_inside(
-        partition(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps
+        host_class_segments(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps
     )
 
 
@@ -123,8 +123,8 @@ def _host_time(trace: Trace, schedule: Schedule, fixes: Sequence[Fix]) -> Int64:
     for column, parts in where.items():
         key = tuple(parts)
         if key not in shares:
-            windows = union_of([*parts.values()])
-            shares[key] = class_times_inside(partition(trace), windows, host.start_ps, host.end_ps)
+            windows = union_all([*parts.values()])
+            shares[key] = class_times_inside(host_class_segments(trace), windows, host.start_ps, host.end_ps)
         goes[:, column] = shares[key][:, column]
     return np.minimum(goes, host.work_ps)
 
@@ -143,7 +143,9 @@ def _inside_runs(trace: Trace, fixes: Sequence[Fix]) -> Int64:
         columns = np.array([CLASS_INDEX[name] for name in fix.classes], np.intp)
         taken = np.zeros_like(goes)
         windows = _windows(trace, fix)
-        shares = class_times_inside(partition(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside])
+        shares = class_times_inside(
+            host_class_segments(trace), windows, gaps.start_ps[inside], gaps.end_ps[inside]
+        )
         taken[:, columns] = shares[:, columns]
         if fix.before is not None:
             taken[~np.isin(runs.launch[gaps.run[inside]], fix.before)] = 0

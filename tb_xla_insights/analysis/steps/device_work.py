@@ -12,7 +12,9 @@ from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.trace.model import SessionTrace
 
 
-def step_work(session: SessionTrace, most: int, told: Sequence[int] | None = None) -> list[dict[str, Any]]:
+def step_work_intervals(
+    session: SessionTrace, most: int, told: Sequence[int] | None = None
+) -> list[dict[str, Any]]:
     """Per device `{device, steps, step, start_ps, end_ps}`: stretches by start, each from the first run to the end of
     the last of consecutive runs that one step launched (docs/definitions.md, "Step"). They overlap where runs do.
 

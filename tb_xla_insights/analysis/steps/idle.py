@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.idle.idle_time import listed_idle
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
 from tb_xla_insights.analysis.time.class_times import by_class, class_times_inside, covered_times
-from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_of
+from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 from tb_xla_insights.units import rounded_parts
@@ -59,8 +59,8 @@ def device_time(trace: Trace, number: int) -> DeviceTime:
     worked = covered_times(work.start_ps, work.end_ps, start, end)
     edges = _edges(trace, number, start, end)
     shares, at_edges = (
-        class_times_inside(partition(trace), its, start, end)
-        for its in (union_of([*edges, listed_idle(trace, number)]), union_of(edges))
+        class_times_inside(host_class_segments(trace), its, start, end)
+        for its in (union_all([*edges, listed_idle(trace, number)]), union_all(edges))
     )
     first, last = np.array([device.span_ps], np.int64).T.copy()
     spanned = covered_times(first, last, start, end)
@@ -81,7 +81,7 @@ def _edges(trace: Trace, number: int, start: Int64, end: Int64) -> list[Interval
     return [span_intervals(*ends) for ends in ((int(start.min()), first), (last, int(end.max())))]
 
 
-def at_work(trace: Trace) -> list[int]:
+def devices_with_work(trace: Trace) -> list[int]:
     """The devices (indices) that recorded work: one that recorded none is in no mean."""
     spans = (device.span_ps for device in trace.devices)
     return [number for number, (start, end) in enumerate(spans) if end > start]
@@ -90,7 +90,7 @@ def at_work(trace: Trace) -> list[int]:
 def work_per_core(trace: Trace) -> Int64 | None:
     """Per step, how long a core of the host worked during it, in the mean of those that recorded work; None without
     such cores."""
-    cores = at_work(trace)
+    cores = devices_with_work(trace)
     if not cores or not steps_of(trace):
         return None
     total: Int64 = np.sum([device_time(trace, number).work_ps for number in cores], axis=0)
@@ -112,19 +112,19 @@ def step_idle_report(session: SessionTrace) -> StepIdle:
     `no_device_work`, or `no_steps` where others have steps.
     """
     in_steps = any(steps_of(trace) for trace in session.traces)
-    told = [it for it in session.traces if at_work(it) and (steps_of(it) or not in_steps)]
-    rows = [_row(trace, number) for trace in told for number in at_work(trace)]
+    told = [it for it in session.traces if devices_with_work(it) and (steps_of(it) or not in_steps)]
+    rows = [_row(trace, number) for trace in told for number in devices_with_work(trace)]
     durations = [step.duration_ps for trace in told or session.traces for step in steps_of(trace)]
     reasons: dict[str, Literal["no_device_work", "no_steps"]] = {
-        trace.host: "no_steps" if at_work(trace) else "no_device_work"
+        trace.host: "no_steps" if devices_with_work(trace) else "no_device_work"
         for trace in session.traces
         if not any(trace is it for it in told)
     }
     left_out: list[LeftOut] = [{"host": host, "reason": reason} for host, reason in reasons.items()]
-    return step_idle_of(rows, durations, left_out)
+    return step_idle_from_rows(rows, durations, left_out)
 
 
-def step_idle_of(
+def step_idle_from_rows(
     rows: Sequence[DeviceStepTimes], durations: Sequence[int], left_out: Sequence[LeftOut]
 ) -> StepIdle:
     """The report's `step_idle` from its `devices`, the durations of their hosts' steps, and the hosts left out."""

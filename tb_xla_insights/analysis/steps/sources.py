@@ -13,7 +13,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import program_of, tagged
+from tb_xla_insights.analysis.names import has_tag, program_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost
 
@@ -91,7 +91,7 @@ def step_rows(trace: Trace) -> Int32:
 
 def _annotations(trace: Trace) -> Iterator[Step]:
     rows = step_rows(trace)
-    functions = tagged(trace, "function_run")[trace.meta[rows]]
+    functions = has_tag(trace, "function_run")[trace.meta[rows]]
     rows = _outermost(trace, rows[~functions]) if not functions.all() else _calls_around(trace, rows)
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
     for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.compiles.calls import find_compile_calls
-from tb_xla_insights.analysis.host.classes import partition
+from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.launches import find_launches
@@ -69,7 +69,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
 @memoised
 def host_times(trace: Trace) -> Int64:
     """The host's time in each step, one column per class."""
-    return class_times(partition(trace), *step_times(trace))
+    return class_times(host_class_segments(trace), *step_times(trace))
 
 
 @memoised

@@ -16,7 +16,9 @@ def class_times(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
     stretch covers is `unrecorded`."""
     shares = np.zeros((len(start_ps), len(CLASSES)), np.int64)
     first = np.searchsorted(segments.end_ps, start_ps, "right")
-    kernels.add_shares(segments.start_ps, segments.end_ps, segments.kind, start_ps, end_ps, first, shares)
+    kernels.add_shares(
+        segments.start_ps, segments.end_ps, segments.class_index, start_ps, end_ps, first, shares
+    )
     shares[:, UNRECORDED] += end_ps - start_ps - shares.sum(axis=1)
     return shares
 

@@ -82,7 +82,7 @@ def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None
     return Intervals(*trimmed(made, start, end))
 
 
-def union_of(parts: Sequence[Intervals]) -> Intervals:
+def union_all(parts: Sequence[Intervals]) -> Intervals:
     """The instants that are in one of the parts at least."""
     parts = parts or [span_intervals(0, 0)]
     while len(parts) > 1:
@@ -97,7 +97,7 @@ def _union_of_two(one: Intervals, other: Intervals) -> Intervals:
     return Intervals(*trimmed(made, start, end))
 
 
-def own_time(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
+def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
     """The stretches of each span that its children leave: which span, start, end.
 
     Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.

@@ -20,7 +20,7 @@ class Segments:
 
     start_ps: Int64
     end_ps: Int64
-    kind: Int8
+    class_index: Int8
     row: Int32
 
     def __len__(self) -> int:
@@ -36,11 +36,11 @@ class Segments:
             start = np.concatenate(([start_ps], start[1:]))
         if low < high and end[-1] > end_ps:
             end = np.concatenate((end[:-1], [end_ps]))
-        return Segments(start, end, self.kind[part], self.row[part])
+        return Segments(start, end, self.class_index[part], self.row[part])
 
     def where(self, keep: NDArray[np.bool_]) -> Segments:
         """The stretches that a mask selects."""
-        return Segments(self.start_ps[keep], self.end_ps[keep], self.kind[keep], self.row[keep])
+        return Segments(self.start_ps[keep], self.end_ps[keep], self.class_index[keep], self.row[keep])
 
     def cut(self, at_ps: Int64) -> Segments:
         """The same stretches, those around one of some instants in two."""
@@ -51,21 +51,23 @@ class Segments:
         return Segments(
             np.insert(self.start_ps, place + 1, at),
             np.insert(self.end_ps, place, at),
-            np.insert(self.kind, place, self.kind[place]),
+            np.insert(self.class_index, place, self.class_index[place]),
             np.insert(self.row, place, self.row[place]),
         )
 
     def sums(self, count: int) -> list[int]:
         """Time per class, for classes 0 to count - 1. Exact: no sum reaches 2**53 ps, which is two and a half hours."""
-        known = self.kind >= 0
+        known = self.class_index >= 0
         lengths = (self.end_ps - self.start_ps)[known]
-        return [int(total) for total in np.bincount(self.kind[known], lengths, minlength=count)]
+        return [int(total) for total in np.bincount(self.class_index[known], lengths, minlength=count)]
 
 
-NOTHING = Segments(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32))
+NO_SEGMENTS = Segments(
+    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8), np.zeros(0, np.int32)
+)
 
 
-def innermost(
+def innermost_segments(
     starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: Int8, first: int, bare: bool
 ) -> Segments:
     """One line's timeline by its innermost event.
@@ -94,8 +96,8 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
     (one, one_rank), (other, other_rank) = a, b
     out = empty_columns(2 * (len(one) + len(other)), np.int64, np.int64, np.int8, np.int32, np.int8)
     made = kernels.overlay(
-        one.start_ps, one.end_ps, one.kind, one.row, one_rank,
-        other.start_ps, other.end_ps, other.kind, other.row, other_rank, *out,
+        one.start_ps, one.end_ps, one.class_index, one.row, one_rank,
+        other.start_ps, other.end_ps, other.class_index, other.row, other_rank, *out,
     )  # fmt: skip
     *columns, rank = trimmed(made, *out)
     return Segments(*columns), rank

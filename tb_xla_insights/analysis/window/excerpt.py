@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import partition, rows_touching, thread_segments
+from tb_xla_insights.analysis.host.classes import host_class_segments, rows_touching, thread_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
@@ -108,7 +108,7 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None)
         trace.host,
         trace.strings,
         bool(trace.lines_with("driving")),
-        partition(trace).clipped(start_ps, end_ps),
+        host_class_segments(trace).clipped(start_ps, end_ps),
         threads,
         devices,
         distinct_ops(trace) if devices else None,

@@ -48,7 +48,7 @@ class Names:
         name, count, total, longest = trimmed(made, *columns)
         own = np.zeros((made, _OF_OPS + 1), np.int64)
         its = thread.segments
-        stretches = its.start_ps, its.end_ps, its.kind, its.row
+        stretches = its.start_ps, its.end_ps, its.class_index, its.row
         kernels.stretches_by_name(
             *stretches, thread.first, thread.name, thread.is_op, start_ps, end_ps, self._place, own
         )

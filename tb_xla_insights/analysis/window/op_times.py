@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
-from tb_xla_insights.analysis.time.intervals import own_time
+from tb_xla_insights.analysis.time.intervals import own_time_intervals
 from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.arrays import empty_columns, trimmed
 from tb_xla_insights.name_limit import shortened
@@ -192,7 +192,7 @@ def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, run: slice, start_ps: int, 
     end = np.clip(ops.end_ps[run], start_ps, end_ps)
     start = np.minimum(np.clip(ops.start_ps[run], start_ps, end_ps), end)
     parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
-    op, own_start, own_end = own_time(start, end, parent)
+    op, own_start, own_end = own_time_intervals(start, end, parent)
     own = np.zeros(len(end), np.int64)
     np.add.at(own, op, own_end - own_start)
     if not ops.made:

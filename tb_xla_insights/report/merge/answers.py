@@ -11,7 +11,7 @@ import numpy as np
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_of
-from tb_xla_insights.analysis.steps.idle import step_idle_of
+from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.merge.parts import Part, weighted_mean, weighted_median
 from tb_xla_insights.report.throughput import throughput
@@ -68,7 +68,7 @@ def step_idle_together(parts: Parts) -> StepIdle:
         if part not in told
     ]
     durations = [ps for part in told or parts for ps in part.rows["steps"].durations_ps().tolist()]
-    return step_idle_of(
+    return step_idle_from_rows(
         [row for part in told for row in part.rows["step_idle"]["devices"]], durations, left_out
     )
 

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.findings.worth import (
     severity_of_finding,
     sort_findings,
 )
-from tb_xla_insights.analysis.thresholds import EVERY_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
 from tb_xla_insights.report.merge.parts import Part, weighted_mean
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _tells(parts: Sequence[Part], id_: str, rows: dict[int, Row]) -> bool:
 
 def _on_most(parts: Sequence[Part], rows: dict[int, Row]) -> bool:
     """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
-    return len(rows) >= EVERY_SHARE * sum(bool(part.span_ps) for part in parts)
+    return len(rows) >= EVERY_STEP_SHARE * sum(bool(part.span_ps) for part in parts)
 
 
 def _has_mistake(parts: Sequence[Part]) -> bool:
