@@ -223,14 +223,14 @@ class Facts:
             "before or after all runs": edges_ps,
             "in gaps not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }
-        listed = {place: ps for place, ps in parts.items() if ps >= ALIKE_SHARE * total_ps}
+        listed = {place: ps for place, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
         texts = brief_times(*listed.values(), like_ps=finding_ps)
         return Elsewhere(total_ps, [f"{text} {place}" for text, place in zip(texts, listed, strict=True)])
 
     @cached_property
     def _idle_in_steps(self) -> tuple[Int64, Int64]:
         """Idle time of all cores in whole steps by class: before and after all runs of a core, and in total."""
-        times = [device_time(self.trace, number) for number in at_work(self.trace)]
+        times = [device_time(self.trace, number) for number in devices_with_work(self.trace)]
         zeros = np.zeros(len(CLASSES), np.int64)
         edges: Int64 = sum((device.edges_by_class_ps.sum(axis=0) for device in times), zeros)
         total: Int64 = sum((device.by_class_ps.sum(axis=0) for device in times), zeros)

@@ -54,9 +54,9 @@ def host_callback(facts: Facts) -> Finding | None:
         op_keys = ops.devices[index].key[callbacks.op]
         for key in np.unique(op_keys).tolist():
             time = int(duration_ps[op_keys == key].sum())
-            kind = str(primitive(ops, key))
+            kind = str(callback_primitive(ops, key))
             kind_times[_NAMES.get(kind, kind)] += time
-            if place := place_of(ops, key):
+            if place := callback_frame(ops, key):
                 place_times[place] += time
         run = runs_of_ops(trace, index)[callbacks.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
@@ -64,7 +64,7 @@ def host_callback(facts: Facts) -> Finding | None:
             Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
             for op in callbacks.op.tolist()
         ]
-        function_times += functions(trace, device.ops.row[callbacks.op])
+        function_times += callback_functions(trace, device.ops.row[callbacks.op])
     if not count:
         return None
     kind = kind_times.most_common(1)[0][0]
@@ -121,7 +121,7 @@ def _held_up_windows(trace: Trace) -> tuple[Int64, Int64]:
         on_driving_thread = np.isin(trace.lines_of(runs.row), trace.driving_lines)
         driven = union(runs.start_ps, runs.end_ps, on_driving_thread)
         intervals.append(find_callbacks(trace, index).alone.within(driven))
-    held_up = union_of(intervals)
+    held_up = union_all(intervals)
     return held_up.start_ps, held_up.end_ps
 
 

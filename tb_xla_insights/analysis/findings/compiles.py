@@ -89,13 +89,13 @@ class _Compilation:
 def recompilation(facts: Facts) -> Finding | None:
     """Compilations after warm-up, except those of `dynamo_recompilation`. They cost the idle time of devices during
     them."""
-    trace, compiles = facts.trace, find_compiles(facts.trace)
+    trace, compiles = facts.trace, find_compilations(facts.trace)
     gave_up = any(guard.limit for guard in facts.sidecars.guards)
     indices = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
     if not indices.size:
         return None
     compile_intervals = union(compiles.start_ps[indices], compiles.end_ps[indices])
-    compiling_calls = union_of([compile_intervals, calls_that_compile(trace, compiles.row[indices])])
+    compiling_calls = union_all([compile_intervals, calls_that_compile(trace, compiles.row[indices])])
     taken = facts.ledger.take_within(BUILDS, compiling_calls)
     cost = int(taken.sum())
     slow_first_ps, unknown = slow_first_runs(trace, compiles.end_ps[indices])
@@ -188,7 +188,7 @@ def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
 
 
 def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
-    compiles, diffs = find_compiles(facts.trace), find_graph_diffs(facts.trace)
+    compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
     return [
         _Compilation(
             int(compiles.start_ps[index]),
@@ -293,6 +293,6 @@ def _variants(facts: Facts, name: str | None) -> int:
     if name is None:
         return 0
     programs = {id_ for module, id_ in find_launches(facts.trace).programs if module == name and id_}
-    compiles = find_compiles(facts.trace)
+    compiles = find_compilations(facts.trace)
     compiled = {compiles.graph(index) for index in range(len(compiles)) if compiles.module[index] == name}
     return max(len(programs), len(compiled))

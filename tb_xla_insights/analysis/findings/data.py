@@ -44,7 +44,7 @@ def input_bound(facts: Facts) -> Finding | None:
     trace, taken, inputs = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
     infeed_ps, idle_ps = inputs.infeed_ps, int(taken.sum())
     cost = idle_ps + infeed_ps
-    pipeline = input_report(facts.session)
+    pipeline = input_pipeline_report(facts.session)
     batches = pipeline["batches"]
     if not cost and not batches:
         return None

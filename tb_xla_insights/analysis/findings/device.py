@@ -129,7 +129,7 @@ def exposed_collectives(facts: Facts) -> Finding | None:
     kinds = [kind for kind, time in exposed_by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [join_words(kinds), "collectives"]
     exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
-    unhidden = exposed_ps_of_kinds >= UNHIDDEN_SHARE * sum(total_by_kind[kind] for kind in kinds)
+    unhidden = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
     exposed, recurs = _exposed_ps_of_runs(trace), _recurrence(facts)
     share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
@@ -211,8 +211,8 @@ def device_bound(facts: Facts) -> Finding | None:
         not has_gaps_between_runs
         or not has_joined_runs
         or lacks_ops
-        or computing_share < BOUND_SHARE
-        or (share_of_steps is not None and share_of_steps < BOUND_SHARE)
+        or computing_share < DEVICE_BOUND_SHARE
+        or (share_of_steps is not None and share_of_steps < DEVICE_BOUND_SHARE)
     ):
         return None
     duty = busy_ps / facts.span_ps

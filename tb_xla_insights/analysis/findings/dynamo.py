@@ -70,7 +70,7 @@ def extra_launches(trace: Trace) -> ExtraLaunches:
                 launches.program[repetition], return_index=True, return_inverse=True
             )
             times = np.bincount(index, device_ps[repetition], len(programs))
-            largest = np.argsort(-times, kind="stable")[:DYNAMO_GRAPHS]
+            largest = np.argsort(-times, kind="stable")[:UNBROKEN_GRAPHS_PER_STEP]
             extra.append(np.delete(repetition, first[largest]))
     return ExtraLaunches(int(np.median(counts)) if counts else 0, np.concatenate(extra))
 
@@ -94,17 +94,17 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     its backward pass, and XLA compiles new graphs. They cost the idle time during this work."""
     trace = facts.trace
     gave_up = any(guard.limit for guard in facts.sidecars.guards)
-    extractions, compilations = find_repeated_extractions(trace, gave_up), find_compiles(trace)
+    extractions, compilations = find_repeated_extractions(trace, gave_up), find_compilations(trace)
     count = len(extractions.step)
     if not count:
         return None
     compiling = union(compilations.start_ps, compilations.end_ps, extractions.compiles)
-    busy = union_of((extractions.when, compiling))
+    busy = union_all((extractions.when, compiling))
     taken = facts.ledger.take_within(_EXTRACTING, busy)
     cost = int(taken.sum())
     slow_first_ps, unknown = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
     fix = Fix(_EXTRACTING, windows=(busy.start_ps, busy.end_ps), device_ps=slow_first_ps, unknown=unknown)
-    times = class_times(partition(trace), busy.start_ps, busy.end_ps).sum(axis=0)
+    times = class_times(host_class_segments(trace), busy.start_ps, busy.end_ps).sum(axis=0)
     dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
     compiles = int(extractions.compiles.sum())
     steps = set(extractions.step.tolist()) - {-1}
@@ -190,7 +190,7 @@ def graph_breaks(facts: Facts) -> Finding | None:
     trace, extra = facts.trace, extra_launches(facts.trace)
     graphs, launches = extra.graphs, find_launches(trace)
     if (explanation.breaks if explanation else 0) == 0 and (
-        explanation is not None or graphs <= DYNAMO_GRAPHS
+        explanation is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP
     ):
         return None
     taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])

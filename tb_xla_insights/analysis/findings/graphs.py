@@ -65,7 +65,7 @@ def early_sync(facts: Facts) -> Finding | None:
     detail = "An execution runs" if count == 1 else f"{count} executions run"
     detail += " part of the graph early; "
     detail += f"{lower_first(facts.idle_text(taken, recurs))} after {'it' if count == 1 else 'them'}."
-    blocks = early_blocks(facts.session, facts.sidecars.executions)
+    blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
     frame = most_common(
         block.frame for block, chosen in zip(blocks, is_early_sync, strict=True) if block and chosen
     )

@@ -321,8 +321,8 @@ def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
     """The names of the annotations directly below the steps, with their time of a class in ps, the longest first;
     without those that have none or load data."""
     rows = _phases(trace)
-    rows = rows[~loading(trace)[trace.meta[rows]]]
-    shares = class_times(partition(trace), trace.start_ps[rows], trace.end_ps[rows])
+    rows = rows[~is_loading_annotation(trace)[trace.meta[rows]]]
+    shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
     names, name_of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
     times = np.zeros(len(names), np.int64)
     np.add.at(times, name_of_row, shares[:, CLASS_INDEX[class_]])

@@ -66,7 +66,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
     step_share = max(_share(reads, "reads"), _share(waits, "waits"))
     reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
     counts = " and ".join(_count_text(report, key) for report, key in reports)
-    recurs: Recurs = "every_step" if step_share >= EVERY_SHARE else "some_steps"
+    recurs: Recurs = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
     each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
         report[key] for report, key in reports
     )
@@ -231,6 +231,6 @@ def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
         return Fix(("from_device",), reads=True)
     rows = find_early_executions(trace).reads
     read_intervals = union(trace.start_ps[rows], trace.end_ps[rows])
-    blocked = union_of([blocking_intervals(trace), read_intervals]) if reads else blocking_intervals(trace)
+    blocked = union_all([blocking_intervals(trace), read_intervals]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
     return Fix(classes, windows=(blocked.start_ps, blocked.end_ps), reads=reads, blocks=True)
