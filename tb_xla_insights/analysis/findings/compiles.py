@@ -38,8 +38,8 @@ from tb_xla_insights.analysis.findings.compile_advice import (
 from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDS,
     calls_that_compile,
-    known_elsewhere,
     slow_first_runs,
+    without_unknown_runs,
 )
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -123,7 +123,7 @@ def recompilation(facts: Facts) -> Finding | None:
         else "after warm-up"
     )
     title = _title(compilations, where)
-    fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
+    fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     detail = (
         f"{_duration_text(compilations, total, '' if where in title else where)}; "
         f"{_idle_text(facts, taken, total)}"

@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.findings.base import (
     step_names,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
+from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
@@ -110,7 +110,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     steps = set(extractions.step.tolist()) - {-1}
     numbers = step_names(trace, steps)
     where = steps_text(numbers, facts.steps)
-    fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
+    fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
     guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
     dynamo_text, compile_text = brief_times(dynamo_ps, compile_ps)
     detail = f"Extracting {plural(count, 'graph')} takes {dynamo_text}"
