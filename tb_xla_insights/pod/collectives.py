@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, instruction
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, instruction_name
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -147,7 +147,7 @@ def _of_device(trace: Trace, device: int, run_of: Int32) -> dict[str, Int64]:
         trace.devices[device].ops,
         find_ops(trace).devices[device],
     )
-    from_one = np.isin(found.kind, [COLLECTIVES.index(kind) for kind in _FROM_ONE])
+    from_one = np.isin(found.kind, [COLLECTIVE_KINDS.index(kind) for kind in _FROM_ONE])
     handed = np.where(from_one, found.exposed_ps, 0)
     kept = told.run[found.op] >= 0
     op = found.op[kept]
@@ -179,7 +179,7 @@ def _instructions(
         if kinds[key] not in _TOGETHER:
             continue
         text = texts.get(key, "")
-        name = instruction(ops.name[key])
+        name = instruction_name(ops.name[key])
         opcode = _HALF.search(name) or _HALF.search(ops.origin[key].opcode)
         half[key] = _WHOLE if opcode is None else _START if opcode[1] == "start" else _DONE
         if half[key] == _DONE:
@@ -212,7 +212,7 @@ def _kinds(trace: Trace) -> dict[int, str]:
         collectives = find_collectives(trace, device)
         keys, first = np.unique(ops.key[collectives.op], return_index=True)
         found |= {
-            key: COLLECTIVES[kind]
+            key: COLLECTIVE_KINDS[kind]
             for key, kind in zip(keys.tolist(), collectives.kind[first].tolist(), strict=True)
         }
     return found
@@ -240,7 +240,7 @@ def _read_groups(trace: Trace, asked: list[tuple[int, int]]) -> dict[int, Groups
     for place, key in asked:
         if ops.program[key] and int(ops.program[key]) % 2**64 in trace.programs:
             by_program.setdefault(int(ops.program[key]) % 2**64, []).append(
-                (place, instruction(ops.name[key]))
+                (place, instruction_name(ops.name[key]))
             )
     if not by_program:
         return {}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, opcode
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, opcode
 from tb_xla_insights.analysis.findings.base import (
     MAX_WINDOWS,
     Facts,
@@ -119,8 +119,8 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         total += int(collectives.duration_ps.sum())
         for kind in np.unique(collectives.kind).tolist():
             is_kind = collectives.kind == kind
-            exposed_by_kind[COLLECTIVES[kind]] += int(collectives.exposed_ps[is_kind].sum())
-            total_by_kind[COLLECTIVES[kind]] += int(collectives.duration_ps[is_kind].sum())
+            exposed_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.exposed_ps[is_kind].sum())
+            total_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.duration_ps[is_kind].sum())
         most_exposed = np.argsort(-collectives.exposed_ps, kind="stable")[:MAX_WINDOWS]
         windows += [
             Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)

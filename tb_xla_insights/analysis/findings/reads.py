@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions, last_steps, reads_report
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
+from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.steps.sources import step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
@@ -125,7 +125,7 @@ def _idle_text(core: str, idle: str, elsewhere: bool, causes: str) -> str:
 def _return_delay_ps(trace: Trace, fix: Fix) -> int:
     """How long after the end of their runs a step's reads and waits return, in ps; 0 below WARNING_SHARE of the
     step."""
-    total_ps, steps = late_ps(trace, fix), steps_of(trace)
+    total_ps, steps = return_delay_ps(trace, fix), steps_of(trace)
     steps_ps = sum(step.duration_ps for step in steps)
     return total_ps // len(steps) if total_ps >= WARNING_SHARE * steps_ps else 0
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import contains, element_wise
+from tb_xla_insights.analysis.device.opcodes import is_container, is_element_wise
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
@@ -73,7 +73,7 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
     launches = find_launches(trace)
     runs = launches.runs
     if not any(len(device.ops) for device in trace.devices):
-        called = np.array([element_wise(name) for name in _jitted_functions(trace)], np.bool_)
+        called = np.array([is_element_wise(name) for name in _jitted_functions(trace)], np.bool_)
         return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
     element_wise_ops, other_ops = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
@@ -87,7 +87,7 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _kind(op: str) -> int:
-    return _CONTAINER if contains(op) else _ELEMENT_WISE if element_wise(op) else _OTHER
+    return _CONTAINER if is_container(op) else _ELEMENT_WISE if is_element_wise(op) else _OTHER
 
 
 def _jitted_functions(trace: Trace) -> list[str]:
