@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_with
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,
     MAX_GAIN_SPREAD,
+    MISTAKE_FIRST_SHARE,
     WARNING_SHARE,
     Severity,
     severity_of,
@@ -43,8 +44,7 @@ def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     """The findings worth reporting, with `severity`, `gain` and `step_if_fixed_ps` (at best), `gain_at_worst` and
-    `step_if_fixed_most_ps`. Order: mistakes, then limits; in each, recurring findings before those that happened once,
-    then by likely gain.
+    `step_if_fixed_most_ps`; in order (`sort_findings`).
 
     The gain is the share of a step that the fix saves: for a recurring mistake, of the usual step; for a mistake that
     happened once, of the mean step; for a limit, of the step without all mistakes. If nothing can be replayed, the gain
@@ -137,13 +137,24 @@ def severity_of_finding(finding: Finding, gain: float) -> Severity:
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings in the order of the report. (docs/definitions.md, "Findings")"""
-    return sorted(findings, key=_sort_key)
+    """Mistakes, then limits, or the reverse (`limits_come_first`); in each, findings with a gain first, then recurring
+    ones, then by likely gain. (docs/definitions.md, "Findings")"""
+    limits_first = limits_come_first(findings)
+    return sorted(findings, key=lambda finding: ((finding.id in LIMITS) != limits_first, *_rank(finding)))
 
 
-def _sort_key(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
+def limits_come_first(findings: Sequence[Finding]) -> bool:
+    """Whether the largest limit comes before all mistakes: its gain is significant, and no mistake reaches
+    WARNING_SHARE or gains MISTAKE_FIRST_SHARE of the limit's gain."""
+    limit, mistake = (
+        max((finding.gain or 0.0 for finding in findings if finding_kind(finding) == kind), default=0.0)
+        for kind in ("limit", "mistake")
+    )
+    return limit >= INFO_SHARE and mistake < min(WARNING_SHARE, MISTAKE_FIRST_SHARE * limit)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
     return (
-        finding.id in LIMITS,
         finding.gain is None,
         finding.recurs == "once",
         -_likely_gain(finding),
