@@ -292,13 +292,13 @@ class Routes:
         """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
         are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
         from tb_xla_insights.device_work.view import device_view
-        from tb_xla_insights.report.host_ranks import ranks
+        from tb_xla_insights.report.host_ranks import rank_hosts
         from tb_xla_insights.report.views import whole_report
 
         loaded = self._loaded(arguments)
         report = loaded.report
         several = len(loaded.files.hosts) > 1
-        usual = ranks(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
+        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
         dd = arguments.optional_text("dd")
         place = dd.partition(".")[0] if dd else str(usual)
         needed = {int(place)} if re.fullmatch(r"[0-9]{1,6}", place) else set()
