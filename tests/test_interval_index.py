@@ -1,4 +1,4 @@
-"""Intervals that may touch a window are found from one latest end per block."""
+"""Intervals that may overlap a window are found from one latest end per block."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.time import interval_index as reaching
+from tb_xla_insights.analysis.time import interval_index
 
 TIMES = st.integers(0, 20)
 
 
-@given(ends=st.lists(TIMES, max_size=12), at=TIMES, block=st.integers(1, 5))
-def test_the_first_interval_that_ends_after_an_instant(ends: list[int], at: int, block: int) -> None:
+@given(ends=st.lists(TIMES, max_size=12), at=TIMES, block_size=st.integers(1, 5))
+def test_first_interval_that_ends_after_an_instant(ends: list[int], at: int, block_size: int) -> None:
     column = np.array(ends, np.int64)
-    with patch.object(reaching, "_BLOCK", block):
-        found = reaching.first_ending_after(reaching.block_ends(column), column.__getitem__, at)
-    assert found == next((place for place, end in enumerate(ends) if end > at), len(ends))
+    with patch.object(interval_index, "_BLOCK_SIZE", block_size):
+        first = interval_index.first_ending_after(interval_index.block_ends(column), column.__getitem__, at)
+    assert first == next((index for index, end in enumerate(ends) if end > at), len(ends))

@@ -1,6 +1,6 @@
-"""The loops of the analysis over events, intervals and stretches, compiled.
+"""Compiled loops of the analysis over events, intervals and segments.
 
-Arrays are the caller's: those that a kernel only reads come first, those that it fills, or changes, come last.
+All arrays belong to the caller. Arrays that a kernel only reads come first, arrays that it fills or changes come last.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ from tb_xla_insights.analysis.codes import (  # noqa: E402
 )
 
 
-def apart(start: Int64, end: Int64, chosen: Bools) -> bool:
-    """Whether all intervals, which are sorted by start, are chosen, none is empty, and time lies between each two."""
-    all_: cython.bint = True
+def are_chosen_and_separate(start: Int64, end: Int64, chosen: Bools) -> bool:
+    """Whether all intervals, sorted by start, are chosen, none is empty, and there is time between neighbours."""
+    separate: cython.bint = True
     with cython.nogil:
         for i in range(len(start)):
             if not chosen[i] or end[i] <= start[i] or (i > 0 and start[i] <= end[i - 1]):
-                all_ = False
+                separate = False
                 break
-    return all_
+    return separate
 
 
 def merge(start: Int64, end: Int64, chosen: Bools, out_start: OutInt64, out_end: OutInt64) -> int:
-    """The union of those intervals, sorted by start, that are chosen. Returns how many it has."""
-    made: cython.Py_ssize_t = 0
+    """Fills in the union of the chosen intervals, which are sorted by start. Returns its number of intervals."""
+    count: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(start)):
             if end[i] <= start[i] or not chosen[i]:
                 continue
-            if made and start[i] <= out_end[made - 1]:
-                out_end[made - 1] = max(out_end[made - 1], end[i])
+            if count and start[i] <= out_end[count - 1]:
+                out_end[count - 1] = max(out_end[count - 1], end[i])
             else:
-                out_start[made], out_end[made] = start[i], end[i]
-                made += 1
-    return made
+                out_start[count], out_end[count] = start[i], end[i]
+                count += 1
+    return count
 
 
 def join(
     a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
 ) -> int:
-    """What is in `a` or in `b`, both of them intervals as in Intervals. Returns how many that are."""
-    made: cython.Py_ssize_t = 0
+    """Fills in the instants that are in `a` or in `b`, both as in Intervals. Returns the number of intervals."""
+    count: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -78,109 +78,118 @@ def join(
             else:
                 start, end = b_start[j], b_end[j]
                 j += 1
-            if made and start <= out_end[made - 1]:
-                out_end[made - 1] = max(out_end[made - 1], end)
+            if count and start <= out_end[count - 1]:
+                out_end[count - 1] = max(out_end[count - 1], end)
             else:
-                out_start[made], out_end[made] = start, end
-                made += 1
-    return made
+                out_start[count], out_end[count] = start, end
+                count += 1
+    return count
 
 
 def difference(
     a_start: Int64, a_end: Int64, b_start: Int64, b_end: Int64, out_start: OutInt64, out_end: OutInt64
 ) -> int:
-    """What of `a` is not in `b`, both of them intervals as in Intervals. Returns how many that are."""
-    made: cython.Py_ssize_t = 0
+    """Fills in the instants of `a` that are not in `b`, both as in Intervals. Returns the number of intervals."""
+    count: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(a_start)):
-            now = a_start[i]
-            while j < len(b_start) and b_end[j] <= now:
+            covered = a_start[i]
+            while j < len(b_start) and b_end[j] <= covered:
                 j += 1
-            at = j
-            while at < len(b_start) and b_start[at] < a_end[i]:
-                if b_start[at] > now:
-                    out_start[made], out_end[made] = now, b_start[at]
-                    made += 1
-                now = max(now, b_end[at])
-                at += 1
-            j = max(j, at - 1)
-            if now < a_end[i]:
-                out_start[made], out_end[made] = now, a_end[i]
-                made += 1
-    return made
+            k = j
+            while k < len(b_start) and b_start[k] < a_end[i]:
+                if b_start[k] > covered:
+                    out_start[count], out_end[count] = covered, b_start[k]
+                    count += 1
+                covered = max(covered, b_end[k])
+                k += 1
+            j = max(j, k - 1)
+            if covered < a_end[i]:
+                out_start[count], out_end[count] = covered, a_end[i]
+                count += 1
+    return count
 
 
 def own_time(
-    starts: Int64, ends: Int64, parents: Int32, now: OutInt64,
-    out: OutInt64, out_start: OutInt64, out_end: OutInt64,
+    starts: Int64, ends: Int64, parents: Int32, covered: OutInt64,
+    out_span: OutInt64, out_start: OutInt64, out_end: OutInt64,
 ) -> int:  # fmt: skip
-    """The stretches of each span that its children leave, as `intervals.own_time`. `now`: up to where each span was
-    told, at first its start. Returns how many stretches there are.
+    """Fills in the parts of each span that its children do not cover, as in `intervals.own_time_intervals`. `covered`:
+    the instant up to which each span is done, initially its start. Returns the number of parts.
 
         parent   ├──────────────────────┤
         children     ├────┤  ├──┤
-        told     ├──┤      ├┤    ├──────┤   a stretch before each child, the last one when all children are through
+        parts    ├──┤      ├┤    ├──────┤   one before each child, the last one when all children are done
     """
-    made: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(starts)):
             parent = parents[i]
-            if parent >= 0 and ends[i] > now[parent]:
-                if starts[i] > now[parent]:
-                    out[made], out_start[made], out_end[made] = parent, now[parent], starts[i]
-                    made += 1
-                now[parent] = ends[i]
+            if parent >= 0 and ends[i] > covered[parent]:
+                if starts[i] > covered[parent]:
+                    out_span[count], out_start[count], out_end[count] = parent, covered[parent], starts[i]
+                    count += 1
+                covered[parent] = ends[i]
         for i in range(len(starts)):
-            if now[i] < ends[i]:
-                out[made], out_start[made], out_end[made] = i, now[i], ends[i]
-                made += 1
-    return made
+            if covered[i] < ends[i]:
+                out_span[count], out_start[count], out_end[count] = i, covered[i], ends[i]
+                count += 1
+    return count
 
 
-def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, found: OutInt64) -> None:
-    """How much of sorted intervals that lie apart is before each of some instants; `order` sorts these."""
-    at: cython.Py_ssize_t = 0
-    whole: int64_t = 0
+def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, out: OutInt64) -> None:
+    """Fills in how much of sorted, disjoint intervals is before each instant; `order` sorts the instants."""
+    interval: cython.Py_ssize_t = 0
+    passed: int64_t = 0
     with cython.nogil:
         for i in range(len(order)):
-            when = instants[order[i]]
-            while at < len(start) and end[at] <= when:
-                whole += end[at] - start[at]
-                at += 1
-            found[order[i]] = whole
-            if at < len(start) and start[at] < when:
-                found[order[i]] += when - start[at]
+            instant = instants[order[i]]
+            while interval < len(start) and end[interval] <= instant:
+                passed += end[interval] - start[interval]
+                interval += 1
+            out[order[i]] = passed
+            if interval < len(start) and start[interval] < instant:
+                out[order[i]] += instant - start[interval]
 
 
-def add_shares(
-    seg_start: Int64, seg_end: Int64, seg_kind: Int8, start: Int64, end: Int64, first: Int64, out: OutTable64
+def add_class_times(
+    segment_start: Int64,
+    segment_end: Int64,
+    segment_class: Int8,
+    start: Int64,
+    end: Int64,
+    first: Int64,
+    out: OutTable64,
 ) -> None:
-    """Adds each window's time to `out`, by window and class; `first` is the first stretch that ends inside of it, or
-    behind it."""
+    """Adds each window's time by class to `out`. `first`: per window, the first segment that ends after the window's
+    start."""
     with cython.nogil:
         for i in range(len(start)):
-            at = first[i]
-            while at < len(seg_start) and seg_start[at] < end[i]:
-                if seg_kind[at] >= 0:
-                    out[i, seg_kind[at]] += min(seg_end[at], end[i]) - max(seg_start[at], start[i])
-                at += 1
+            segment = first[i]
+            while segment < len(segment_start) and segment_start[segment] < end[i]:
+                if segment_class[segment] >= 0:
+                    out[i, segment_class[segment]] += min(segment_end[segment], end[i]) - max(
+                        segment_start[segment], start[i]
+                    )
+                segment += 1
 
 
 def innermost(
-    starts: Int64, ends: Int64, parents: Int32, flags: Int8, first: int64_t, bare: cython.bint, wait: int8_t,
-    other: int8_t, own: OutInt8, nobodys: OutBools, stack: OutInt32,
-    out_start: OutInt64, out_end: OutInt64, out_kind: OutInt8, out_row: OutInt32,
+    starts: Int64, ends: Int64, parents: Int32, flags: Int8, first: int64_t, with_unclassified: cython.bint,
+    wait: int8_t, other: int8_t, own_classes: OutInt8, inherits: OutBools, stack: OutInt32,
+    out_start: OutInt64, out_end: OutInt64, out_class: OutInt8, out_row: OutInt32,
 ) -> int:  # fmt: skip
-    """A line's timeline by its innermost event, as `segments.innermost`. `own`: the classes, which change; `nobodys`:
-    what inherits; `stack`: the open events. Returns how many stretches there are.
+    """Fills in a line's timeline by its innermost event, as in `segments.innermost_segments`. `own_classes`: the
+    events' classes, which change; `inherits`: whether an event or an ancestor has INHERIT; `stack`: the open events.
+    Returns the number of segments.
 
         open events  ├─ a ──────────────────────┤
                           ├─ b ────┤   ├─ c ┤
-        stretches    ├ a ─┤─ b ────┤ a ┤─ c ┤ a ┤    from each begin and end to the next: the last one that is open
+        segments     ├ a ─┤─ b ────┤ a ┤─ c ┤ a ┤    from each begin and end to the next: the last event that is open
     """
     count: cython.Py_ssize_t = len(starts)
-    made: cython.Py_ssize_t = 0
+    written: cython.Py_ssize_t = 0
     top: cython.Py_ssize_t = 0
     now: int64_t = 0
     with cython.nogil:
@@ -191,121 +200,128 @@ def innermost(
                 if ends[event] <= now:
                     top -= 1
                     if flags[event] & ENDS_DISPATCH:
-                        above = parents[event] - first
-                        while above >= 0 and not flags[above] & DISPATCH_THEN_WAIT:
-                            above = parents[above] - first
-                        if above >= 0 and not nobodys[above]:
-                            own[above] = wait
+                        ancestor = parents[event] - first
+                        while ancestor >= 0 and not flags[ancestor] & DISPATCH_THEN_WAIT:
+                            ancestor = parents[ancestor] - first
+                        if ancestor >= 0 and not inherits[ancestor]:
+                            own_classes[ancestor] = wait
                     continue
                 if now >= until:
                     break
                 end = min(ends[event], until)
-                kind = own[event]
-                above = event
-                while kind < 0 and parents[above] >= first:
-                    above = parents[above] - first
-                    kind = own[above]
-                if kind < 0 and not nobodys[event]:
-                    kind = other
-                if kind < 0 and not bare:
+                class_index = own_classes[event]
+                ancestor = event
+                while class_index < 0 and parents[ancestor] >= first:
+                    ancestor = parents[ancestor] - first
+                    class_index = own_classes[ancestor]
+                if class_index < 0 and not inherits[event]:
+                    class_index = other
+                if class_index < 0 and not with_unclassified:
                     now = end
                     continue
                 if (
-                    made
-                    and out_row[made - 1] == event + first
-                    and out_kind[made - 1] == kind
-                    and out_end[made - 1] == now
+                    written
+                    and out_row[written - 1] == event + first
+                    and out_class[written - 1] == class_index
+                    and out_end[written - 1] == now
                 ):
-                    out_end[made - 1] = end
+                    out_end[written - 1] = end
                 else:
-                    out_start[made], out_end[made] = now, end
-                    out_kind[made], out_row[made] = kind, event + first
-                    made += 1
+                    out_start[written], out_end[written] = now, end
+                    out_class[written], out_row[written] = class_index, event + first
+                    written += 1
                 now = end
             if i == count:
                 break
             now = max(now, starts[i])
-            nobodys[i] = flags[i] & INHERIT != 0 or (parents[i] >= first and nobodys[parents[i] - first] != 0)
-            if nobodys[i]:
-                own[i] = -1
+            inherits[i] = flags[i] & INHERIT != 0 or (
+                parents[i] >= first and inherits[parents[i] - first] != 0
+            )
+            if inherits[i]:
+                own_classes[i] = -1
             stack[top] = i
             top += 1
-    return made
+    return written
 
 
 def overlay(
-    a_start: Int64, a_end: Int64, a_kind: Int8, a_row: Int32, a_rank: Int8,
-    b_start: Int64, b_end: Int64, b_kind: Int8, b_row: Int32, b_rank: Int8,
-    out_start: OutInt64, out_end: OutInt64, out_kind: OutInt8, out_row: OutInt32, out_rank: OutInt8,
+    a_start: Int64, a_end: Int64, a_class: Int8, a_row: Int32, a_rank: Int8,
+    b_start: Int64, b_end: Int64, b_class: Int8, b_row: Int32, b_rank: Int8,
+    out_start: OutInt64, out_end: OutInt64, out_class: OutInt8, out_row: OutInt32, out_rank: OutInt8,
 ) -> int:  # fmt: skip
-    """Two timelines become one: at each instant the stretch of the lower rank, `a`'s where they are equal. Returns how
-    many stretches there are."""
-    made: cython.Py_ssize_t = 0
+    """Merges two timelines: at each instant the segment of the lower rank, `a`'s if the ranks are equal. Returns the
+    number of segments."""
+    written: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t = 0
     now: int64_t = INT64_MIN
     with cython.nogil:
         while i < len(a_start) or j < len(b_start):
-            a_from = max(a_start[i], now) if i < len(a_start) else INT64_MAX
-            b_from = max(b_start[j], now) if j < len(b_start) else INT64_MAX
-            now = min(a_from, b_from)
-            if a_from == now and (b_from > now or a_rank[i] <= b_rank[j]):
-                kind, row, rank = a_kind[i], a_row[i], a_rank[i]
+            a_next = max(a_start[i], now) if i < len(a_start) else INT64_MAX
+            b_next = max(b_start[j], now) if j < len(b_start) else INT64_MAX
+            now = min(a_next, b_next)
+            if a_next == now and (b_next > now or a_rank[i] <= b_rank[j]):
+                class_index, row, rank = a_class[i], a_row[i], a_rank[i]
             else:
-                kind, row, rank = b_kind[j], b_row[j], b_rank[j]
-            end = min(a_end[i] if a_from == now else a_from, b_end[j] if b_from == now else b_from)
-            last = made - 1
+                class_index, row, rank = b_class[j], b_row[j], b_rank[j]
+            end = min(a_end[i] if a_next == now else a_next, b_end[j] if b_next == now else b_next)
+            last = written - 1
             if (
-                made
+                written
                 and out_end[last] == now
                 and out_row[last] == row
-                and out_kind[last] == kind
+                and out_class[last] == class_index
                 and out_rank[last] == rank
             ):
                 out_end[last] = end
             else:
-                out_start[made], out_end[made] = now, end
-                out_kind[made], out_row[made], out_rank[made] = kind, row, rank
-                made += 1
+                out_start[written], out_end[written] = now, end
+                out_class[written], out_row[written], out_rank[written] = class_index, row, rank
+                written += 1
             now = end
             while i < len(a_start) and a_end[i] <= now:
                 i += 1
             while j < len(b_start) and b_end[j] <= now:
                 j += 1
-    return made
+    return written
 
 
 def replay(
-    work: Int64, waits_for: Int32, late: Int64, first: Int64, order: Int32, ready: Int64, pause: Int64,
-    device: Int64, core: Int32, free: OutInt64, begun: OutInt64, ends: OutInt64,
+    work: Int64, waits_for: Int32, delay: Int64, first: Int64, order: Int32, ready: Int64, pause: Int64,
+    device: Int64, core: Int32, free: OutInt64, first_start: OutInt64, ends: OutInt64,
 ) -> int:  # fmt: skip
-    """When the host is done. `order` has the runs by the stretch that launches them, `first` where those of each begin.
-    Filled in are `ends` of runs, and of cores until when they are busy (`free`) and when they began (`begun`)."""
+    """Replays the host's segments and the runs, and returns when the host is done.
+
+    `order` sorts the runs by the segment that launches them; `first` holds the start of each segment's runs in it.
+    Filled in are `ends` of runs, and per core when it becomes free (`free`) and when its first run starts
+    (`first_start`).
+    """
     now: int64_t = 0
     with cython.nogil:
-        for stretch in range(len(work)):
-            now += work[stretch]
-            if waits_for[stretch] >= 0:
-                now = max(now, ends[waits_for[stretch]] + late[stretch])
-            for number in range(first[stretch], first[stretch + 1]):
-                run = order[number]
+        for segment in range(len(work)):
+            now += work[segment]
+            if waits_for[segment] >= 0:
+                now = max(now, ends[waits_for[segment]] + delay[segment])
+            for index in range(first[segment], first[segment + 1]):
+                run = order[index]
                 start = max(now + ready[run], free[core[run]] + pause[run])
                 ends[run] = start + device[run]
-                begun[core[run]] = min(begun[core[run]], start)
+                first_start[core[run]] = min(first_start[core[run]], start)
                 free[core[run]] = max(free[core[run]], ends[run])
     return now
 
 
-def open_tasks(marks: Int64, begins: Bools, line: Int32, stack: OutInt32, open_after: OutInt32) -> None:
-    """The task that is open after each of the events that begin or end one, by line; -1: none."""
+def open_tasks(boundaries: Int64, begins: Bools, lines: Int32, stack: OutInt32, open_after: OutInt32) -> None:
+    """Fills in the task that is open on its line after each task boundary (an event that begins or ends a task); -1:
+    none."""
     depth: cython.Py_ssize_t = 0
-    now: int32_t = -1
+    line: int32_t = -1
     with cython.nogil:
-        for i in range(len(marks)):
-            if line[i] != now:
-                depth, now = 0, line[i]
+        for i in range(len(boundaries)):
+            if lines[i] != line:
+                depth, line = 0, lines[i]
             if begins[i]:
-                stack[depth] = marks[i]
+                stack[depth] = boundaries[i]
                 depth += 1
             elif depth > 0:
                 depth -= 1
@@ -315,8 +331,8 @@ def open_tasks(marks: Int64, begins: Bools, line: Int32, stack: OutInt32, open_a
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _upto64(values: Int64, value: int64_t) -> cython.Py_ssize_t:
-    """How many of ascending values are `value` at most."""
+def _count_up_to(values: Int64, value: int64_t) -> cython.Py_ssize_t:
+    """Returns how many of ascending values are at most `value`."""
     low: cython.Py_ssize_t = 0
     high: cython.Py_ssize_t = len(values)
     while low < high:
@@ -331,8 +347,8 @@ def _upto64(values: Int64, value: int64_t) -> cython.Py_ssize_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _place(values: Int32, value: int32_t) -> cython.Py_ssize_t:
-    """Where a value stands among ascending ones; -1: nowhere."""
+def _index_of(values: Int32, value: int32_t) -> cython.Py_ssize_t:
+    """Returns the index of a value among ascending ones, -1 if it is not there."""
     low: cython.Py_ssize_t = 0
     high: cython.Py_ssize_t = len(values)
     while low < high:
@@ -344,49 +360,50 @@ def _place(values: Int32, value: int32_t) -> cython.Py_ssize_t:
     return low if low < len(values) and values[low] == value else -1
 
 
-def walk(
-    begin: Int32, flags: Int16, meta: Int32, parent: Int32, consumer: Int32, producer: Int32, marks: Int64,
-    open_after: Int32, first: Int64, drives: Bools, on_host: Bools, runs: Int32,
-    found: OutTable32, dynamo: OutBools, hops: OutTable32,
+def fill_causal_paths(
+    events: Int32, flags: Int16, meta: Int32, parent: Int32, consumer: Int32, producer: Int32, boundaries: Int64,
+    open_after: Int32, first_row: Int64, is_driving: Bools, is_host: Bools, runs: Int32,
+    path: OutTable32, dynamo: OutBools, hops: OutTable32,
 ) -> None:  # fmt: skip
-    """The ways back from events, as `reach.ways_back`. `found`: launch, helper, origin, sync, marker, as in Ways."""
+    """Fills in the causal paths of events, as in `causality.causal_paths`. `path[0]` to `path[4]` are launch,
+    helper, origin, sync and marker, as in CausalPaths."""
     with cython.nogil:
-        for i in range(len(begin)):
-            at = begin[i]
+        for i in range(len(events)):
+            row = events[i]
             steps = hop = 0
-            while at >= 0 and steps < 10_000:
+            while row >= 0 and steps < 10_000:
                 steps += 1
-                flag = flags[meta[at]]
-                line = _upto64(first, at) - 1
+                flag = flags[meta[row]]
+                line = _count_up_to(first_row, row) - 1
                 if flag & LAUNCH:
-                    found[0, i] = at
-                if flag & HELPER and found[1, i] < 0:
-                    found[1, i] = at
+                    path[0, i] = row
+                if flag & HELPER and path[1, i] < 0:
+                    path[1, i] = row
                 if flag & (DYNAMO | DYNAMO_PART):
                     dynamo[i] = True
-                before: int32_t = -1
-                if drives[line] or not on_host[line]:
-                    if found[2, i] < 0 and drives[line]:
-                        found[2, i] = at
-                    if flag & (SYNC | DYNAMO) and found[3, i] < 0:
-                        found[3, i] = at
+                cause: int32_t = -1
+                if is_driving[line] or not is_host[line]:
+                    if path[2, i] < 0 and is_driving[line]:
+                        path[2, i] = row
+                    if flag & (SYNC | DYNAMO) and path[3, i] < 0:
+                        path[3, i] = row
                     if flag & MARKER:
-                        found[4, i] = at
-                    before = parent[at]
+                        path[4, i] = row
+                    cause = parent[row]
                 else:
-                    flow = _place(consumer, at)
+                    flow = _index_of(consumer, row)
                     if flow >= 0:
-                        before = producer[flow]
+                        cause = producer[flow]
                         if hop < hops.shape[1]:
-                            hops[i, hop] = at
+                            hops[i, hop] = row
                             hop += 1
                     else:
-                        before = parent[at]
-                        mark = _upto64(marks, at) - 1
-                        if mark >= 0 and marks[mark] >= first[line]:
-                            task = open_after[mark]
-                            if task > before and task != at:
-                                before = task
-                if before >= 0 and before != begin[i] and _place(runs, before) >= 0:
-                    before = -1
-                at = before
+                        cause = parent[row]
+                        boundary = _count_up_to(boundaries, row) - 1
+                        if boundary >= 0 and boundaries[boundary] >= first_row[line]:
+                            task = open_after[boundary]
+                            if task > cause and task != row:
+                                cause = task
+                if cause >= 0 and cause != events[i] and _index_of(runs, cause) >= 0:
+                    cause = -1
+                row = cause

@@ -30,6 +30,11 @@ CRITICAL_SHARE = 0.30
 """More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
 first."""
 
+MISTAKE_FIRST_SHARE = 0.25
+"""Of the largest limit's gain, what a mistake must gain to come before the limits, unless it is worth a warning by
+itself. A mistake is named first although a limit gains more, as it is one place to change; with less than a quarter of
+that gain, who mends it sees the training as slow as before."""
+
 OUTSIDE_SPAN_SHARE = 0.10
 """Of the capture, how much must lie outside the devices' span to be told first: idle shares and gaps say nothing of
 it."""

@@ -28,7 +28,7 @@ from tb_xla_insights.html.markup import (
 )
 from tb_xla_insights.report.condensed import MANY, devices_apart, same_steps
 from tb_xla_insights.report.figures import idle_rows, left_out
-from tb_xla_insights.report.gap_findings import findings_of_gap, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
 from tb_xla_insights.report.throughput import throughput_text
@@ -230,8 +230,8 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
 
 def _chain(gap: Row, document: Row) -> Markup:
     host = next(row["host"] for row in document["devices"] if row["id"] == gap["device"])
-    reason = why_gap(gap, findings_of_gap(gap, host, document), document)
-    sentence = reason + gap_sentence(gap, document["environment"]["framework"])
+    doing = gap_sentence(gap, document["environment"]["framework"])
+    sentence = gap_text(gap, findings_of_gap(gap, host, document), doing, document)
     duration = gap["duration_ps"]
     unit = units.column_unit([duration])
     at = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"

@@ -252,7 +252,7 @@ class Routes:
         With `host`, that host's steps: `step_class_us` as in the whole document, `start_ps` from the session's start
         and `duration_ps`, null if it has no such step. While hosts are being read, both cover the hosts read so far,
         and `partial` has their number."""
-        from tb_xla_insights.pod.view import difference, hosts_view
+        from tb_xla_insights.pod.view import hosts_view, step_class_times
 
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("mark"))
@@ -268,11 +268,11 @@ class Routes:
             raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
         index = names.index(host)
         steps = [step for step in _report_of(source)["steps"] if step["host"] == host]
-        positions = comparison.arrivals.step_of[index].tolist()
+        positions = comparison.arrivals.common_step[index].tolist()
         step_at = dict(zip(positions, steps, strict=True))
-        aligned = [step_at.get(position, {}) for position in range(comparison.arrivals.steps)]
+        aligned = [step_at.get(position, {}) for position in range(comparison.arrivals.step_count)]
         columns = {key: [step.get(key) for step in aligned] for key in ("start_ps", "duration_ps")}
-        return {"step_class_us": difference(comparison, index), **columns} | partial
+        return {"step_class_us": step_class_times(comparison, index), **columns} | partial
 
     def waits(self, arguments: Arguments) -> dict[str, Any]:
         """The intervals of a window in which cores wait for other hosts; see `timeline.waits`."""

@@ -23,7 +23,7 @@ from tb_xla_insights.report.device_columns import EXACT, device_columns, in_unit
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import figures
 from tb_xla_insights.report.finding_text import gain_of, groups
-from tb_xla_insights.report.gap_findings import findings_of_gap, places, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text, places
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import of_hosts
 from tb_xla_insights.report.host_ranks import ranks
@@ -271,6 +271,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     told = findings_of_gap(found, host, report)
     findings = {it["id"]: it for it in report["findings"]}
     hosts = [row["name"] for row in report["session"]["hosts"]]
+    doing = gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
+    doing += _together(found, cores, _cores(session)[host])
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
         **found,
@@ -281,9 +283,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "findings": [
             {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
         ],
-        "sentence": why_gap(found, told, report)
-        + gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
-        + _together(found, cores, _cores(session)[host]),
+        "sentence": gap_text(found, told, doing, report),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
         "pattern": pattern,

@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.replay.what_if import Fix, shorter_runs, step_with
 from tb_xla_insights.analysis.thresholds import (
     INFO_SHARE,
     MAX_GAIN_SPREAD,
+    MISTAKE_FIRST_SHARE,
     WARNING_SHARE,
     Severity,
     severity_of,
@@ -42,9 +43,8 @@ def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
 
 
 def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order: mistakes, then
-    limits; in each what recurs before what happened once, then by their likely gain. What `gain` and `step_if_fixed_ps`
-    are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
+    """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order (`sort_findings`).
+    What `gain` and `step_if_fixed_ps` are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
 
     The gain of a mistake that recurs is the share of the usual step that goes with it, that of one that happened once
     the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
@@ -129,13 +129,24 @@ def severity_of_finding(finding: Finding, gain: float) -> Severity:
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings as they are told. (docs/definitions.md, "Findings")"""
-    return sorted(findings, key=_place)
+    """Mistakes, then limits, or the other way round (`limits_come_first`); in each those with a gain first, then what
+    recurs, then by likely gain. (docs/definitions.md, "Findings")"""
+    first = limits_come_first(findings)
+    return sorted(findings, key=lambda finding: ((finding.id in LIMITS) != first, *_rank(finding)))
 
 
-def _place(finding: Finding) -> tuple[bool, bool, bool, float, int, str]:
+def limits_come_first(findings: Sequence[Finding]) -> bool:
+    """Whether the largest limit comes before all mistakes: its gain can be told from chance, and no mistake is worth a
+    warning or gains MISTAKE_FIRST_SHARE of it."""
+    limit, mistake = (
+        max((finding.gain or 0.0 for finding in findings if finding_kind(finding) == kind), default=0.0)
+        for kind in ("limit", "mistake")
+    )
+    return limit >= INFO_SHARE and mistake < min(WARNING_SHARE, MISTAKE_FIRST_SHARE * limit)
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
     return (
-        finding.id in LIMITS,
         finding.gain is None,
         finding.recurs == "once",
         -_likely(finding),

@@ -1,8 +1,9 @@
-"""Back through the flow: from an event to the execute call it belongs to, and to what asked for that.
+"""Causal paths: from an event back to the execute call that it belongs to, and to what requested that call.
 
-An event is caused by the producer of the flow that leads to it; else by what encloses it on its thread; at the top of
-a thread pool's task by the task, which begins with a `ThreadpoolListener::StartRegion`, the consumer of a flow of its
-own. The way ends on the thread that drives (its backward pass included): what lies above there is read from nesting.
+The cause of an event is, in this order: the producer of the flow that ends at the event; the event that encloses it on
+its thread; at the top of a thread pool's task the task itself, which begins with a `ThreadpoolListener::StartRegion`,
+the consumer of its own flow. The path ends on the driving thread (or the thread of its backward pass): what encloses
+the event there is read from nesting.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _TAGS = {
 _NAMES = {
     "ThreadpoolListener::StartRegion": REGION_BEGINS,
     "ThreadpoolListener::StopRegion": REGION_ENDS,
-    "SyncLiveTensorsGraph": MARKER,  # what a step marker does, and what is left of it where it has another name
+    "SyncLiveTensorsGraph": MARKER,  # the work of a step marker; the only trace of it if the marker has another name
 }
 
 
@@ -78,18 +79,18 @@ class CausalPaths:
 
 @memoised
 def event_flags(trace: Trace) -> Int16:
-    """Per metadata entry, what its name is to a launch."""
+    """Returns the flags of `codes`, by index of event metadata."""
     flags = np.zeros(len(trace.metadata.name), np.int16)
     for flag, tag in _TAGS.items():
         flags |= (flag * has_tag(trace, tag)).astype(np.int16)
-    for entry, text in enumerate(trace.metadata.name):
-        flags[entry] |= _NAMES.get(trace.strings[text], 0)
+    for metadata_index, text in enumerate(trace.metadata.name):
+        flags[metadata_index] |= _NAMES.get(trace.strings[text], 0)
     return flags
 
 
 @memoised
 def _flagged(trace: Trace) -> tuple[Int32, Int16]:
-    """Events whose names are something to a launch, and what."""
+    """Returns the events whose metadata has flags, in row order, and these flags."""
     flags = event_flags(trace)
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
@@ -98,55 +99,63 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
 
 
 def rows_flagged(trace: Trace, flag: int) -> Int32:
-    """The events that have one of the flags, in row order."""
+    """Returns the events that have at least one of the flags, in row order."""
     rows, flags = _flagged(trace)
-    has: NDArray[np.bool_] = flags & flag != 0
-    return rows[has]
+    is_flagged: NDArray[np.bool_] = flags & flag != 0
+    return rows[is_flagged]
 
 
 @memoised
-def _regions(trace: Trace) -> tuple[Int64, Int32]:
-    """Events that begin or end a thread pool's task, and the task that is open after each (-1: none)."""
+def _task_boundaries(trace: Trace) -> tuple[Int64, Int32]:
+    """Returns the events that begin or end a thread pool's task, and the task that is open after each of them (-1:
+    none)."""
     rows, flags = _flagged(trace)
-    chosen = flags & (REGION_BEGINS | REGION_ENDS) != 0
-    marks = rows[chosen].astype(np.int64)
-    stack, open_after = np.empty(len(marks) + 1, np.int32), np.full(len(marks), -1, np.int32)
+    is_boundary = flags & (REGION_BEGINS | REGION_ENDS) != 0
+    boundaries = rows[is_boundary].astype(np.int64)
+    stack, open_after = np.empty(len(boundaries) + 1, np.int32), np.full(len(boundaries), -1, np.int32)
     kernels.open_tasks(
-        marks, flags[chosen] & REGION_BEGINS != 0, trace.lines_of(rows[chosen]), stack, open_after
+        boundaries,
+        flags[is_boundary] & REGION_BEGINS != 0,
+        trace.lines_of(rows[is_boundary]),
+        stack,
+        open_after,
     )
-    return marks, open_after
+    return boundaries, open_after
 
 
-def causal_paths(trace: Trace, begin: Int32) -> CausalPaths:
-    """The ways back from the given events. A way ends at the run of another program: a run that had to queue was let go
-    by the one before it, which is not what launched it."""
-    drives = np.isin(np.arange(len(trace.lines)), trace.driving_lines)
+def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
+    """Finds the causal paths of the events `rows`. A path ends at the run of another program: the run before one that
+    had to queue releases it, but does not launch it."""
+    is_driving = np.isin(np.arange(len(trace.lines)), trace.driving_lines)
     hosts = host_planes(trace)
-    on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)
-    marks, open_after = _regions(trace)
-    runs = [device.modules.row for device in trace.devices if device.made]
-    run_rows = np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
-    count = len(begin)
-    found = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
+    is_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)
+    boundaries, open_after = _task_boundaries(trace)
+    cpu_runs = [device.modules.row for device in trace.devices if device.made]
+    run_rows = np.sort(np.concatenate(cpu_runs)) if cpu_runs else np.zeros(0, np.int32)
+    count = len(rows)
+    path = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
-    kernels.walk(
-        begin.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
-        trace.flows.producer, marks, open_after, trace.line_first, drives, on_host, run_rows, found, dynamo, hops,
+    kernels.fill_causal_paths(
+        rows.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
+        trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host, run_rows,
+        path, dynamo, hops,
     )  # fmt: skip
-    return CausalPaths(found[0], found[1], found[2], found[3], found[4], dynamo, hops)
+    return CausalPaths(path[0], path[1], path[2], path[3], path[4], dynamo, hops)
 
 
 def execute_calls(trace: Trace, rows: Int32) -> Int32:
-    """The execute call of each event that starts a run, the outermost one on its way back; -1: none. Where the capture
-    has no execute calls, as those of JAX 0.6 on a CPU, the first of the events in one jitted call stands for them all:
-    it executes once, for all cores."""
-    ways = causal_paths(trace, rows)
+    """Returns the execute call of each event that starts a run: the outermost one on its causal path; -1: none.
+
+    Some captures have no execute calls, such as those of JAX 0.6 on a CPU. Then the first of the events in one jitted
+    call stands for all of them: the jitted call executes once, for all cores.
+    """
+    paths = causal_paths(trace, rows)
     if not len(rows) or rows_flagged(trace, LAUNCH).size:
-        return ways.launch
-    jitted = climb(trace.parent, ways.origin, trace.rows_of(has_tag(trace, "jitted_call")))
+        return paths.launch
+    jitted = climb(trace.parent, paths.origin, trace.rows_of(has_tag(trace, "jitted_call")))
     order = np.argsort(trace.start_ps[rows], kind="stable")
-    _, first, number = np.unique(jitted[order], return_index=True, return_inverse=True)
+    _, first, group = np.unique(jitted[order], return_index=True, return_inverse=True)
     call = np.empty(len(rows), np.int32)
-    call[order] = rows[order[first[number]]]
+    call[order] = rows[order[first[group]]]
     return np.where(jitted >= 0, call, np.int32(-1))

@@ -1,4 +1,4 @@
-"""Graphs that run before the step is over, because a value was asked for; and values read from the device."""
+"""Graphs that run before their step ends because a value was read, and reads of values from the device."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ _FROM_DEVICE = CLASS_INDEX["from_device"]
 class EarlyExecutions:
     """What one host synchronised and read besides its step markers.
 
-    Per early execution: `launch` (index into Launches), `read` (the event that fetched the value, -1: a step marker
-    below the step did it), `annotation` (the innermost one around it, -1: none), `step` (index, -1: outside of steps),
-    `device_ps` (time of its runs, over all cores: what later runs may repeat) and `idle_ps` (starved gaps right after
-    them). `input_syncs` are launches that get a dynamo execution its inputs. `reads` are reads from the device on the
+    Columns, one row per early execution: `launch` (index into Launches), `read` (the event that fetched the value, -1:
+    a step marker inside the step caused it), `annotation` (the innermost one around it, -1: none), `step` (index, -1:
+    outside of steps), `device_ps` (time of its runs, over all cores: what later runs may repeat) and `idle_ps` (starved
+    gaps right after these runs).
+
+    `input_syncs`: the launches that compute the inputs of a dynamo execution. `reads`: reads from the device on the
     driving thread and in its backward passes, the outermost events.
     """
 
@@ -50,110 +52,117 @@ class EarlyExecutions:
     reads: Int32
 
     def only(self, chosen: NDArray[np.bool_]) -> EarlyExecutions:
-        """The same with some of the early executions (a mask)."""
+        """Returns the same with the early executions that a mask selects."""
         names = ("launch", "read", "annotation", "step", "device_ps", "idle_ps")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def per_step(self, trace: Trace) -> tuple[Int64, Int64, Int64]:
-        """Per step: early executions, input syncs, reads."""
+        """Returns early executions, input syncs and reads per step."""
         count = len(steps_of(trace))
         input_steps = find_launches(trace).step[self.input_syncs]
-        reads = last_steps(trace, self.reads)
-        return (_counts(self.step, count), _counts(input_steps, count), _counts(reads, count))
+        read_steps = last_steps(trace, self.reads)
+        return (
+            _count_by_step(self.step, count),
+            _count_by_step(input_steps, count),
+            _count_by_step(read_steps, count),
+        )
 
 
 def last_steps(trace: Trace, rows: Int32) -> Int32:
-    """The last step that began before each event, -1: none. What a step asked for is often read when it is over."""
+    """Returns the last step that began before each event, -1: none. What a step computes is often read after the
+    step."""
     starts = recorded_times(trace)[0][: len(steps_of(trace))]
     return (np.searchsorted(starts, trace.start_ps[rows], "right") - 1).astype(np.int32)
 
 
-def _counts(step: Int32, steps: int) -> Int64:
-    return np.bincount(step[step >= 0], minlength=steps).astype(np.int64)
+def _count_by_step(step: Int32, count: int) -> Int64:
+    return np.bincount(step[step >= 0], minlength=count).astype(np.int64)
 
 
 @memoised
 def find_early_executions(trace: Trace) -> EarlyExecutions:
-    """Early executions, input syncs and reads of one host. (docs/definitions.md, "Early execution")
+    """Finds the early executions, input syncs and reads of one host. (docs/definitions.md, "Early execution")
 
-    Outside of step markers, a synchronisation that launches something is an early execution where a read follows it on
-    its thread, and an input sync where a dynamo execution does. A step marker that launches something is an early
-    execution where an annotation below the step's root encloses it. A read after a step marker that launched nothing
-    follows no launch, so it is none, and neither is what the bridge of torch.compile launches to extract a graph.
+    Outside of step markers, a synchronisation that launches something is an early execution if a read follows it on its
+    thread, and an input sync if a dynamo execution does. A step marker that launches something is an early execution if
+    an annotation below the step's root encloses it. A read after a step marker that launched nothing follows no launch,
+    so it is no early execution; neither is what the bridge of torch.compile launches to extract a graph.
     """
     launches = find_launches(trace)
     rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
     rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
     flags = event_flags(trace)[trace.meta[rows]]
-    asked = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
-    asked = asked[event_flags(trace)[trace.meta[launches.sync[asked]]] & SYNC != 0]
-    bridge = find_extractions(trace).recorded(trace)
-    asked = asked[~bridge[launches.sync[asked]]]
-    after = _following(trace, rows, launches.sync[asked])
-    what = np.append(flags, 0)[after]
-    fetched = what & READ != 0
+    synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
+    synced = synced[event_flags(trace)[trace.meta[launches.sync[synced]]] & SYNC != 0]
+    is_of_bridge = find_extractions(trace).recorded(trace)
+    synced = synced[~is_of_bridge[launches.sync[synced]]]
+    following = _next_events(trace, rows, launches.sync[synced])
+    following_flags = np.append(flags, 0)[following]
+    is_read = following_flags & READ != 0
     marked = _markers_below_steps(trace, launches)
-    launch = np.concatenate((asked[fetched], marked)).astype(np.int32)
-    read = np.concatenate((rows[after[fetched]], np.full(len(marked), -1))).astype(np.int32)
+    launch = np.concatenate((synced[is_read], marked)).astype(np.int32)
+    read = np.concatenate((rows[following[is_read]], np.full(len(marked), -1))).astype(np.int32)
     order = np.argsort(launch)
     launch, read = launch[order], read[order]
-    device, idle = _costs(trace, launches, launch)
-    around = np.array([enclosing_annotation(trace, int(launches.sync[it])) for it in launch], np.int32)
+    device_ps, idle_ps = _costs(trace, launches, launch)
+    annotation = np.array(
+        [enclosing_annotation(trace, row) for row in launches.sync[launch].tolist()], np.int32
+    )
     reads = rows[flags & READ != 0]
     return EarlyExecutions(
-        launch, read, around, launches.step[launch], device, idle,
-        asked[what & DYNAMO != 0].astype(np.int32), outermost(trace.parent, reads),
+        launch, read, annotation, launches.step[launch], device_ps, idle_ps,
+        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost(trace.parent, reads),
     )  # fmt: skip
 
 
-def _following(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
-    """For each synchronisation, the first of `rows` on its thread that starts after it; -1: none."""
+def _next_events(trace: Trace, rows: Int32, syncs: Int32) -> NDArray[np.intp]:
+    """Returns, for each synchronisation, the index in `rows` of the first event on its thread that starts after it; -1:
+    none."""
     lines = trace.lines_of(rows)
-    place = np.searchsorted(rows, syncs)
-    found = np.full(len(syncs), -1, np.intp)
-    for number, (sync, at) in enumerate(zip(syncs.tolist(), place.tolist(), strict=True)):
-        line, end = lines[at], trace.end_ps[sync]
-        at += 1
-        while at < len(rows) and lines[at] == line and trace.start_ps[rows[at]] < end:
-            at += 1
-        if at < len(rows) and lines[at] == line:
-            found[number] = at
-    return found
+    next_index = np.full(len(syncs), -1, np.intp)
+    indices = np.searchsorted(rows, syncs).tolist()
+    for number, (sync, index) in enumerate(zip(syncs.tolist(), indices, strict=True)):
+        line, end_ps = lines[index], trace.end_ps[sync]
+        index += 1
+        while index < len(rows) and lines[index] == line and trace.start_ps[rows[index]] < end_ps:
+            index += 1
+        if index < len(rows) and lines[index] == line:
+            next_index[number] = index
+    return next_index
 
 
 def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
-    """Launches whose step marker lies inside an annotation that lies inside a step's and is no step itself; one of the
-    backward pass's thread inside those that are open on the driving thread."""
+    """Returns the launches whose step marker is inside an annotation below a step's annotation that is no step itself.
+    For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
     marked = marked[~find_extractions(trace).recorded(trace)[launches.marker[marked]]]
     marker = launches.marker[marked]
-    around = trace.parent[marker]
-    elsewhere = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
-    around[elsewhere] = [enclosing_annotation(trace, row) for row in marker[elsewhere].tolist()]
-    root = climb(trace.parent, around, roots)
-    annotation = climb(trace.parent, around, np.setdiff1d(trace.annotations, step_rows(trace)))
-    return marked[(root >= 0) & (annotation > root)]  # what lies inside comes later
+    enclosing = trace.parent[marker]
+    in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
+    enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
+    root = climb(trace.parent, enclosing, roots)
+    annotation = climb(trace.parent, enclosing, np.setdiff1d(trace.annotations, step_rows(trace)))
+    return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 
 def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
-    """Per early launch, the time of its runs and the starved gaps that follow them."""
+    """Returns, per early launch, the time of its runs and the starved gaps right after them."""
     runs, gaps = launches.runs, find_gaps(trace)
     starved = (gaps.kind == STARVED) & ~gaps.inside
-    idle = np.zeros(len(runs) + 1, np.int64)  # the last one: before the first run
+    idle = np.zeros(len(runs) + 1, np.int64)  # the last value: gaps before the first run
     np.add.at(idle, gaps.before_run[starved], gaps.duration_ps[starved])
     return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]
 
 
 def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
-    """One entry per early execution, in order of hosts and time.
+    """Returns one entry per early execution, in order of hosts and time.
 
-    `how` is `read` (a value was fetched) or `step_marker`; `annotation` the path of annotations around it; `thread` the
-    one that asked; `device_ps`
-    the time of its runs, an upper bound of what the step's later runs repeat; `idle_ps` the starved gaps after them.
-    `step` is an index into the report's `steps`.
+    `step` is an index into the report's `steps`. `how` is `read` (a value was fetched) or `step_marker`. `annotation`
+    is the path of annotations around it, `thread` the thread that requested it. `device_ps`: the time of its runs, an
+    upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
     """
-    found: list[EarlyLaunch] = []
+    entries: list[EarlyLaunch] = []
     for trace, offset in with_offsets(session):
         early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):
@@ -162,7 +171,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                 int(early.step[i]),
                 int(launches.program[launch]),
             )
-            found.append(
+            entries.append(
                 {
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
@@ -176,13 +185,13 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
                     "idle_ps": int(early.idle_ps[i]),
                 }
             )
-    return found
+    return entries
 
 
 def reads_report(trace: Trace) -> dict[str, Any]:
-    """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half
-    of them), `reads` and `duration_ps` (without those before the first step), and `idle_ps`, the part of starved gaps
-    in which the host read."""
+    """Whether the host reads from the device in every step: `steps`, `steps_with_reads`, `every_step` (at least half of
+    the steps), `reads` and `duration_ps` (both without reads before the first step), and `idle_ps`, the part of starved
+    gaps in which the host read."""
     early, gaps = find_early_executions(trace), find_gaps(trace)
     per_step = early.per_step(trace)[2]
     inside = last_steps(trace, early.reads) >= 0

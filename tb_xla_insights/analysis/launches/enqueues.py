@@ -1,7 +1,7 @@
-"""What put each run into its device's queue, and when.
+"""The event that put each run into its device's queue, and its time.
 
-A run and its enqueuing are tied by a flow, or by the run id of their call. Where a file has neither, a TPU's run shares
-a key with it; where even that is missing, the order of both decides, and the answer says so.
+A flow, or the run id of the call, links a run to the event that enqueued it. In files without either, a TPU's run
+shares a key with that event; without such keys, the order of both decides, and the run's `join` records that.
 """
 
 from __future__ import annotations
@@ -27,15 +27,18 @@ Join = Literal["exact", "ordered", "none"]
 JOINS: tuple[Join, ...] = get_args(Join)
 EXACT, ORDERED, NONE = range(3)
 
-_RUN_ID = (1 << 27) - 1
-"""The bits of a run's id that hosts and devices agree on."""
+_RUN_ID_MASK = (1 << 27) - 1
+"""The bits of a run's id on which hosts and devices agree."""
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Device runs in the order of devices and their modules: `device` (index into the trace's devices), `module`
-    (index into its modules), the launch each belongs to (-1: none), the event that put it into the device's queue (-1:
-    none) and when, how it was joined (index into JOINS), its program (index into Launches.programs), and its times."""
+    """Device runs, ordered by device and then by its modules.
+
+    `device`: index into the trace's devices. `module`: index into the device's modules. `launch`: index into Launches,
+    -1: none. `enqueue_row`, `enqueue_ps`: the event that put the run into the device's queue and when, -1: none.
+    `join`: how that event was found, an index into JOINS. `program`: index into Launches.programs.
+    """
 
     device: Int32
     module: Int32
@@ -55,201 +58,220 @@ class Runs:
         return self.end_ps - self.start_ps
 
     def of_device(self, device: int) -> slice:
-        """The runs of one device, in the order of its modules."""
+        """Returns the runs of one device, in the order of its modules."""
         low, high = np.searchsorted(self.device, [device, device + 1])
         return slice(int(low), int(high))
 
     @cached_property
     def free_ps(self) -> Int64:
-        """When each run's core was done with the runs before it; the smallest number for the first one."""
+        """When each run's core had finished the runs before it; the smallest integer for the first run."""
         free = np.full(len(self), np.iinfo(np.int64).min)
         for device in np.unique(self.device).tolist():
-            mine = self.of_device(device)
-            free[mine][1:] = np.maximum.accumulate(self.end_ps[mine])[:-1]
+            runs = self.of_device(device)
+            free[runs][1:] = np.maximum.accumulate(self.end_ps[runs])[:-1]
         return free
 
     @cached_property
     def own_start_ps(self) -> Int64:
-        """From when on each run had its core for itself: where runs overlap, the earlier one keeps the time."""
+        """When each run began to have its core for itself: if runs overlap, the earlier one keeps the time."""
         return np.clip(self.free_ps, self.start_ps, self.end_ps)
 
 
 @memoised
 def list_programs(trace: Trace) -> list[tuple[str, str]]:
+    """Returns name and id of each program that the devices ran, as in Launches.programs."""
     texts = np.unique(np.concatenate([d.modules.name for d in trace.devices] or [np.zeros(0, np.int32)]))
     return [program_of(trace.strings[text]) for text in texts.tolist()]
 
 
 def find_runs(trace: Trace) -> Runs:
-    """Every run of the host's devices; its launch is left for others to fill in."""
+    """Returns every run of the host's devices, with -1 as `launch`: `find_launches` fills in the launches."""
     devices = trace.devices
     modules = [device.modules for device in devices]
-    none = np.zeros(0, np.int64)
+    empty = np.zeros(0, np.int64)
     device = np.repeat(np.arange(len(devices), dtype=np.int32), [len(m) for m in modules])
-    module = np.concatenate([np.arange(len(m)) for m in modules] or [none]).astype(np.int32)
-    start = np.concatenate([m.start_ps for m in modules] or [none])
-    end = np.concatenate([m.end_ps for m in modules] or [none])
-    row = np.concatenate([m.row for m in modules] or [none.astype(np.int32)])
-    name = np.concatenate([m.name for m in modules] or [none.astype(np.int32)])
-    made = bool(devices) and devices[0].made
-    enqueue, join = _helpers(trace, device, row, start) if made else _enqueues(trace, device, row, start)
-    known = np.maximum(enqueue, 0)
-    when = trace.start_ps[known] if made else trace.end_ps[known]
-    # A call that stands for the enqueuing may last longer; by the run's start it has happened.
-    enqueue_ps = np.where(enqueue >= 0, np.minimum(when, start), -1)
+    module = np.concatenate([np.arange(len(m)) for m in modules] or [empty]).astype(np.int32)
+    start = np.concatenate([m.start_ps for m in modules] or [empty])
+    end = np.concatenate([m.end_ps for m in modules] or [empty])
+    row = np.concatenate([m.row for m in modules] or [empty.astype(np.int32)])
+    name = np.concatenate([m.name for m in modules] or [empty.astype(np.int32)])
+    on_cpu = bool(devices) and devices[0].made
+    enqueue, join = (
+        _cpu_enqueues(trace, device, row, start) if on_cpu else _device_enqueues(trace, device, row, start)
+    )
+    enqueue_rows = np.maximum(enqueue, 0)
+    enqueued_ps = trace.start_ps[enqueue_rows] if on_cpu else trace.end_ps[enqueue_rows]
+    # A call that stands for the enqueuing may end after the run's start, but the enqueuing came before it.
+    enqueue_ps = np.where(enqueue >= 0, np.minimum(enqueued_ps, start), -1)
     program = np.searchsorted(np.unique(name), name).astype(np.int32)
     launch = np.full(len(row), -1, np.int32)
     return Runs(device, module, launch, enqueue, enqueue_ps, join, program, start, end)
 
 
-def _joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
-    """Rows of either kind, and how they were found."""
+def _merge_joins(exact: Int32, ordered: Int32) -> tuple[Int32, Int8]:
+    """Returns the exact rows, completed by the ordered ones, and how each row was found."""
     join = np.where(exact >= 0, EXACT, np.where(ordered >= 0, ORDERED, NONE)).astype(np.int8)
     return np.where(exact >= 0, exact, ordered).astype(np.int32), join
 
 
-def _helpers(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
-    """On a CPU, the `ExecuteHelper` of each run, by its call's run id or by flow; runs that had to queue take those
-    that are left, in order."""
+def _cpu_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
+    """Returns, on a CPU, the `ExecuteHelper` of each run, found by its call's run id or by flow. Runs that had to queue
+    take the remaining ones in order."""
     helpers = rows_flagged(trace, HELPER)
-    exact = _by_run_id(trace, device, start, helpers)
+    exact = _match_by_run_id(trace, device, start, helpers)
     exact = np.where(exact >= 0, exact, causal_paths(trace, row).helper)
-    return _joins(exact, _left_on_cores(trace, device, exact, helpers, start))
+    return _merge_joins(exact, _match_remaining_on_cores(trace, device, exact, helpers, start))
 
 
-def _left_on_cores(trace: Trace, device: Int32, exact: Int32, helpers: Int32, start: Int64) -> Int32:
-    """For the runs of a CPU that flows do not join, the helpers that are left: where each call has one for every core,
-    those of the calls in the order in which each core ran them; else all in order of time, as nothing tells which cores
-    a call is for."""
+def _match_remaining_on_cores(
+    trace: Trace, device: Int32, exact: Int32, helpers: Int32, start: Int64
+) -> Int32:
+    """Matches a CPU's runs that are not joined exactly with the remaining helpers.
+
+    If each call has one helper per core, each core's runs take helpers in the order of their calls. Otherwise all runs
+    take all helpers in order of time, because nothing records the cores of a call.
+    """
     call = execute_calls(trace, helpers)
     calls, count = np.unique(call[call >= 0], return_counts=True)
     cores = np.unique(device).tolist()
     if len(cores) == 1 or (count != len(cores)).any():
-        return _left(trace, exact, helpers, start)
+        return _match_remaining(trace, exact, helpers, start)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
-    place = {row: number for number, row in enumerate(calls.tolist())}
-    of_helper = {row: place.get(its, -1) for row, its in zip(helpers.tolist(), call.tolist(), strict=True)}
-    taken = np.array([of_helper.get(row, -1) for row in exact.tolist()], np.int64)
-    free: dict[int, list[int]] = {}
-    for row in np.setdiff1d(helpers, exact)[::-1].tolist():
-        free.setdefault(of_helper[row], []).append(row)
-    found = np.full(len(device), -1, np.int32)
+    index_of_call = {row: index for index, row in enumerate(calls.tolist())}
+    call_index = {
+        helper: index_of_call.get(row, -1)
+        for helper, row in zip(helpers.tolist(), call.tolist(), strict=True)
+    }
+    taken = np.array([call_index.get(helper, -1) for helper in exact.tolist()], np.int64)
+    free_helpers: dict[int, list[int]] = {}
+    for helper in np.setdiff1d(helpers, exact)[::-1].tolist():
+        free_helpers.setdefault(call_index[helper], []).append(helper)
+    matched = np.full(len(device), -1, np.int32)
     for core in cores:
-        its = np.flatnonzero(device == core)
-        numbers = match_by_order(start[its], taken[its], trace.start_ps[calls]).tolist()
-        for run, number in zip(its.tolist(), numbers, strict=True):
-            if number >= 0 and free.get(number):
-                found[run] = free[number].pop()
-    return found
+        runs = np.flatnonzero(device == core)
+        indices = match_by_order(start[runs], taken[runs], trace.start_ps[calls]).tolist()
+        for run, index in zip(runs.tolist(), indices, strict=True):
+            if index >= 0 and free_helpers.get(index):
+                matched[run] = free_helpers[index].pop()
+    return matched
 
 
-def _by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int32:
-    """The preparation of each run that has its run id, itself or in the execute call around it, and is for its core;
-    the last one before the run where several are. A run on one core may be let go by another thing than its call, an
-    argument that arrives, so this says more than flows do."""
-    found = np.full(len(device), -1, np.int32)
-    ids = [
-        it.run_ids if it.run_ids is not None else np.zeros(len(it.modules), np.int64) for it in trace.devices
+def _match_by_run_id(trace: Trace, device: Int32, start: Int64, helpers: Int32) -> Int32:
+    """Returns each run's preparation with its run id and its core; of several the last one before the run. The run id
+    is the preparation's own or that of the execute call around it.
+
+    This is more reliable than flows: something other than its call may release a run, such as an argument that arrives.
+    """
+    matched = np.full(len(device), -1, np.int32)
+    run_ids = [
+        cpu.run_ids if cpu.run_ids is not None else np.zeros(len(cpu.modules), np.int64)
+        for cpu in trace.devices
     ]
-    run_id = np.concatenate(ids)
+    run_id = np.concatenate(run_ids)
     if not run_id.any():
-        return found
+        return matched
     call = causal_paths(trace, helpers).launch
-    own, of_call = (stat_at(trace, "run_id", rows, 0) for rows in (helpers, call))
+    helper_id, call_id = (stat_at(trace, "run_id", rows, 0) for rows in (helpers, call))
     core = stat_at(trace, "global_device_id", helpers, -1)
     replica, partition = (stat_at(trace, name, helpers, 0) for name in ("replica", "partition"))
     core = np.where(core >= 0, core, replica * (partition.max(initial=0) + 1) + partition)
-    known: dict[tuple[int, int], list[int]] = {}
-    for number in np.argsort(trace.start_ps[helpers], kind="stable").tolist():
-        id_ = int(own[number]) or int(of_call[number])
-        known.setdefault((id_, int(core[number])), []).append(int(helpers[number]))
-    ordinals = np.array([it.ordinal for it in trace.devices], np.int64)[device]
-    keys = zip(run_id.tolist(), ordinals.tolist(), start.tolist(), strict=True)
-    alike = {key: _Alike(trace, sorted(rows), rows[0]) for key, rows in known.items() if key[0]}
-    for number, (id_, ordinal, begin) in enumerate(keys):
-        if same := alike.get((id_, ordinal)):
-            found[number] = same.last_by(begin)
-    return found
+    rows_of_key: dict[tuple[int, int], list[int]] = {}
+    for index in np.argsort(trace.start_ps[helpers], kind="stable").tolist():
+        id_ = int(helper_id[index]) or int(call_id[index])
+        rows_of_key.setdefault((id_, int(core[index])), []).append(int(helpers[index]))
+    candidates_of_key = {
+        key: _Candidates(trace, sorted(key_rows), key_rows[0])
+        for key, key_rows in rows_of_key.items()
+        if key[0]
+    }
+    ordinals = np.array([cpu.ordinal for cpu in trace.devices], np.int64)[device]
+    keys = zip(run_id.tolist(), ordinals.tolist(), strict=True)
+    for run, (key, start_ps) in enumerate(zip(keys, start.tolist(), strict=True)):
+        if candidates := candidates_of_key.get(key):
+            matched[run] = candidates.last_by(start_ps)
+    return matched
 
 
-class _Alike:
-    """Rows of one key, in an order in which the last one counts; `first` stands for those before all of them."""
+class _Candidates:
+    """Rows that share a key, the preferred ones last. `first` stands for an instant before all of them."""
 
     def __init__(self, trace: Trace, rows: list[int], first: int) -> None:
         start = trace.start_ps[rows].tolist()
         by_start = sorted(range(len(rows)), key=start.__getitem__)
         self._rows, self._first = rows, first
-        self._start = [start[place] for place in by_start]
-        self._last = list(accumulate(by_start, max))
+        self._start = [start[index] for index in by_start]
+        self._last_index = list(accumulate(by_start, max))
 
     def last_by(self, at_ps: int) -> int:
-        """The last row that has started by an instant."""
-        begun = bisect_right(self._start, at_ps)
-        return self._rows[self._last[begun - 1]] if begun else self._first
+        """Returns the last of the rows that have started by an instant."""
+        count = bisect_right(self._start, at_ps)
+        return self._rows[self._last_index[count - 1]] if count else self._first
 
 
-def _left(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
-    """For the runs that flows do not join, the candidates in order of time."""
+def _match_remaining(trace: Trace, exact: Int32, candidates: Int32, start: Int64) -> Int32:
+    """Matches the runs that are not joined exactly with the remaining candidates, in order of time."""
     candidates = candidates[np.argsort(trace.start_ps[candidates], kind="stable")]
-    place = {r: i for i, r in enumerate(candidates.tolist())}
-    taken = np.array([place.get(r, -1) for r in exact.tolist()], np.int64)
-    found = match_by_order(start, taken, trace.start_ps[candidates])
-    return np.where((found >= 0) & (exact < 0), candidates[found] if candidates.size else -1, -1).astype(
+    index_of_row = {row: index for index, row in enumerate(candidates.tolist())}
+    taken = np.array([index_of_row.get(row, -1) for row in exact.tolist()], np.int64)
+    matched = match_by_order(start, taken, trace.start_ps[candidates])
+    return np.where((matched >= 0) & (exact < 0), candidates[matched] if candidates.size else -1, -1).astype(
         np.int32
     )
 
 
-def _enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
-    """On devices with planes, the event that put each run into its queue: by flow, by key, or in order; without such
-    events, the execute call stands for it."""
+def _device_enqueues(trace: Trace, device: Int32, row: Int32, start: Int64) -> tuple[Int32, Int8]:
+    """Returns, on devices with planes, the event that put each run into its queue: found by flow, by key, or in order.
+    In captures without such events, execute calls stand for them."""
     exact = trace.flows.producers(row)
     candidates = rows_flagged(trace, ENQUEUE)
     candidates = candidates if candidates.size else rows_flagged(trace, DISPATCH_END)
-    exact = np.where(exact < 0, _by_key(trace, device, row, candidates), exact)
+    exact = np.where(exact < 0, _match_by_key(trace, device, row, candidates), exact)
     if (exact >= 0).all():
-        return _joins(exact, exact)
+        return _merge_joins(exact, exact)
     ordinal = np.full(len(candidates), -1, np.int64)
     if "device_ordinal" in trace.stats:
         ordinal = trace.stats["device_ordinal"].at(candidates, -1)
     by_core = bool((ordinal >= 0).any())
     if not by_core and len(trace.devices) > 1:
-        candidates = candidates[:0]  # each is one core's, but nothing tells which one's
+        candidates = candidates[:0]  # each belongs to one core, but nothing records which one
     if not candidates.size:
         calls = rows_flagged(trace, LAUNCH)
         candidates = calls[causal_paths(trace, calls).launch == calls]
     ordered = np.full(len(row), -1, np.int32)
-    for number in np.unique(device[exact < 0]).tolist():
-        mine = np.flatnonzero(device == number)
-        some = candidates[ordinal == trace.devices[number].ordinal] if by_core else candidates
-        ordered[mine] = _left(trace, exact[mine], some, start[mine])
-    return _joins(exact, ordered)
+    for core in np.unique(device[exact < 0]).tolist():
+        runs = np.flatnonzero(device == core)
+        of_core = candidates[ordinal == trace.devices[core].ordinal] if by_core else candidates
+        ordered[runs] = _match_remaining(trace, exact[runs], of_core, start[runs])
+    return _merge_joins(exact, ordered)
 
 
-def _by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32:
-    """What shares device, queue, run id and core type with each run; the last one before the run where several do."""
-    none = np.full(len(row), -1, np.int32)
+def _match_by_key(trace: Trace, device: Int32, row: Int32, candidates: Int32) -> Int32:
+    """Returns the candidate that shares device, queue, run id and core type with each run; of several the last one
+    before the run."""
+    matched = np.full(len(row), -1, np.int32)
     if "run_id" not in trace.stats or "device_ordinal" not in trace.stats:
-        return none
+        return matched
 
-    def key(rows: Int32, ordinals: NDArray[np.int64]) -> list[tuple[int, ...]]:
+    def keys(rows: Int32, ordinals: NDArray[np.int64]) -> list[tuple[int, ...]]:
         def stat(name: str) -> Int64:
             return trace.stats[name].at(rows, 0) if name in trace.stats else np.zeros(len(rows), np.int64)
 
         ids = trace.stats["run_id"].at(rows, -1)
-        columns = (ordinals, stat("queue_id"), np.where(ids < 0, -1, ids & _RUN_ID), stat("core_type"))
+        columns = (ordinals, stat("queue_id"), np.where(ids < 0, -1, ids & _RUN_ID_MASK), stat("core_type"))
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
-    order = np.argsort(trace.end_ps[candidates], kind="stable")
-    rows = candidates[order]
-    known: dict[tuple[int, ...], list[int]] = {}
-    for candidate, its in zip(
-        rows.tolist(), key(rows, trace.stats["device_ordinal"].at(rows, -1)), strict=True
-    ):
-        known.setdefault(its, []).append(candidate)
-    ordinals = np.array([it.ordinal for it in trace.devices], np.int64)[device]
-    alike = {its: _Alike(trace, same, same[0]) for its, same in known.items()}
-    found = none
-    for number, (its, begin) in enumerate(zip(key(row, ordinals), trace.start_ps[row].tolist(), strict=True)):
-        if its[2] >= 0 and its in alike:
-            found[number] = alike[its].last_by(begin)
-    return found
+    rows = candidates[np.argsort(trace.end_ps[candidates], kind="stable")]
+    rows_of_key: dict[tuple[int, ...], list[int]] = {}
+    candidate_keys = keys(rows, trace.stats["device_ordinal"].at(rows, -1))
+    for candidate, key in zip(rows.tolist(), candidate_keys, strict=True):
+        rows_of_key.setdefault(key, []).append(candidate)
+    candidates_of_key = {
+        key: _Candidates(trace, key_rows, key_rows[0]) for key, key_rows in rows_of_key.items()
+    }
+    ordinals = np.array([core.ordinal for core in trace.devices], np.int64)[device]
+    run_keys = zip(keys(row, ordinals), trace.start_ps[row].tolist(), strict=True)
+    for run, (key, start_ps) in enumerate(run_keys):
+        _, _, run_id, _ = key
+        if run_id >= 0 and key in candidates_of_key:
+            matched[run] = candidates_of_key[key].last_by(start_ps)
+    return matched

@@ -1,4 +1,4 @@
-"""The time that steps take which the host only hands over to the devices."""
+"""The times of steps whose work the host only hands over to the devices."""
 
 from __future__ import annotations
 
@@ -7,71 +7,75 @@ import numpy as np
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.trace.model import Int32, Int64
 
-_LATE_SHARE = 0.5
-"""Steps whose work ends after the host has left them, among those that have any."""
+_MIN_LATE_SHARE = 0.5
+"""Of the steps with device work: the share whose work must end after the host has left the step."""
 
-_AHEAD_SHARE = 0.25
-"""Steps whose work ends after the host has left the next one, too."""
+_MIN_AHEAD_SHARE = 0.25
+"""Of the steps: the share whose work must end after the host has left even the next step."""
 
-_QUICK_SHARE, _FEWEST_QUICK = 0.5, 2
-"""Of the median step: in how much of its time the host hands one over that nothing holds up, and how many such steps
-tell that it is not as slow as the devices."""
+_MAX_QUICK_SHARE, _MIN_QUICK_STEPS = 0.5, 2
+"""Of the median step's time: a shorter annotation shows that the host hands a step over quickly if nothing holds it up.
+This many such steps show that the host is not as slow as the devices."""
 
-_LOOP_SHARE = 0.5
-"""Of the steps, those before which other work runs: from there on it is the loop's own, and part of the steps."""
+_MIN_LOOP_SHARE = 0.5
+"""Of the steps: if other work runs before more than this share of them, it is part of the loop, and of the steps."""
 
 
 def handed_over(
     start_ps: Int64, end_ps: Int64, step_of_run: Int32, run_start_ps: Int64, run_end_ps: Int64
 ) -> tuple[Int64, Int64] | None:
-    """When each whole step starts and ends, where the host only hands steps over and runs ahead; else None.
+    """Returns start and end of each whole step if the host only hands steps over and runs ahead, else None.
 
-    `start_ps` and `end_ps`: when the host is in each step. Of runs: the step that launched each (-1: none), and its
-    time. The host hands steps over where at least half of them have work that ends later than their annotation, and
-    the median annotation is more than a tenth shorter than the median time from the end of one step's work to the end
-    of the next one's; or where the work of a quarter of them ends later than the annotation after theirs, and two
-    annotations at least are less than half as long as that median: a host that is as slow as the devices may run ahead
-    of them after a long run, and one that a full queue holds up is quick before it is full. There a step lasts from the
-    end of the work before it to the end of its own, on host and device. The first one, before which nothing ran, starts
-    as long before its own work as the median step does. Steps at the capture's end of whose work nothing was recorded
-    are not whole. (docs/definitions.md, "Step")
+    `start_ps`, `end_ps`: when the host is in each step. `step_of_run`: the step that launched each run, -1: none.
+    `run_start_ps`, `run_end_ps`: the runs' times.
+
+    The host only hands steps over in two cases. First: at least half of the steps have work that ends after their
+    annotation, and the median annotation is more than a tenth shorter than the median time between the ends of two
+    successive steps' work. Second: the work of at least a quarter of the steps ends after the next step's annotation,
+    and at least two annotations are less than half as long as that median. The second case needs both conditions: a
+    host that is as slow as the devices may run ahead of them after a long run, and a host that a full queue holds up is
+    quick before the queue is full.
+
+    A step then lasts from the end of the previous step's work to the end of its own, on host and device. The first
+    step, before which nothing ran, starts as long before its own work as the median step does. Steps at the capture's
+    end without recorded work are not whole. (docs/definitions.md, "Step")
     """
-    mine = step_of_run >= 0
-    done = np.full(len(start_ps), -1, np.int64)
-    np.maximum.at(done, step_of_run[mine], run_end_ps[mine])
-    worked = np.flatnonzero(done >= 0)
-    if len(worked) < 2:
+    launched = step_of_run >= 0
+    work_end = np.full(len(start_ps), -1, np.int64)
+    np.maximum.at(work_end, step_of_run[launched], run_end_ps[launched])
+    with_work = np.flatnonzero(work_end >= 0)
+    if len(with_work) < 2:
         return None
-    count = int(worked[-1]) + 1
-    ends = np.maximum.accumulate(np.maximum(done, end_ps)[:count])
-    late = (done > end_ps)[worked].sum() >= _LATE_SHARE * len(worked)
-    lasted, annotated = np.diff(ends), (end_ps - start_ps)[:count]
-    longer = np.median(lasted) > (1 + WARNING_SHARE) * np.median(annotated[1:])
-    quick = (annotated < _QUICK_SHARE * np.median(lasted)).sum() >= _FEWEST_QUICK
-    ahead = (done[: count - 1] > end_ps[1:count]).sum() >= _AHEAD_SHARE * (count - 1)
-    if not ((late and longer) or (ahead and quick)):
+    count = int(with_work[-1]) + 1
+    ends = np.maximum.accumulate(np.maximum(work_end, end_ps)[:count])
+    is_late = (work_end > end_ps)[with_work].sum() >= _MIN_LATE_SHARE * len(with_work)
+    step_ps, annotated_ps = np.diff(ends), (end_ps - start_ps)[:count]
+    is_longer = np.median(step_ps) > (1 + WARNING_SHARE) * np.median(annotated_ps[1:])
+    is_quick = (annotated_ps < _MAX_QUICK_SHARE * np.median(step_ps)).sum() >= _MIN_QUICK_STEPS
+    is_ahead = (work_end[: count - 1] > end_ps[1:count]).sum() >= _MIN_AHEAD_SHARE * (count - 1)
+    if not ((is_late and is_longer) or (is_ahead and is_quick)):
         return None
     starts = np.append(start_ps[:1], ends[:-1])
-    first = ends.copy()
-    mine &= step_of_run < count
-    np.minimum.at(first, step_of_run[mine], run_start_ps[mine])
+    first_run = ends.copy()
+    launched &= step_of_run < count
+    np.minimum.at(first_run, step_of_run[launched], run_start_ps[launched])
     starts = _after_other_work(
-        starts, ends, first, run_start_ps[step_of_run < 0], run_end_ps[step_of_run < 0]
+        starts, ends, first_run, run_start_ps[step_of_run < 0], run_end_ps[step_of_run < 0]
     )
-    lead = np.median((first - starts)[1:]).astype(np.int64)
-    starts[0] = max(starts[0], first[0] - lead)
+    lead = np.median((first_run - starts)[1:]).astype(np.int64)
+    starts[0] = max(starts[0], first_run[0] - lead)
     return starts, ends
 
 
 def _after_other_work(
     start_ps: Int64, end_ps: Int64, first_ps: Int64, other_start_ps: Int64, other_end_ps: Int64
 ) -> Int64:
-    """The starts of steps, behind what no step launched and ran before their own work (from `first_ps` on): an
-    evaluation now and then."""
+    """Returns the starts of steps, moved behind work that no step launched and that ran before the step's own work
+    (from `first_ps` on), such as an evaluation now and then."""
     step = np.searchsorted(end_ps, other_start_ps, "right")
-    before = np.flatnonzero(other_start_ps < np.append(first_ps, 0)[step])
-    behind = start_ps.copy()
-    np.maximum.at(behind, step[before], other_end_ps[before])
-    if (behind > start_ps)[1:].sum() > _LOOP_SHARE * (len(start_ps) - 1):
-        behind[1:] = start_ps[1:]
-    return np.maximum(np.minimum(behind, first_ps), start_ps)
+    is_before = np.flatnonzero(other_start_ps < np.append(first_ps, 0)[step])
+    moved_ps = start_ps.copy()
+    np.maximum.at(moved_ps, step[is_before], other_end_ps[is_before])
+    if (moved_ps > start_ps)[1:].sum() > _MIN_LOOP_SHARE * (len(start_ps) - 1):
+        moved_ps[1:] = start_ps[1:]
+    return np.maximum(np.minimum(moved_ps, first_ps), start_ps)

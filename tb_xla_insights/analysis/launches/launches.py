@@ -1,7 +1,7 @@
-"""Which execute call each run on a device comes from, which synchronisation asked for it, and in which step.
+"""The execute call of each device run, the synchronisation that requested it, and its step.
 
-What enqueued a run leads back to its call by flows; where there are none, the order of both decides, and the answer
-says so. (docs/definitions.md, "Execution", "Step")
+Flows lead from the event that enqueued a run back to its call. Without flows, the order of both decides, and the run's
+`join` records that. (docs/definitions.md, "Execution", "Step")
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ LAZY, DYNAMO_KIND, OTHER = range(3)
 
 @dataclass(frozen=True)
 class Launches:
-    """Execute calls in order of time. Rows of the trace, -1 where there is none.
+    """Execute calls in order of time. Rows are rows of the trace; -1: none.
 
     `row`: the outermost call. `line`: its thread. `sync`: the synchronisation (or dynamo call, or step marker) on the
-    driving or an autograd thread that asked for it; `marker`: the step marker around that; `origin`: the event there
-    that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into KINDS.
-    `program`: what its runs run, -1 where none is known. `programs`: names and ids of programs; an id is a decimal
-    string, empty where none is recorded. `handed_over`: when the whole steps start and end, where the host only hands
-    their work over; else None.
+    driving or an autograd thread that requested it. `marker`: the step marker around `sync`. `origin`: the event on
+    that thread that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into
+    KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: names and ids of
+    programs; an id is a decimal string, empty if none is recorded. `handed_over`: start and end of the whole steps if
+    the host only hands their work over, else None.
     """
 
     row: Int32
@@ -65,40 +65,42 @@ class Launches:
         """Per device run the step that launched it (index into the trace's steps), -1: none."""
         return np.append(self.step, np.int32(-1))[self.runs.launch]
 
-    def sums(self, of_runs: Int64) -> Int64:
-        """Per launch the sum of what its runs have."""
-        sums = np.zeros(len(self) + 1, np.int64)  # the last one: of no launch
-        np.add.at(sums, self.runs.launch, of_runs)
+    def sums(self, run_values: Int64) -> Int64:
+        """Returns, per launch, the sum of a value over its runs."""
+        sums = np.zeros(len(self) + 1, np.int64)  # the last sum: runs without a launch
+        np.add.at(sums, self.runs.launch, run_values)
         return sums[:-1]
 
 
 @memoised
 def find_launches(trace: Trace) -> Launches:
-    """The launches of one host and the device runs they made. A call without a run in the capture is a launch too."""
+    """Finds the launches of one host and their device runs. A call without a run in the capture is a launch too."""
     runs = find_runs(trace)
     rows = rows_flagged(trace, LAUNCH)
     calls = np.unique(causal_paths(trace, rows).launch).astype(np.int32)
-    known = np.flatnonzero(runs.enqueue_row >= 0)
-    call = _calls(trace, runs, known, calls)
+    enqueued = np.flatnonzero(runs.enqueue_row >= 0)
+    call = _match_calls(trace, runs, enqueued, calls)
     row = np.unique(np.concatenate((calls, call))).astype(np.int32)
     row = row[np.argsort(trace.start_ps[row], kind="stable")]
-    number = {r: i for i, r in enumerate(row.tolist())}
-    runs.launch[known] = [number[r] for r in call.tolist()]
-    ways = _asked(trace, row, causal_paths(trace, row), runs)
-    asked = np.where(ways.sync >= 0, ways.sync, ways.marker)
-    kind = np.where(ways.dynamo, DYNAMO_KIND, np.where(asked >= 0, LAZY, OTHER)).astype(np.int8)
+    launch_of_row = {launch_row: launch for launch, launch_row in enumerate(row.tolist())}
+    runs.launch[enqueued] = [launch_of_row[call_row] for call_row in call.tolist()]
+    paths = _complete_paths(trace, row, causal_paths(trace, row), runs)
+    sync = np.where(paths.sync >= 0, paths.sync, paths.marker)
+    kind = np.where(paths.dynamo, DYNAMO_KIND, np.where(sync >= 0, LAZY, OTHER)).astype(np.int8)
     program = np.full(len(row), -1, np.int32)
-    program[runs.launch[known][::-1]] = runs.program[known][::-1]
-    step = _steps(trace, ways, runs, len(row))
+    program[runs.launch[enqueued][::-1]] = runs.program[enqueued][
+        ::-1
+    ]  # a launch's first run is written last
+    step = _steps(trace, paths, runs, len(row))
     times = _handed_over(trace, step, runs)
     if times is not None:
         step[step >= len(times[0])] = -1
     return Launches(
         row,
         trace.lines_of(row),
-        asked,
-        ways.marker,
-        ways.origin,
+        sync,
+        paths.marker,
+        paths.origin,
         step,
         kind,
         program,
@@ -108,109 +110,116 @@ def find_launches(trace: Trace) -> Launches:
     )
 
 
-def _calls(trace: Trace, runs: Runs, known: NDArray[np.intp], calls: Int32) -> Int32:
-    """The execute call of each run whose enqueuing is known: what the flow reaches, else in order, because a core's
-    runs are enqueued in the order of their calls; else the enqueuing itself. Not every call is for every core: the core
-    with most runs tells which program each call is for."""
-    enqueue = runs.enqueue_row[known]
+def _match_calls(trace: Trace, runs: Runs, enqueued: NDArray[np.intp], calls: Int32) -> Int32:
+    """Returns the execute call of each run in `enqueued`, the runs whose enqueuing is known.
+
+    That is the call on the causal path of the enqueuing; else a call matched by order, because a core's runs are
+    enqueued in the order of their calls; else the enqueuing itself. Not every call is for every core: the core with
+    most runs determines which program each call is for.
+    """
+    enqueue = runs.enqueue_row[enqueued]
     call = execute_calls(trace, enqueue)
     calls = calls[np.argsort(trace.start_ps[calls], kind="stable")]
     if not (call < 0).any() or not calls.size:
         return np.where(call < 0, enqueue, call).astype(np.int32)
-    place = {r: i for i, r in enumerate(calls.tolist())}
-    taken = np.array([place.get(r, -1) for r in call.tolist()], np.int64)
-    device, program = runs.device[known], runs.program[known]
-    made_for: Int32 | None = None
-    for number in np.argsort(-np.bincount(device), kind="stable").tolist():
-        mine = np.flatnonzero(device == number)
-        for which in (
-            [mine] if made_for is None else [mine[program[mine] == p] for p in np.unique(program[mine])]
-        ):
-            some = (
-                np.arange(len(calls)) if made_for is None else np.flatnonzero(made_for == program[which[0]])
+    index_of_call = {row: index for index, row in enumerate(calls.tolist())}
+    taken = np.array([index_of_call.get(row, -1) for row in call.tolist()], np.int64)
+    device, program = runs.device[enqueued], runs.program[enqueued]
+    program_of_call: Int32 | None = None
+    for core in np.argsort(-np.bincount(device), kind="stable").tolist():
+        of_core = np.flatnonzero(device == core)
+        groups = (
+            [of_core]
+            if program_of_call is None
+            else [of_core[program[of_core] == id_] for id_ in np.unique(program[of_core])]
+        )
+        for group in groups:
+            candidates = (
+                np.arange(len(calls))
+                if program_of_call is None
+                else np.flatnonzero(program_of_call == program[group[0]])
             )
-            of_some = np.full(len(calls) + 1, -1)
-            of_some[some] = np.arange(len(some))
-            found = match_by_order(
-                trace.start_ps[enqueue[which]], of_some[taken[which]], trace.start_ps[calls[some]]
+            candidate_of_call = np.full(len(calls) + 1, -1)  # the last one: of no call
+            candidate_of_call[candidates] = np.arange(len(candidates))
+            matched = match_by_order(
+                trace.start_ps[enqueue[group]],
+                candidate_of_call[taken[group]],
+                trace.start_ps[calls[candidates]],
             )
-            hit = found >= 0
-            taken[which[hit]] = some[found[hit]]
-            runs.join[known[which[hit]]] = ORDERED
-        if made_for is None:
-            made_for = np.full(len(calls), -1, np.int32)
-            made_for[taken[mine[taken[mine] >= 0]]] = program[mine[taken[mine] >= 0]]
+            is_matched = matched >= 0
+            taken[group[is_matched]] = candidates[matched[is_matched]]
+            runs.join[enqueued[group[is_matched]]] = ORDERED
+        if program_of_call is None:
+            program_of_call = np.full(len(calls), -1, np.int32)
+            has_call = of_core[taken[of_core] >= 0]
+            program_of_call[taken[has_call]] = program[has_call]
     return np.where(call >= 0, call, np.where(taken >= 0, calls[taken], enqueue)).astype(np.int32)
 
 
-def _asked(trace: Trace, row: Int32, ways: CausalPaths, runs: Runs) -> CausalPaths:
-    """The ways of calls, completed: those that lead to no thread that drives take the synchronisations and dynamo calls
-    that asked for something and that no other call comes from, in order."""
-    lost = ways.origin < 0
-    asks = _asks(trace)
-    if not lost.any() or not asks.size:
-        return ways
-    place = {r: i for i, r in enumerate(asks.tolist())}
-    # A call that was asked for otherwise takes nothing, but stands where it stands.
-    taken = np.array([place.get(r, -1) for r in ways.sync.tolist()], np.int64)
+def _complete_paths(trace: Trace, row: Int32, paths: CausalPaths, runs: Runs) -> CausalPaths:
+    """Completes the causal paths of calls that lead to no driving thread: these calls take, in order, the requests (see
+    `_requests`) that no other call comes from."""
+    lost = paths.origin < 0
+    requests = _requests(trace)
+    if not lost.any() or not requests.size:
+        return paths
+    index_of_request = {request: index for index, request in enumerate(requests.tolist())}
+    # A call with a complete path takes no request, but bounds the calls around it.
+    taken = np.array([index_of_request.get(sync, -1) for sync in paths.sync.tolist()], np.int64)
     candidates = np.flatnonzero(lost | (taken >= 0))
-    found = np.full(len(row), -1, np.int64)
-    found[candidates] = match_by_order(
-        trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[asks]
+    matched = np.full(len(row), -1, np.int64)
+    matched[candidates] = match_by_order(
+        trace.start_ps[row[candidates]], taken[candidates], trace.start_ps[requests]
     )
-    some = np.flatnonzero(found >= 0)
-    again = causal_paths(trace, asks[found[some]])
+    completed = np.flatnonzero(matched >= 0)
+    request_paths = causal_paths(trace, requests[matched[completed]])
     for column in ("origin", "sync", "marker"):
-        getattr(ways, column)[some] = getattr(again, column)
-    ways.dynamo[some] |= again.dynamo
-    runs.join[np.isin(runs.launch, some)] = ORDERED
-    return ways
+        getattr(paths, column)[completed] = getattr(request_paths, column)
+    paths.dynamo[completed] |= request_paths.dynamo
+    runs.join[np.isin(runs.launch, completed)] = ORDERED
+    return paths
 
 
-def _asks(trace: Trace) -> Int32:
-    """Events on the threads that drive that ask for an execution, in order of time: dynamo calls, and synchronisations
-    that hand a graph over."""
+def _requests(trace: Trace) -> Int32:
+    """Returns the events on driving threads that request an execution, in order of time: dynamo calls, and
+    synchronisations that hand a graph over."""
     rows = rows_flagged(trace, SYNC | DYNAMO)
     rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
     schedules = rows_flagged(trace, SCHEDULE)
     if schedules.size:
-        handed_over = causal_paths(trace, schedules).sync
-        rows = rows[np.isin(rows, handed_over) | (event_flags(trace)[trace.meta[rows]] & DYNAMO != 0)]
+        scheduled = causal_paths(trace, schedules).sync
+        rows = rows[np.isin(rows, scheduled) | (event_flags(trace)[trace.meta[rows]] & DYNAMO != 0)]
     return rows[np.argsort(trace.start_ps[rows], kind="stable")]
 
 
-def _steps(trace: Trace, ways: CausalPaths, runs: Runs, count: int) -> Int32:
-    """The step of each launch: the one in which the driving thread asked for it; where a device tells the steps, the
-    one in which its run on that device begins."""
+def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
+    """Returns the step of each launch: the step in which the driving thread requested it; if the steps come from a
+    device, the step in which the launch's run on that device begins."""
     steps = recorded_steps(trace)
-    if not steps or steps[0].source in ("annotation", "step_marker"):
-        asked = ways.origin >= 0
-        when = np.full(count, -1, np.int64)
-        when[asked] = trace.start_ps[ways.origin[asked]]
-        return recorded_steps_at(trace, when)
-    tellers = [
-        number
-        for number, device in enumerate(trace.devices)
-        if (
-            steps[0].row in device.modules.row
-            if device.made
-            else device.plane == trace.line_of(steps[0].row).plane
-        )
-    ]
-    teller = (
-        tellers[0] if tellers else 0
-    )  # steps on the plane of something that is no device: the first one's
     when = np.full(count, -1, np.int64)
-    mine = np.flatnonzero((runs.launch >= 0) & (runs.device == teller))[
-        ::-1
-    ]  # a launch's first run is written last
-    when[runs.launch[mine]] = runs.start_ps[mine]
+    if not steps or steps[0].source in ("annotation", "step_marker"):
+        requested = paths.origin >= 0
+        when[requested] = trace.start_ps[paths.origin[requested]]
+        return recorded_steps_at(trace, when)
+    row, plane = steps[0].row, trace.line_of(steps[0].row).plane
+    # Steps may be on a plane that is no device's: then they count as the first device's.
+    of_steps = next(
+        (
+            number
+            for number, device in enumerate(trace.devices)
+            if (row in device.modules.row if device.made else device.plane == plane)
+        ),
+        0,
+    )
+    # In reverse: a launch's first run is written last.
+    on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == of_steps))[::-1]
+    when[runs.launch[on_device]] = runs.start_ps[on_device]
     return recorded_steps_at(trace, when)
 
 
 def _handed_over(trace: Trace, step: Int32, runs: Runs) -> tuple[Int64, Int64] | None:
-    """Of steps that annotations tell: all others last until the next one begins."""
-    if not any(it.source == "annotation" for it in recorded_steps(trace)):
+    """Returns `handed_over` for steps from annotations; all other steps last until the next one begins."""
+    if not any(recorded.source == "annotation" for recorded in recorded_steps(trace)):
         return None
     step_of_run = np.append(step, np.int32(-1))[runs.launch]
     return handed_over(*recorded_times(trace), step_of_run, runs.own_start_ps, runs.end_ps)

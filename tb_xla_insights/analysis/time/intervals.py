@@ -1,4 +1,4 @@
-"""Sets of instants as sorted intervals that do not touch."""
+"""Sets of instants, stored as sorted intervals that do not touch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb_xla_insights.trace.model import Int32, Int64
 
 @dataclass(frozen=True)
 class Intervals:
-    """[start_ps, end_ps) each, ascending, with time between each two."""
+    """Half-open intervals [start_ps, end_ps), ascending, with time between neighbours."""
 
     start_ps: Int64
     end_ps: Int64
@@ -25,12 +25,12 @@ class Intervals:
 
     @property
     def total_ps(self) -> int:
-        """How long they are together."""
-        # Without a third column; should the sums overflow, they still differ by what is right.
+        """The sum of the intervals' lengths."""
+        # No array of lengths is needed; even if both sums overflow, their difference is exact.
         return int((self.end_ps.sum(keepdims=True) - self.start_ps.sum(keepdims=True))[0])
 
     def clipped(self, start_ps: int, end_ps: int) -> Intervals:
-        """What of them lies in the window."""
+        """Returns the part of the intervals inside the window [start_ps, end_ps)."""
         low = int(np.searchsorted(self.end_ps, start_ps, "right"))
         high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
         start, end = self.start_ps[low:high], self.end_ps[low:high]
@@ -41,49 +41,50 @@ class Intervals:
         return Intervals(start, end)
 
     def without(self, other: Intervals) -> Intervals:
-        """The instants of these that are none of the other ones."""
+        """Returns the instants of `self` that are not in `other`."""
         start, end = empty_columns(len(self) + len(other), np.int64, np.int64)
-        made = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
-        return Intervals(*trimmed(made, start, end))
+        count = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
+        return Intervals(*trimmed(count, start, end))
 
     def within(self, other: Intervals) -> Intervals:
-        """The instants that are in both."""
+        """Returns the instants that are in both `self` and `other`."""
         if not len(self):
             return self
         return self.without(other.gaps(int(self.start_ps[0]), int(self.end_ps[-1])))
 
-    def gaps(self, start_ps: int, end_ps: int, least_ps: int = 1) -> Intervals:
-        """The instants of the window that are none of these, in stretches of at least some length."""
-        least_ps = max(1, least_ps)
-        its = self.clipped(start_ps, end_ps)
-        inner = np.flatnonzero(its.start_ps[1:] - its.end_ps[:-1] >= least_ps)
-        start = np.concatenate(([start_ps], its.end_ps[inner], its.end_ps[-1:]))
-        end = np.concatenate((its.start_ps[:1], its.start_ps[1:][inner], [end_ps]))
-        found = end - start >= least_ps
-        return Intervals(start[found], end[found])
+    def gaps(self, start_ps: int, end_ps: int, min_ps: int = 1) -> Intervals:
+        """Returns the instants of the window that are not in `self`, as intervals of at least `min_ps`."""
+        min_ps = max(1, min_ps)
+        clipped = self.clipped(start_ps, end_ps)
+        inner = np.flatnonzero(clipped.start_ps[1:] - clipped.end_ps[:-1] >= min_ps)
+        start = np.concatenate(([start_ps], clipped.end_ps[inner], clipped.end_ps[-1:]))
+        end = np.concatenate((clipped.start_ps[:1], clipped.start_ps[1:][inner], [end_ps]))
+        long_enough = end - start >= min_ps
+        return Intervals(start[long_enough], end[long_enough])
 
 
 def span_intervals(start_ps: int, end_ps: int) -> Intervals:
-    """One interval, or none where it is empty."""
+    """Returns one interval, or none if it is empty."""
     count = int(end_ps > start_ps)
     return Intervals(np.full(count, start_ps, np.int64), np.full(count, end_ps, np.int64))
 
 
-def union(start_ps: Int64, end_ps: Int64, where: NDArray[np.bool_] | None = None) -> Intervals:
-    """The union of any intervals, or of those that a mask selects; empty ones count for nothing."""
-    where = np.ones(len(start_ps), np.bool_) if where is None else where
+def union(start_ps: Int64, end_ps: Int64, chosen: NDArray[np.bool_] | None = None) -> Intervals:
+    """Returns the union of intervals in any order; `chosen` is a mask that selects some of them. Empty intervals are
+    ignored."""
+    chosen = np.ones(len(start_ps), np.bool_) if chosen is None else chosen
     if not is_sorted(start_ps):
         order = np.argsort(start_ps, kind="stable")
-        start_ps, end_ps, where = start_ps[order], end_ps[order], where[order]
-    if kernels.apart(start_ps, end_ps, where):
+        start_ps, end_ps, chosen = start_ps[order], end_ps[order], chosen[order]
+    if kernels.are_chosen_and_separate(start_ps, end_ps, chosen):
         return Intervals(start_ps, end_ps)
     start, end = empty_columns(len(start_ps), np.int64, np.int64)
-    made = kernels.merge(start_ps, end_ps, where, start, end)
-    return Intervals(*trimmed(made, start, end))
+    count = kernels.merge(start_ps, end_ps, chosen, start, end)
+    return Intervals(*trimmed(count, start, end))
 
 
 def union_all(parts: Sequence[Intervals]) -> Intervals:
-    """The instants that are in one of the parts at least."""
+    """Returns the instants that are in at least one of the parts."""
     parts = parts or [span_intervals(0, 0)]
     while len(parts) > 1:
         odd = parts[-1:] if len(parts) % 2 else []
@@ -91,18 +92,19 @@ def union_all(parts: Sequence[Intervals]) -> Intervals:
     return parts[0]
 
 
-def _union_of_two(one: Intervals, other: Intervals) -> Intervals:
-    start, end = empty_columns(len(one) + len(other), np.int64, np.int64)
-    made = kernels.join(one.start_ps, one.end_ps, other.start_ps, other.end_ps, start, end)
-    return Intervals(*trimmed(made, start, end))
+def _union_of_two(a: Intervals, b: Intervals) -> Intervals:
+    start, end = empty_columns(len(a) + len(b), np.int64, np.int64)
+    count = kernels.join(a.start_ps, a.end_ps, b.start_ps, b.end_ps, start, end)
+    return Intervals(*trimmed(count, start, end))
 
 
 def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
-    """The stretches of each span that its children leave: which span, start, end.
+    """Returns the parts of each span that its children do not cover, as columns: index of the span, start, end.
 
-    Spans come sorted by start; `parents` are indices of spans, -1 for none. Spans may lie side by side.
+    Spans are sorted by start; `parents` holds indices of spans, -1 for none. Spans may overlap
+    without being nested.
     """
-    out, out_start, out_end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
-    made = kernels.own_time(starts, ends, parents, starts.copy(), out, out_start, out_end)
-    out, out_start, out_end = trimmed(made, out, out_start, out_end)
-    return out, out_start, out_end
+    span, start, end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
+    count = kernels.own_time(starts, ends, parents, starts.copy(), span, start, end)
+    span, start, end = trimmed(count, span, start, end)
+    return span, start, end

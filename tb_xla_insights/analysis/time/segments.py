@@ -1,4 +1,4 @@
-"""Stretches of time that do not overlap, and the sweeps that make and merge them."""
+"""Disjoint segments of time with a class each, and the sweeps that build and merge them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 @dataclass(frozen=True)
 class Segments:
-    """Stretches in order of time, none overlapping: [start_ps, end_ps), the class each is of (index into CLASSES, -1:
-    none), and the event it comes from (-1: none)."""
+    """Disjoint segments [start_ps, end_ps) in order of time. `class_index`: index into CLASSES, -1: none. `row`: the
+    event that the segment comes from, -1: none."""
 
     start_ps: Int64
     end_ps: Int64
@@ -27,39 +27,42 @@ class Segments:
         return len(self.row)
 
     def clipped(self, start_ps: int, end_ps: int) -> Segments:
-        """What of the stretches lies in the window."""
+        """Returns the part of the segments inside the window [start_ps, end_ps)."""
         low = int(np.searchsorted(self.end_ps, start_ps, "right"))
         high = max(low, int(np.searchsorted(self.start_ps, end_ps, "left")))
-        part = slice(low, high)
-        start, end = self.start_ps[part], self.end_ps[part]
+        overlapping = slice(low, high)
+        start, end = self.start_ps[overlapping], self.end_ps[overlapping]
         if low < high and start[0] < start_ps:
             start = np.concatenate(([start_ps], start[1:]))
         if low < high and end[-1] > end_ps:
             end = np.concatenate((end[:-1], [end_ps]))
-        return Segments(start, end, self.class_index[part], self.row[part])
+        return Segments(start, end, self.class_index[overlapping], self.row[overlapping])
 
-    def where(self, keep: NDArray[np.bool_]) -> Segments:
-        """The stretches that a mask selects."""
-        return Segments(self.start_ps[keep], self.end_ps[keep], self.class_index[keep], self.row[keep])
+    def where(self, chosen: NDArray[np.bool_]) -> Segments:
+        """Returns the segments that a mask selects."""
+        return Segments(
+            self.start_ps[chosen], self.end_ps[chosen], self.class_index[chosen], self.row[chosen]
+        )
 
     def cut(self, at_ps: Int64) -> Segments:
-        """The same stretches, those around one of some instants in two."""
+        """Returns the same segments, each split at those of the instants that lie inside it."""
         at = np.unique(at_ps)
-        place = np.searchsorted(self.start_ps, at, "left") - 1
-        inside = (place >= 0) & (at < np.append(self.end_ps, 0)[place])
-        at, place = at[inside], place[inside]
+        index = np.searchsorted(self.start_ps, at, "left") - 1
+        inside = (index >= 0) & (at < np.append(self.end_ps, 0)[index])
+        at, index = at[inside], index[inside]
         return Segments(
-            np.insert(self.start_ps, place + 1, at),
-            np.insert(self.end_ps, place, at),
-            np.insert(self.class_index, place, self.class_index[place]),
-            np.insert(self.row, place, self.row[place]),
+            np.insert(self.start_ps, index + 1, at),
+            np.insert(self.end_ps, index, at),
+            np.insert(self.class_index, index, self.class_index[index]),
+            np.insert(self.row, index, self.row[index]),
         )
 
     def sums(self, count: int) -> list[int]:
-        """Time per class, for classes 0 to count - 1. Exact: no sum reaches 2**53 ps, which is two and a half hours."""
-        known = self.class_index >= 0
-        lengths = (self.end_ps - self.start_ps)[known]
-        return [int(total) for total in np.bincount(self.class_index[known], lengths, minlength=count)]
+        """Returns the time per class, for classes 0 to count - 1. The sums are exact: none reaches 2**53 ps, which is
+        two and a half hours."""
+        classified = self.class_index >= 0
+        lengths = (self.end_ps - self.start_ps)[classified]
+        return [int(total) for total in np.bincount(self.class_index[classified], lengths, minlength=count)]
 
 
 NO_SEGMENTS = Segments(
@@ -68,36 +71,59 @@ NO_SEGMENTS = Segments(
 
 
 def innermost_segments(
-    starts: Int64, ends: Int64, parents: Int32, kinds: Int8, flags: Int8, first: int, bare: bool
+    starts: Int64,
+    ends: Int64,
+    parents: Int32,
+    class_indices: Int8,
+    flags: Int8,
+    first: int,
+    with_unclassified: bool,
 ) -> Segments:
-    """One line's timeline by its innermost event.
+    """Returns one line's timeline, in which each instant belongs to the innermost open event.
 
-    The events come sorted by start, the longer one first; `parents` are rows of the trace and `first` is the row of the
-    first one. The innermost of the events that are open is the last of them. An event of class -1, or with INHERIT or
-    below such a one, has the class of its nearest ancestor that has one; without such an ancestor it is of class -1
-    because of INHERIT, else of class `other`. When an event with ENDS ends, its nearest ancestor with SWITCHES is of
-    class `wait` from then on. Stretches of class -1 are told where `bare` says so.
+    Events are sorted by start, the longer one first, so that the innermost open event is the last one; `parents` are
+    rows of the trace, `first` is the row of the first event. An event of class -1 takes the class of its nearest
+    ancestor that has one, as does an event with INHERIT and everything below it. If no ancestor has a class, the class
+    is -1 because of INHERIT, else `other`. When an event with ENDS_DISPATCH ends, its nearest ancestor with
+    DISPATCH_THEN_WAIT is of class `wait` from then on. Segments of class -1 are returned only `with_unclassified`.
     """
-    out = empty_columns(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
-    own, nobodys, stack = kinds.copy(), np.zeros(len(starts), np.bool_), np.empty(len(starts) + 1, np.int32)
-    made = kernels.innermost(
-        starts, ends, parents, flags, first, bare, WAIT, OTHER, own, nobodys, stack, *out
+    columns = empty_columns(2 * len(starts), np.int64, np.int64, np.int8, np.int32)
+    own_classes, inherits, stack = (
+        class_indices.copy(),
+        np.zeros(len(starts), np.bool_),
+        np.empty(len(starts) + 1, np.int32),
     )
-    return Segments(*trimmed(made, *out))
+    count = kernels.innermost(
+        starts,
+        ends,
+        parents,
+        flags,
+        first,
+        with_unclassified,
+        WAIT,
+        OTHER,
+        own_classes,
+        inherits,
+        stack,
+        *columns,
+    )
+    return Segments(*trimmed(count, *columns))
 
 
 Ranked = tuple[Segments, Int8]
-"""A timeline with the rank of each stretch."""
+"""Segments, and the rank of each of them."""
 
 
 def overlay(a: Ranked, b: Ranked) -> Ranked:
-    """Two timelines become one: at each instant the stretch of the lower rank (the first timeline's where they are
-    equal), and the other's where one has none."""
-    (one, one_rank), (other, other_rank) = a, b
-    out = empty_columns(2 * (len(one) + len(other)), np.int64, np.int64, np.int8, np.int32, np.int8)
-    made = kernels.overlay(
-        one.start_ps, one.end_ps, one.class_index, one.row, one_rank,
-        other.start_ps, other.end_ps, other.class_index, other.row, other_rank, *out,
+    """Merges two timelines: at each instant the segment of the lower rank, `a`'s if the ranks are equal, or the only
+    segment there is."""
+    (a_segments, a_rank), (b_segments, b_rank) = a, b
+    columns_and_rank = empty_columns(
+        2 * (len(a_segments) + len(b_segments)), np.int64, np.int64, np.int8, np.int32, np.int8
+    )
+    count = kernels.overlay(
+        a_segments.start_ps, a_segments.end_ps, a_segments.class_index, a_segments.row, a_rank,
+        b_segments.start_ps, b_segments.end_ps, b_segments.class_index, b_segments.row, b_rank, *columns_and_rank,
     )  # fmt: skip
-    *columns, rank = trimmed(made, *out)
+    *columns, rank = trimmed(count, *columns_and_rank)
     return Segments(*columns), rank
