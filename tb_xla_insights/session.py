@@ -202,9 +202,9 @@ class Session:
         if self.trace_if_small is not None:
             return self.trace_if_small
         if self._pod is None:
-            from tb_xla_insights.report.host_parts import parts_of
+            from tb_xla_insights.report.host_parts import host_parts
 
-            parts = HostExtras(parts_of)
+            parts = HostExtras(host_parts)
             report = self.hosts.report(all_gaps=True, extras=parts)
             self._pod = Pod(self.hosts, report, parts.in_session_order())
         return self._pod.usual_step_host().trace

@@ -40,17 +40,17 @@ def print_idle(
 
 def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
-    from tb_xla_insights.report.figures import idle_rows, left_out, step_texts, steps_of_hosts
+    from tb_xla_insights.report.figures import idle_rows, left_out_note, step_texts, steps_of_hosts_text
 
     where = "per step and core" if step_idle["steps"] else "per core, first to last run"
     idle = step_idle["idle_ps"]
     if idle is not None:
         step, worked, rest = step_texts(step_idle, 3)
-        whole = steps_of_hosts(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
+        whole = steps_of_hosts_text(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
         over = f"{whole}, mean {step}" if step_idle["steps"] else "First to last run"
         waits = f" ({units.time_text(step_idle['stall_ps'])} of it waits)" if step_idle["stall_ps"] else ""
         common.print_paragraph(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
-    if note := left_out(step_idle):
+    if note := left_out_note(step_idle):
         common.print_paragraph(out, note)
     rows = idle_rows(step_idle)
     if not rows:

@@ -15,7 +15,7 @@ from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.sidecars_text import print_sidecars
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.escapes import escaped
-from tb_xla_insights.report.condensed import MANY
+from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def _files(out: Console, hosts: Sequence[Document]) -> None:
     """Prints the hosts' files; of many hosts the largest files and the smallest."""
     more = ""
     ordered = hosts
-    if len(hosts) >= MANY:
+    if len(hosts) >= CONDENSED_FROM:
         ordered = sorted(hosts, key=lambda host: -host["bytes"])
         ordered = [*ordered[: common.ROWS - 1], ordered[-1]]
         more = f" ({units.count(len(hosts))}; the largest and the smallest)"
@@ -78,12 +78,12 @@ def _files(out: Console, hosts: Sequence[Document]) -> None:
 
 
 def _findings(out: Console, document: Document) -> None:
-    from tb_xla_insights.report.finding_text import gain_of, groups
+    from tb_xla_insights.report.finding_text import finding_groups, gain_of
 
     if not document["findings"]:
         out.print("No findings.\n", style="bold")
     number, cores = 0, " on all cores" if len(document["devices"]) > 1 else ""
-    for group in groups(document):
+    for group in finding_groups(document):
         gain = f"; {group.gain}" if group.gain else ""
         common.print_paragraph(
             out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold"
@@ -106,7 +106,7 @@ def _findings(out: Console, document: Document) -> None:
 def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if not devices:
         return
-    if len(devices) >= MANY:
+    if len(devices) >= CONDENSED_FROM:
         print_devices(out, devices, duty)
     else:
         _each_device(out, devices, duty)
@@ -141,7 +141,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     from collections import Counter
     from statistics import median_low
 
-    from tb_xla_insights.report.figures import steps_of_hosts
+    from tb_xla_insights.report.figures import steps_of_hosts_text
 
     if not steps:
         return
@@ -149,7 +149,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
     hosts = Counter(step["host"] for step in steps)
-    step_count = steps_of_hosts(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
+    step_count = steps_of_hosts_text(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
     title = f"Steps ({step_count}, mean {mean}, median {median}"
     if len(hosts) >= common.ROWS:  # rows per host would show a single step
         print_steps(out, steps, title)

@@ -16,7 +16,7 @@ from tb_xla_insights.cli.window_condensed import (
     split_hosts,
 )
 from tb_xla_insights.errors import NoDeviceError
-from tb_xla_insights.report.condensed import MANY
+from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,7 +91,7 @@ def _print(out: Console, answer: Window, condensed: bool) -> None:
         out.print(classes)
     print_other_hosts(out, others, duration, unit, len(named))
     _print_threads(out, condense_threads(answer["threads"], named) if condensed else answer["threads"], unit)
-    if len(answer["devices"]) >= MANY and condensed:
+    if len(answer["devices"]) >= CONDENSED_FROM and condensed:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
         _print_devices(out, answer["devices"], unit)
@@ -135,7 +135,7 @@ def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
     """Prints the ops of the window's devices by annotation; times and shares add up to those of all ops."""
-    from tb_xla_insights.report.work_tables import fitting
+    from tb_xla_insights.report.work_tables import fit_rows
 
     if not any(row["count"] for row in annotations):
         return
@@ -146,7 +146,7 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
     ]
     lines = [
         (row["name"], row["count"], row["self_ps"], row.get("names", ""))
-        for row in fitting(rows, common.ROWS)
+        for row in fit_rows(rows, common.ROWS)
     ]
     if len(lines) > common.ROWS:
         lines, rest = lines[: common.ROWS - 1], lines[common.ROWS - 1 :]

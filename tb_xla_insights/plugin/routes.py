@@ -297,13 +297,13 @@ class Routes:
         """The work of chosen devices in chosen steps, and its efficiency: `device_work.view` documents the keys. `dd`,
         `st` and `pk` are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
-        from tb_xla_insights.report.host_ranks import ranks
+        from tb_xla_insights.report.host_ranks import rank_hosts
         from tb_xla_insights.report.views import whole_report
 
         loaded = self._loaded(arguments)
         report = loaded.report
         has_several = len(loaded.files.hosts) > 1
-        usual = ranks(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
+        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
         dd = arguments.optional_text("dd")
         host = dd.partition(".")[0] if dd else str(usual)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
