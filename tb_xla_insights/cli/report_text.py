@@ -200,9 +200,9 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
 
 
 def _stalls(out: Console, devices: Sequence[Document]) -> None:
-    from tb_xla_insights.analysis.idle.busy import stalls_together
+    from tb_xla_insights.analysis.idle.busy import merge_stalls
 
-    rows = stalls_together(devices)
+    rows = merge_stalls(devices)
     if not rows:
         return
     unit = units.column_unit([row["duration_ps"] for row in rows])
