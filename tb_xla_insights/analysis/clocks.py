@@ -1,7 +1,7 @@
 """Whether the clocks of a host and its devices can both be right: effects come after their causes.
 
 A run cannot begin before it was enqueued, and the host cannot be told of its end before it began. Differences below
-`SLACK_PS` say nothing. (docs/definitions.md, "Time base")
+`CLOCK_SLACK_PS` say nothing. (docs/definitions.md, "Time base")
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Int64, Trace
@@ -36,7 +36,7 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
         (early, "begin before they were enqueued"),
         (_late(trace), "end after the host was told so"),
     ):
-        if count := int((by > SLACK_PS).sum()):
+        if count := int((by > CLOCK_SLACK_PS).sum()):
             return f"{count:,} of {len(runs):,} runs {what}, by up to {brief_time(int(by.max()))}"
     apart = _apart(trace) if whole else 0
     if apart > MAX_RECORDING_DISTANCE_PS:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.early_executions import last_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
@@ -31,7 +31,7 @@ def find_blocking_waits(trace: Trace) -> Int32:
         asked &= ~inside | annotations[above] | frames[trace.meta[above]]
         above = np.where(inside, trace.parent[above], above)
     found = outermost(trace.parent, rows[asked])
-    return found[trace.duration_ps[found] >= SLACK_PS]
+    return found[trace.duration_ps[found] >= CLOCK_SLACK_PS]
 
 
 def blocking_intervals(trace: Trace) -> Intervals:
