@@ -79,7 +79,7 @@ def test_a_table_that_is_a_link_to_the_capture(session: Path, tmp_path: Path, ca
 def test_another_capture_is_none_either(session: Path, tmp_path: Path, capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["report", str(session), "--html", str(tmp_path / "other.xplane.pb")])
-    assert "is named as a capture is" in capsys.readouterr().err
+    assert "is named like a capture" in capsys.readouterr().err
     assert not (tmp_path / "other.xplane.pb").exists()
 
 
