@@ -18,14 +18,14 @@ def difference_text(diff: GraphDiff) -> str | None:
     if diff.nearest is None:
         return "no graph that was there before is like it" if diff.change == "other_graph" else None
     nearest = f"{diff.nearest.module}({diff.nearest.program_id})"
-    differences, same = diff.nearest.differences, diff.nearest.same
+    differences, equal_count = diff.nearest.differences, diff.nearest.equal_count
     if diff.change == "same_hlo":
         return f"the HLO is that of {nearest}"
     if diff.change == "constants":
         return f"only values of constants differ from {nearest}"
     if diff.change == "code":
         return f"the code differs from {nearest}, the parameters do not"
-    proportion = f"{count(len(differences))} of {count(len(differences) + same)} parameters"
+    proportion = f"{count(len(differences))} of {count(len(differences) + equal_count)} parameters"
     verb = "differs" if len(differences) == 1 else "differ"
     return f"{changes_text(differences)}, {proportion} {verb} from {nearest}"
 
