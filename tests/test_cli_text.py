@@ -29,7 +29,7 @@ from tb_xla_insights.cli import common, host_text, idle_text
 from tb_xla_insights.cli.layout import TOGETHER, wrapped
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
-from tb_xla_insights.report.compile_text import what_is_new
+from tb_xla_insights.report.compile_text import difference_text
 
 CASE = "synthetic_case_study_8_tpu_cores"
 LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
@@ -307,8 +307,8 @@ def test_in_warm_up_every_graph_is_new() -> None:
         "difference": "no graph that was there before is like it",
         "nearest": None,
     }
-    assert what_is_new(row | new) == "No graph that was there before is like it"
-    assert what_is_new(row | new | {"warm_up": True}) is None
+    assert difference_text(row | new) == "No graph that was there before is like it"
+    assert difference_text(row | new | {"warm_up": True}) is None
 
 
 def test_transfers() -> None:

@@ -10,7 +10,7 @@ from launching import demo
 
 from tb_xla_insights.report import views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, places, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text, places, why_gap
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,20 @@ def test_where_the_launch_waits_for_most_of_a_gap_what_the_host_did_is_no_reason
         why_gap(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]})
         == ""
     )
+
+
+def test_where_a_limit_gains_more_than_the_mistake_the_gap_says_so() -> None:
+    limit = finding("tracing_bound", "limit") | {"brief": "the host builds the graph"}
+    cut, step = finding("early_sync"), {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
+    report = {"findings": [limit, cut], "mistakes": step}
+    told = gap_text(gap(1000), {"early_sync": 900}, "The host waits.", report)
+    assert told.replace("\u202f", " ") == (
+        "Because of early_sync. The host waits. More is to gain beyond that: "
+        "the host builds the graph (12.0 → 3.0 ms at best)."
+    )
+    assert gap_text(gap(1000), {"tracing_bound": 900}, "The host waits.", report) == "The host waits."
+    first = report | {"findings": [cut, limit]}
+    assert gap_text(gap(1000), {"early_sync": 900}, "It waits.", first) == "Because of early_sync. It waits."
 
 
 def test_a_finding_shows_first_what_it_explains_most_of() -> None:

@@ -129,6 +129,17 @@ def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
     assert _told(report)[1] == " ".join(texts)
 
 
+def test_a_limit_that_comes_before_the_mistakes_opens_the_verdict() -> None:
+    limit, mistake = finding("limit", "the host builds the graph", 0.6), finding("mistake", "a cut", 0.05)
+    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 19 * MS, "step_without_limit_ps": 7 * MS}
+    assert _told(of(limit, mistake, **together))[1] == (
+        "The device is 50.0 % busy: the host builds the graph (19.0 → 7.0 ms at best). "
+        "Beyond that a mistake costs up to 1.0 of 20.0 ms a step: a cut."
+    )
+    # A mistake that cannot be told from chance is no reason.
+    assert "mistake" not in _told(of(limit, finding("mistake", "a cut", 0.02), **together))[1]
+
+
 def test_what_mistakes_cost_is_never_said_to_be_nothing() -> None:
     together = {"step_ps": MS, "step_if_fixed_ps": MS * 97 // 100}
     text = _told(of(finding("mistake", "a", 0.03), **together))[1]

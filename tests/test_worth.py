@@ -3,8 +3,10 @@ mean step; mistakes come before limits, and one replay tells what all mistakes c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from captures import Core, capture, session
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.findings.base import Facts, Finding
-from tb_xla_insights.analysis.findings.worth import has_nothing_to_fix, sort_findings
+from tb_xla_insights.analysis.findings.worth import LIMITS, has_nothing_to_fix, sort_findings
 from tb_xla_insights.analysis.sidecars import NO_SIDECARS
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -79,10 +81,10 @@ def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
 def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
     trace = loop(steps=5).trace()
     facts = Facts(session(trace), NO_SIDECARS)
-    once = facts.without({2}, "input", "to_device")
+    once = facts.fix_without({2}, "input", "to_device")
     assert once.windows is not None
     assert [its.tolist() for its in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
-    assert facts.without({1, 2, 4}, "input").windows is None
+    assert facts.fix_without({1, 2, 4}, "input").windows is None
 
 
 def test_what_no_step_has_is_neither_usual_nor_once() -> None:
@@ -97,7 +99,7 @@ def test_what_no_step_has_is_neither_usual_nor_once() -> None:
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
     steps = facts.steps_taken(taken)
-    assert (steps, facts.recurs(steps)) == (set(), None)
+    assert (steps, facts.recurrence(steps)) == (set(), None)
 
 
 def test_without_mistakes_nothing_goes() -> None:
@@ -135,6 +137,27 @@ def test_a_certain_gain_comes_before_one_that_may_be_next_to_nothing() -> None:
     assert sort_findings([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
     # What cannot be replayed has one gain.
     assert sort_findings([certain, gaining("recompilation", 0.4, None)])[0].id == "recompilation"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "limit", "limits"),
+    [
+        (0.062, 0.793, True),  # less than 0.10, and less than a quarter of the limit's
+        (0.1, 0.793, False),  # worth a warning
+        (0.05, 0.2, False),  # a quarter
+        (0.049, 0.2, True),
+        (0.0, 0.029, False),  # no limit that can be told from chance
+        (None, 0.03, True),
+    ],
+)
+def test_the_largest_limit_comes_before_mistakes_that_gain_little_beside_it(
+    mistake: float | None, limit: float, limits: bool
+) -> None:
+    smaller = [gaining("dispatch_overhead", 0.01, None), gaining("sync_every_step", 0.0, None)]
+    cut = replace(gaining("early_sync", 0, None), gain=mistake)
+    ordered = [it.id for it in sort_findings([cut, *smaller, gaining("tracing_bound", limit, None)])]
+    # Mistakes and limits each stay together.
+    assert [it in LIMITS for it in ordered] == [limits, limits, not limits, not limits]
 
 
 def test_the_device_limits_only_where_no_mistake_gains_anything() -> None:

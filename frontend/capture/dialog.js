@@ -1,11 +1,11 @@
 /** Capturing from profiler servers: a dialog that asks, tells how far it is, and closes when the new session opens. */
 
 import { button, fill, h } from '../lib/dom.js';
-import { pause } from '../lib/activity.js';
+import { delay } from '../lib/activity.js';
 import { get, post } from '../lib/api.js';
 import { digits } from '../lib/format.js';
 import { readPref, writePref } from '../lib/preferences.js';
-import { visible } from '../lib/escapes.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 const PAUSE_MS = 250;
 const MOST_ADDRESSES = 5;
@@ -57,7 +57,7 @@ export function createCapture(say, opened, logdir) {
     fill(before, last.map((value) => h('option', { value })));
     addresses.value ||= last[0] ?? '';
     duration.value ||= readPref('duration_ms') ?? '2000';
-    place.textContent = visible(logdir());
+    place.textContent = escapeInvisible(logdir());
   }
 
   /** An address is remembered once it is known to be one, whether or not a server listens there now. */
@@ -76,14 +76,14 @@ export function createCapture(say, opened, logdir) {
       remember();
       for (; WORDS.has(told.state); told = await get('capture_progress')) {
         show(told);
-        await pause(PAUSE_MS);
+        await delay(PAUSE_MS);
       }
-      message.textContent = visible(told.message ?? '');
+      message.textContent = escapeInvisible(told.message ?? '');
       start.disabled = false;
       if (told.session) opened(told.session);
       if (!told.message) dialog.close();
     } catch (error) {
-      message.textContent = visible(/** @type {Error} */ (error).message);
+      message.textContent = escapeInvisible(/** @type {Error} */ (error).message);
     } finally {
       start.disabled = false;
       fill(progress);

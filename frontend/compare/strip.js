@@ -5,7 +5,7 @@ import { LABELS, inked } from '../lib/classes.js';
 import { windowPlace } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
-import { highest } from '../lib/totals.js';
+import { maximum } from '../lib/totals.js';
 
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */
@@ -15,7 +15,7 @@ import { highest } from '../lib/totals.js';
  * @param {(which: string, place: import('../lib/link.js').LinkState) => void} open a place in the session of that name
  */
 export function stepStrip(sides, open) {
-  const whole = highest(sides.map(([, step]) => step?.duration_ps ?? 1)) * 1.08;
+  const whole = maximum(sides.map(([, step]) => step?.duration_ps ?? 1)) * 1.08;
   const unit = unitFor(whole);
   const order = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
   const rank = (/** @type {string} */ name) => 1 + Math.floor((order.indexOf(name) * 6) / Math.max(6, order.length));

@@ -2,11 +2,11 @@
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { loadOnce } from '../frame/document-view.js';
+import { createDocumentView } from '../frame/document-view.js';
 import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
 import { cutMiddle, difference, digits, headline, MISSING, plural, rate, share, timeCell, unitFor } from '../lib/format.js';
-import { highest, total } from '../lib/totals.js';
+import { maximum, total } from '../lib/totals.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { deviceCards } from './device.js';
 import { lazyCard, ratioCell } from './lazy.js';
@@ -29,7 +29,7 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
  */
 function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
-  const longest = highest(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
+  const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
   const unit = unitFor(longest);
   const most = longest / unit.ps;
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
@@ -88,7 +88,7 @@ export function compareView(app) {
         ]),
       ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])])] }));
     } catch (error) {
-      if (own === chosen) app.fail('pairs', error);
+      if (own === chosen) app.reportError('pairs', error);
     }
   }
 
@@ -98,7 +98,7 @@ export function compareView(app) {
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(all.verdict.text) ?? ['', all.verdict.text];
     const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
       h('span', { class: 'muted small' }, [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '))];
-    const most = highest(all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
+    const most = maximum(all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {Comparison['classes'][number]} */ row) => h('div', { class: 'two-bars', 'aria-hidden': 'true' }, SIDES.map((which) => (
       h('i', { class: which, style: { '--k': hue(row.class), width: percent((row[`${which}_ps`] ?? 0) / most), visibility: row[`${which}_ps`] ? '' : 'hidden' } }))));
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
@@ -131,7 +131,7 @@ export function compareView(app) {
     return /** @type {const} */ ('ready');
   }
 
-  const data = loadOnce(app, 'compare', element, draw, () => ({ other: asked }));
+  const data = createDocumentView(app, 'compare', element, draw, () => ({ other: asked }));
 
   function look() {
     const { c = '' } = app.link.state;
@@ -141,7 +141,7 @@ export function compareView(app) {
     if (other) return data.open(session);
     fill(element, card('Compare', { class: 'across' }, h('p', { class: 'lead' }, 'Choose a second session under “compare with” in the header.'),
       h('p', { class: 'sec' }, 'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and compilations stand side by side.')), pairsCard());
-    app.ready('empty');
+    app.setState('empty');
   }
 
   return { element, move: look,

@@ -1,7 +1,7 @@
 /** Graph × step: what was compiled when, what ran from the cache. */
 
 import { button, fill, h } from '../lib/dom.js';
-import { columnUnit, total, grouped } from '../lib/totals.js';
+import { columnUnit, total, groupBy } from '../lib/totals.js';
 import { link } from '../lib/cards.js';
 import { count, cutMiddle, digits, plural, timeCell, timeText } from '../lib/format.js';
 
@@ -25,7 +25,7 @@ export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.com
 export function columnsOf(shown, numbers, hosts) {
   if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= FEW_HOSTS) return shown.map((step) => [step]);
   const first = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
-  return [...grouped(shown, (/** @type {number} */ step) => String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0))).values()];
+  return [...groupBy(shown, (/** @type {number} */ step) => String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0))).values()];
 }
 
 /**
@@ -44,7 +44,7 @@ export function compiledIn(columns, rows, most) {
  * Compiles of a graph by step index; without a step under -1.
  * @param {CompileRow[]} rows @returns {Map<string, CompileRow[]>} by `graph\nstep`
  */
-export const byCell = (rows) => grouped(rows, (row) => `${graphOf(row)}\n${row.step ?? -1}`);
+export const byCell = (rows) => groupBy(rows, (row) => `${graphOf(row)}\n${row.step ?? -1}`);
 
 /**
  * What a graph is called: its module, and where several graphs share that, a part of what tells it apart.
@@ -104,7 +104,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   }
 
   function rows() {
-    const whose = [...grouped(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
+    const whose = [...groupBy(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
     fill(owners, step_hosts.length > 1 && !together ? [h('td', null), ...whose.map(([host, its]) => h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)))] : null);
     fill(head, h('th', { scope: 'col' }, 'Graph'), columns.map((own) => h('th', { scope: 'col', class: 's' }, stepName(own))),
       h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'));

@@ -2,11 +2,11 @@
 
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { loadOnce } from '../frame/document-view.js';
-import { card, codeCell, cores, cutName, emptyCard, hosts, link, linked, showButton, tableCard, windowPlace } from '../lib/cards.js';
+import { createDocumentView } from '../frame/document-view.js';
+import { card, codeCell, cores, cutName, emptyCard, hosts, link, linkedColumn, showButton, tableCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
-import { countColumn, linkedOrder, liveTable, startColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, sortableTable, startColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
@@ -25,7 +25,7 @@ export function compilesView(app) {
   let devices = known;
   /** Hosts of the session. */
   let every = 1;
-  /** @type {ReturnType<typeof liveTable>|null} */
+  /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
   /** @type {ReturnType<typeof createGrid>|null} */
   let grid = null;
@@ -43,7 +43,7 @@ export function compilesView(app) {
   function choose(row) {
     app.link.set({ sel: placeOf(row).sel }, 'push');
     mark();
-    app.live.answer(`${nameOf(row)[0]}, compiled in ${timeText(row.duration_ps)}.`);
+    app.live.announceNow(`${nameOf(row)[0]}, compiled in ${timeText(row.duration_ps)}.`);
   }
 
   function mark() {
@@ -72,7 +72,7 @@ export function compilesView(app) {
     rows = compiles.length ? listTable(compiles) : null;
     fill(element,
       card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
-        right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, sumText(plural(late.length, 'compilation')), ' after the first steps · ', sumText(timeText(cost)), every > 1 && `, ${hosts(every, app.chosen().hosts.length)}`) }, grid.element),
+        right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, sumText(plural(late.length, 'compilation')), ' after the first steps · ', sumText(timeText(cost)), every > 1 && `, ${hosts(every, app.selection().hosts.length)}`) }, grid.element),
       rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up', 'cut', 'what_is_new'],
         () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step }))) }, h('div', { class: 'fill' }, rows.element))
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
@@ -83,11 +83,11 @@ export function compilesView(app) {
   /** @param {CompileRow[]} items */
   function listTable(items) {
     const unit = columnUnit(items, 'duration_ps');
-    return liveTable({
+    return sortableTable({
       label: 'Compilations', testid: 'compile-list', items, ...linkedOrder(app.link, '-time'),
       select: choose, open: show, selected: (row) => row === chosen(),
       columns: [
-        linked(startColumn('start_ps'), show),
+        linkedColumn(startColumn('start_ps'), show),
         timeColumn('Time', unit, 'duration_ps', { key: 'time' }),
         timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, { key: 'idle' }),
         countColumn('Step', (row) => row.step_number ?? row.step, { key: 'step', cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
@@ -134,17 +134,17 @@ export function compilesView(app) {
   }
 
   function filter() {
-    devices = app.among(known);
+    devices = app.selectedDevices(known);
     return draw();
   }
 
-  const data = loadOnce(app, 'compiles', element, (/** @type {Compiles} */ next, session) => {
+  const data = createDocumentView(app, 'compiles', element, (/** @type {Compiles} */ next, session) => {
     answer = next;
     known = session.devices;
     every = session.session.hosts.length;
     return filter();
   });
-  return { element, ...data, filter: data.known(filter), move: data.known(mark) };
+  return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(mark) };
 }
 
 const COUNTED = { compile: 'Compilations', execute: 'Executions', to_device: 'Transfers to the device', from_device: 'Transfers from the device' };

@@ -1,9 +1,9 @@
 /** What is shown: of which devices, of which step, of which category; and against which roof. */
 
-import { button, h, pick } from '../lib/dom.js';
+import { button, h, labelledSelect } from '../lib/dom.js';
 import { count } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
-import { grouped } from '../lib/totals.js';
+import { groupBy } from '../lib/totals.js';
 import { peaksText } from './peaks.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
@@ -15,7 +15,7 @@ import { peaksText } from './peaks.js';
 /** What a link calls each device: place of its host, and its own among that host's. @param {Ready} session @returns {Map<string, Device>} */
 export function devicePlaces({ session: { hosts }, devices }) {
   const places = new Map(hosts.map(({ name }, at) => [name, at]));
-  return new Map([...grouped(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, own]) => own.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device]))));
+  return new Map([...groupBy(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, own]) => own.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device]))));
 }
 
 /** All, then each host and its cores. @param {Ready} session @param {string} dd what is shown @param {Device[]} listed @returns {Choice[]} */
@@ -24,7 +24,7 @@ export function deviceChoices(session, dd, listed) {
   const several = shorts.length > 1;
   const among = new Set(listed);
   const shown = [...devicePlaces(session)].filter(([place, device]) => among.has(device) || place === dd);
-  const hosts = [...grouped(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
+  const hosts = [...groupBy(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
   return [
     ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all') ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])] : []),
     ...hosts.flatMap(([host, own]) => [
@@ -42,9 +42,9 @@ export function filterChoices(session, { chosen: { dd, st, category }, whole_ste
   const named = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
   const known = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
   return [
-    pick('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
-    pick('step', [...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []), ['all', 'whole session'], ...named(steps)], st, on.step, 'device-step'),
-    pick('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
+    labelledSelect('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
+    labelledSelect('step', [...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []), ['all', 'whole session'], ...named(steps)], st, on.step, 'device-step'),
+    labelledSelect('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
     h('span', { class: 'grow' }), h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(known ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
   ];

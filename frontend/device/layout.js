@@ -1,7 +1,7 @@
 /** Where ops stand against the roof: both axes logarithmic. Pixels and numbers, no drawing. */
 
 import { clamp } from '../lib/axis.js';
-import { highest, lowest, total } from '../lib/totals.js';
+import { maximum, minimum, total } from '../lib/totals.js';
 
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').Dot} Dot */
@@ -41,13 +41,13 @@ export function axesOf(rows, { flops, bytes }) {
   /** @param {number[]} values @param {number} least decades @returns {[number, number]} */
   function decades(values, least) {
     if (!values.length) return [0, least];
-    const [low, high] = [Math.floor(Math.log10(lowest(values)) - 1e-9), Math.ceil(Math.log10(highest(values)) + 1e-9)];
+    const [low, high] = [Math.floor(Math.log10(minimum(values)) - 1e-9), Math.ceil(Math.log10(maximum(values)) + 1e-9)];
     return [Math.max(low, high - MOST_DECADES), Math.max(high, low + least)];
   }
   const x = decades([...told.map((row) => row.intensity ?? 1), ...ridge.flatMap((own) => [own / 3, own * 3])], 2);
   const rates = [...told.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
   const y = decades(rates, 2);
-  const top = Math.log10(highest(rates));
+  const top = Math.log10(maximum(rates));
   return { x, y: flops ? [Math.min(y[0], Math.floor(top - LEAST_HIGH)), top + HEADROOM] : y };
 }
 

@@ -3,7 +3,7 @@
 import { digits, timeText } from '../lib/format.js';
 import { BOTTOM, LEFT, RIGHT, TOP, decade, lineEnd, placeLabels, scales } from './layout.js';
 import { trimmed } from './rows.js';
-import { lowest } from '../lib/totals.js';
+import { minimum } from '../lib/totals.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('./types').Dot} Dot */
@@ -115,7 +115,7 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
   /** The place on a line that is away from the dots with labels. @param {[number, number]} from @param {[number, number]} to @param {number} half of the text's width */
   function freePart(from, to, half) {
     const long = Math.hypot(to[0] - from[0], to[1] - from[1]);
-    const away = (/** @type {number} */ part) => lowest(dots.slice(0, LABELS).map((dot) => (
+    const away = (/** @type {number} */ part) => minimum(dots.slice(0, LABELS).map((dot) => (
       Math.hypot(from[0] + (to[0] - from[0]) * part - dot.x, from[1] + (to[1] - from[1]) * part - dot.y))), CROWD);
     return PARTS.filter((part) => Math.min(part, 1 - part) * long > half).reduce((best, part) => (away(part) > away(best) ? part : best), PARTS[0]);
   }

@@ -3,8 +3,8 @@
 import { button, h } from '../lib/dom.js';
 import { cutName, lengthBar, link, showButton } from '../lib/cards.js';
 import { count, digits, MISSING, share } from '../lib/format.js';
-import { highest, total } from '../lib/totals.js';
-import { countColumn, liveTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
+import { maximum, total } from '../lib/totals.js';
+import { countColumn, sortableTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
 import { hasRates, isOf, rounded } from './rows.js';
 import { boundCell, toneChip } from './tree.js';
 
@@ -34,7 +34,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const at = (/** @type {OpRow|RestRow} */ row) => place.get(row) ?? -1;
   const sum = (/** @type {(OpRow|RestRow)[]} */ some) => h('span', { 'data-ps': Math.round(total(some, 'ps')) }, digits(total(some, (row) => texts[at(row)]) / 1000, 3));
   const part = (/** @type {(OpRow|RestRow)[]} */ some) => share(Math.round(total(some, (row) => shares[at(row)]) * 1000) / 1000 || (some.length ? total(some, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0));
-  const most = highest(rows.map(({ ps }) => ps), 1);
+  const most = maximum(rows.map(({ ps }) => ps), 1);
   // Searching needs the texts of all: whoever searches has them listed.
   const others = rest.filter((row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound));
   const folds = found.length + others.length > LISTED + 1 && !filter.text;
@@ -67,7 +67,7 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
     count: filtered ? times(total(all, 'executions')) : times(document.total.executions / Math.max(1, document.core_steps)),
     ...(filtered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
   };
-  const view = liveTable({
+  const view = sortableTable({
     label: 'Ops', testid: 'op-table', items, columns, select, open, selected: ({ id }) => id === chosen, rowid: () => 'op-row', key: ({ id }) => id, ...order,
     foot: columns.map(({ key = '' }) => sums[key] ?? ''),
   });

@@ -1,14 +1,14 @@
 /** Device: what the device is busy with, and how well. */
 
-import { button, fill, h, pick, refill } from '../lib/dom.js';
+import { button, fill, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, noDeviceCard } from '../lib/cards.js';
 import { count } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
-import { linkedOrder, searchKeys } from '../lib/table.js';
-import { loadOnce } from '../frame/document-view.js';
+import { linkedOrder, bindSearchKeys } from '../lib/table.js';
+import { createDocumentView } from '../frame/document-view.js';
 import { BOUND_WORDS, CSV_HEADS, csvRows, hasRates, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
 import { devicePlaces, filterChoices } from './filters.js';
 import { placed } from './layout.js';
@@ -64,7 +64,7 @@ export function deviceView(app) {
   function query(/** @type {Ready} */ own) {
     const { dd, st, pk } = app.link.state;
     const places = devicePlaces(own);
-    const some = app.among(own.devices);
+    const some = app.selectedDevices(own.devices);
     const first = some.length < own.devices.length ? [...places].find(([, device]) => device === some[0])?.[0] : null;
     return { dd: dd ?? first, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
   }
@@ -81,7 +81,7 @@ export function deviceView(app) {
   /** Asks for another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
   function ask(changes) {
     app.link.set(changes, 'push');
-    data.again();
+    data.reload();
   }
 
   /** @param {string} key @param {string} value @param {'push'|'replace'} [how] */
@@ -96,7 +96,7 @@ export function deviceView(app) {
     app.link.set({ op: row.id }, 'push');
     drawOps();
     drawRoofline();
-    app.live.answer(`${wordsOf(row).join(', ')}.`);
+    app.live.announceNow(`${wordsOf(row).join(', ')}.`);
   }
 
   /** The longest run of an op in the timeline, selected. @param {OpRow} row */
@@ -180,7 +180,7 @@ export function deviceView(app) {
     const { kinds, executions } = answer.total;
     const mean = answer.chosen.st === 'mean';
     heading.textContent = `${count(kinds)} kinds${mean ? ' in all steps' : ''}, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' a step' : ''}${answer.cores > 1 ? ' a core' : ''}, by self time`;
-    if (say) app.live.say(`${count(found.length)} ops.`);
+    if (say) app.live.announce(`${count(found.length)} ops.`);
   }
 
   /** Lists all ops, or those with most time again. */
@@ -205,7 +205,7 @@ export function deviceView(app) {
       } catch (error) {
         if (of !== answer) return;
         bringing = null;
-        app.fail('ops', error);
+        app.reportError('ops', error);
       }
     }
   }
@@ -218,11 +218,11 @@ export function deviceView(app) {
   }
 
   function drawFilters() {
-    refill(filters, ...filterChoices(session, answer, app.among(session.devices), {
+    refill(filters, ...filterChoices(session, answer, app.selectedDevices(session.devices), {
       device: (dd) => ask({ dd, op: '' }), step: (st) => ask({ st }), peaks: setPeaks,
       category(name) {
         setFilter('cat', name);
-        data.again();
+        data.reload();
       },
     }));
   }
@@ -244,7 +244,7 @@ export function deviceView(app) {
     drawRoofCard();
     const bounds = /** @type {Bound[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
     const ops = card('Ops', { note: heading, class: 'across ops-card', right: [h('span', { class: 'field' }, search, h('kbd', null, '/')),
-      pick('bound by', [['', 'any'], ...bounds.map((bound) => /** @type {[string, string]} */ ([bound, BOUND_WORDS[bound]]))], values.get('bound') ?? '', (value) => {
+      labelledSelect('bound by', [['', 'any'], ...bounds.map((bound) => /** @type {[string, string]} */ ([bound, BOUND_WORDS[bound]]))], values.get('bound') ?? '', (value) => {
         setFilter('bound', value);
         follow(true);
       }, 'filter-bound'),
@@ -261,12 +261,12 @@ export function deviceView(app) {
     setFilter('op', search.value.trim(), 'replace');
     void Promise.resolve(search.value ? bringAll() : null).then(() => follow(true));
   });
-  searchKeys(search, list, () => {
+  bindSearchKeys(search, list, () => {
     setFilter('op', '');
     follow();
   });
 
-  const data = loadOnce(app, 'device', element, (/** @type {DeviceDocument} */ next, own) => {
+  const data = createDocumentView(app, 'device', element, (/** @type {DeviceDocument} */ next, own) => {
     const fresh = session !== own;
     session = own;
     if (!own.devices.length) {
@@ -279,24 +279,24 @@ export function deviceView(app) {
       explained = false;
       closed = closedAtFirst(tree);
     }
-    if (next.stale) app.note({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
+    if (next.stale) app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
     return draw();
   }, query);
 
   /** @param {number} by */
   function nextDevice(by) {
-    const listed = new Set(app.among(session.devices));
+    const listed = new Set(app.selectedDevices(session.devices));
     const places = [...devicePlaces(session)].filter(([, device]) => listed.has(device)).map(([place]) => place);
     const at = places.findIndex((place) => place === answer.chosen.dd || place.startsWith(`${answer.chosen.dd}.`));
     const next = places[Math.max(0, at) + (at < 0 && by > 0 ? 0 : by)];
     if (!next || next === answer.chosen.dd) return;
     ask({ dd: next });
-    app.live.answer(`${devicePlaces(session).get(next)?.name ?? ''}.`);
+    app.live.announceNow(`${devicePlaces(session).get(next)?.name ?? ''}.`);
   }
 
   /** What a link says may be another selection, or only other filters. */
-  const move = data.known(() => {
-    if (JSON.stringify(query(session)) !== asked) data.again();
+  const move = data.whenDrawn(() => {
+    if (JSON.stringify(query(session)) !== asked) data.reload();
     else draw();
   });
 
@@ -314,7 +314,7 @@ export function deviceView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, move, open: data.open, filter: () => (app.link.state.dd ? move() : data.again()),
+    element, move, open: data.open, filter: () => (app.link.state.dd ? move() : data.reload()),
     show(on) {
       data.show(on);
       if (on) move();

@@ -1,12 +1,12 @@
 /** The executions of one step on one axis: the host's call until it is complete, the device's run, idle between. */
 
-import { button, fill, h, pick } from '../lib/dom.js';
+import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { card, cores, deviceName, windowPlace } from '../lib/cards.js';
 import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
-import { highest, lowest } from '../lib/totals.js';
+import { maximum, minimum } from '../lib/totals.js';
 
 /** @typedef {{device: string, start_ps: number, duration_ps: number, program: string, launch_start_ps: number|null, host_ps: number, queue_ps: number, overhead_ps: number, lead_ps: number|null, join: string}} Run */
 
@@ -34,7 +34,7 @@ export function createRunStrip(app, go) {
     const ask = (/** @type {number} */ by) => button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), { class: 'small-button', 'aria-label': by < 0 ? 'Previous step' : 'Next step',
       disabled: (step ?? 0) + by < 0 || ((step ?? 0) + by >= answer.steps.length) });
     fill(element, card('One step, execution by execution', { note: runs.length ? 'same axis, from the step’s first execute call' : null, right: [
-      devices.length > 1 ? pick('device', devices.map((id) => [id, nameOf(id)]), device, (id) => {
+      devices.length > 1 ? labelledSelect('device', devices.map((id) => [id, nameOf(id)]), device, (id) => {
         device = id;
         draw(answer, session);
       }) : null,
@@ -44,8 +44,8 @@ export function createRunStrip(app, go) {
 
   /** @param {Run[]} runs */
   function axis(runs) {
-    const begin = lowest(runs.map(({ launch_start_ps, start_ps }) => Math.min(launch_start_ps ?? start_ps, start_ps)));
-    const end = highest(runs.map((run) => Math.max(run.start_ps + run.duration_ps, (run.launch_start_ps ?? run.start_ps) + run.host_ps)));
+    const begin = minimum(runs.map(({ launch_start_ps, start_ps }) => Math.min(launch_start_ps ?? start_ps, start_ps)));
+    const end = maximum(runs.map((run) => Math.max(run.start_ps + run.duration_ps, (run.launch_start_ps ?? run.start_ps) + run.host_ps)));
     const whole = Math.max(1, end - begin);
     const unit = unitFor(whole);
     /** @param {string} sign @param {number} from @param {number} to @param {string} text @param {string} title @param {number} [row] */
@@ -68,7 +68,7 @@ export function createRunStrip(app, go) {
       return run.start_ps > from ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)] : [];
     });
     return [
-      axisGrid(whole, unit), ...axisLane('host', host, highest(rows.map((row) => row + 1), 1)), ...axisLane('device', work), ...axisLane('idle', idle),
+      axisGrid(whole, unit), ...axisLane('host', host, maximum(rows.map((row) => row + 1), 1)), ...axisLane('device', work), ...axisLane('idle', idle),
       h('span', { class: 'run-label' }), h('p', { class: 'small muted' }, `host: execute call to completion · device: the program’s run · idle: between runs${calls.length < runs.length ? ` · ${MISSING} calls of ${runs.length - calls.length} runs are not known` : ''}`),
     ];
   }

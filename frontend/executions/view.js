@@ -1,13 +1,13 @@
 /** Executions: what each program's runs cost the host, and how much of it is the device's work. */
 
-import { fill, h, percent, pick } from '../lib/dom.js';
-import { columnUnit, highest, lowest } from '../lib/totals.js';
-import { get, latest } from '../lib/api.js';
-import { loadOnce } from '../frame/document-view.js';
+import { fill, h, percent, labelledSelect } from '../lib/dom.js';
+import { columnUnit, maximum, minimum } from '../lib/totals.js';
+import { get, createLatestChannel } from '../lib/api.js';
+import { createDocumentView } from '../frame/document-view.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
 import { briefTime, briefTimes, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
-import { countColumn, linkedOrder, liveTable, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, sortableTable, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
@@ -49,10 +49,10 @@ export function executionsView(app) {
   });
   /** The step that is drawn where the link names none. */
   let usual = -1;
-  const ofStep = latest('executions');
+  const ofStep = createLatestChannel('executions');
   /** The choice of devices, where it is one. */
   const asked = (/** @type {import('../lib/types').Ready} */ own) => {
-    const { devices } = app.chosen();
+    const { devices } = app.selection();
     return { devices: devices.length < own.devices.length ? devices.join(',') : null };
   };
 
@@ -67,7 +67,7 @@ export function executionsView(app) {
       strip.draw(answer, own);
       drawOverhead();
     } catch (error) {
-      ifOpen(own.session.name, () => app.fail('executions', error));
+      ifOpen(own.session.name, () => app.reportError('executions', error));
     }
   }
 
@@ -86,7 +86,7 @@ export function executionsView(app) {
     const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.per_step);
     fill(element,
       card('Overhead per execution', { note: 'host time lasts from the execute call to the later of its end and the device’s end',
-        right: [legend(SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text])), pick('times', scopes, scope, (value) => {
+        right: [legend(SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text])), labelledSelect('times', scopes, scope, (value) => {
           scope = /** @type {Scope} */ (value);
           drawOverhead();
         }, 'execution-scope'), exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
@@ -119,7 +119,7 @@ export function executionsView(app) {
       }
     } catch (error) {
       if (!wanted()) return;
-      app.fail('executions', error);
+      app.reportError('executions', error);
     }
     drawBeside();
     drawOverhead();
@@ -130,7 +130,7 @@ export function executionsView(app) {
     const executions = sources.flatMap(({ rows }) => rows);
     const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.per);
     const unit = columnUnit(executions, (row) => per(row, 'host_ps'));
-    const most = highest(executions.map((row) => per(row, 'host_ps')));
+    const most = maximum(executions.map((row) => per(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
       const rows = source.rows.filter((row) => row.kind === kind);
       return { rows, text: groupText(kind, rows, source) };
@@ -154,7 +154,7 @@ export function executionsView(app) {
         cell: (row) => { const range = many(row); return h('span', { class: 'sec' }, range ? `${text(range[key].min)} – ${text(range[key].max)}` : MISSING); } }] : [column];
     };
     const go = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === own) void openRun(row.program); };
-    const { element: rows } = liveTable({
+    const { element: rows } = sortableTable({
       label: 'Overhead per execution', testid: 'overhead-table', items: groups.flatMap((group) => group.rows),
       ...linkedOrder(app.link, ''), rowid: (row) => `execution-${row.program}`, select: go,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
@@ -174,24 +174,24 @@ export function executionsView(app) {
   }
 
   /** Does what an answer is for, unless another session was opened before it came. @param {string} name @param {() => void} act */
-  const ifOpen = (name, act) => data.known(() => { if (name === session.session.name) act(); })();
+  const ifOpen = (name, act) => data.whenDrawn(() => { if (name === session.session.name) act(); })();
 
   /** Leads to a program's run in the step that is drawn, else to its longest one on the chosen devices. @param {string} program */
   async function openRun(program) {
     const run = rowsOf({ ...answer.runs }).find((own) => own.program === program);
     if (run) return app.open(windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps));
     const { rows, session: { name } } = session;
-    const { devices } = app.chosen();
+    const { devices } = app.selection();
     try {
       /** @type {import('../lib/types').SearchAnswer} */
       const { hits: { n, s, d }, names } = await get('search', { session: name, q: program, rows: rows.filter(({ kind, device }) => kind === 'modules' && devices.includes(device ?? '')).map(({ id }) => id).join(',') });
       const at = n.reduce((best, own, index) => (names[own].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best), -1);
       ifOpen(name, () => {
-        if (at < 0) app.live.answer(`No run of ${program} is in the timeline.`);
+        if (at < 0) app.live.announceNow(`No run of ${program} is in the timeline.`);
         else app.open(windowPlace(s[at], s[at] + d[at]));
       });
     } catch (error) {
-      ifOpen(name, () => app.fail('executions', error));
+      ifOpen(name, () => app.reportError('executions', error));
     }
   }
 
@@ -253,7 +253,7 @@ export function executionsView(app) {
     const rows = savings(joined, fit, per);
     const unit = columnUnit(rows, 'now_ps');
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
-    const range = (/** @type {number[]} */ values) => briefTimes(lowest(values), highest(values)).join(' – ');
+    const range = (/** @type {number[]} */ values) => briefTimes(minimum(values), maximum(values)).join(' – ');
     const [overhead, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
     const text = [
       joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
@@ -273,7 +273,7 @@ export function executionsView(app) {
       }) : null));
   }
 
-  const data = loadOnce(app, 'executions', element, (/** @type {Executions} */ next, own) => {
+  const data = createDocumentView(app, 'executions', element, (/** @type {Executions} */ next, own) => {
     ofStep.cancel();
     answer = next;
     usual = next.step ?? -1;
@@ -285,7 +285,7 @@ export function executionsView(app) {
     linkedStep();
     return state;
   }, asked);
-  return { element, ...data, filter: data.again, move: data.known(() => {
+  return { element, ...data, filter: data.reload, move: data.whenDrawn(() => {
     void bringOther();
     linkedStep();
   }) };

@@ -2,22 +2,22 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { get, whenReadAgain } from '../lib/api.js';
+import { get, onSessionReread } from '../lib/api.js';
 import { onActivity } from '../lib/activity.js';
 import { createKeys } from '../lib/keys.js';
 import { createLink } from '../lib/link.js';
-import { createLive } from '../lib/live-regions.js';
+import { createLiveRegions } from '../lib/live-regions.js';
 import { createCapture } from '../capture/dialog.js';
 import { VIEWS } from './views.js';
-import { fetchAhead } from './lazy-views.js';
+import { prefetchViews } from './lazy-views.js';
 import { createHeader } from './header.js';
-import { createChoice } from './selected-hosts.js';
+import { createHostSelection } from './selected-hosts.js';
 import { closeMenus } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
-import { createTips } from './term-tips.js';
+import { createTermTips } from './term-tips.js';
 import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -27,17 +27,17 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * What a view may use.
  * @typedef {object} App
  * @property {import('../lib/link.js').Link} link
- * @property {import('../lib/live-regions.js').Live} live
+ * @property {import('../lib/live-regions.js').LiveRegions} live
  * @property {import('../lib/keys.js').Keys} keys
- * @property {(note: import('./diagnostics.js').Note) => void} note adds a line under the tabs
- * @property {() => {hosts: string[], devices: string[]}} chosen hosts by name and devices by id: all of the session, unless the link names some
- * @property {() => {hosts: string[], devices: string[]}} traced the same of what the timeline has rows of
- * @property {(hosts: number[]) => void} need brings the rows of hosts, by their places, that a selection is on
+ * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
+ * @property {() => {hosts: string[], devices: string[]}} selection hosts by name and devices by id: all of the session, unless the link names some
+ * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same of what the timeline has rows of
+ * @property {(hosts: number[]) => void} requestHosts brings the rows of hosts, by their places, that a selection is on
  * @property {(host: string) => string} firstDevice the id of a host's first device; empty without
  * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
- * @property {<T extends {id: string}>(devices: T[]) => T[]} among those devices that are chosen
- * @property {(id: string, error: unknown) => void} fail says what went wrong, while the view stays
- * @property {(how?: State) => void} ready what the view shows: data, unless it says otherwise
+ * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices those devices that are chosen
+ * @property {(id: string, error: unknown) => void} reportError says what went wrong, while the view stays
+ * @property {(how?: State) => void} setState what the view shows: data, unless it says otherwise
  * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
  * @property {() => (() => void)|null} capture opens the dialog of capturing; null where this page may not
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
@@ -56,7 +56,7 @@ export function createApp() {
   // Before all other keys: Escape in a menu is the menu's.
   closeMenus();
   const link = createLink();
-  const live = createLive();
+  const live = createLiveRegions();
   const keys = createKeys();
   const diagnostics = createDiagnostics();
   const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
@@ -78,12 +78,12 @@ export function createApp() {
   /** The hosts and devices that each view shows. @type {Map<string, string>} */
   const choices = new Map();
 
-  const choice = createChoice(link, filtered);
+  const hostSelection = createHostSelection(link, filtered);
   /** @type {App} */
   const app = {
     link, live, keys, skip,
-    note: (note) => { diagnostics.add(note); live.say(note.message); },
-    ready: () => {},
+    addNote: (note) => { diagnostics.add(note); live.announce(note.message); },
+    setState: () => {},
     open(changes) {
       link.set(changes, 'push');
       if (session && wanted() !== session.session.name) return void open(wanted());
@@ -99,26 +99,26 @@ export function createApp() {
       Object.entries(numbers).forEach(([id, number]) => tabs.count(id, least + count(number)));
       if (lost) tabs.count('propagation', `${least}${count(lost)} lost`);
     },
-    chosen: choice.chosen,
-    traced: choice.traced,
-    firstDevice: choice.firstDevice,
-    among: choice.among,
-    need(hosts) { if (session && choice.need(hosts)) void open(session.session.name); },
+    selection: hostSelection.selection,
+    tracedSelection: hostSelection.tracedSelection,
+    firstDevice: hostSelection.firstDevice,
+    selectedDevices: hostSelection.selectedDevices,
+    requestHosts(hosts) { if (session && hostSelection.addNeeded(hosts)) void open(session.session.name); },
     pickHosts: (below) => void pickHosts(below),
     async copy(text, what) {
       try {
         await navigator.clipboard.writeText(text);
-        live.answer(`${what} is copied.`);
+        live.announceNow(`${what} is copied.`);
         return true;
       } catch {
-        app.note({ id: 'copy', message: `The browser does not let this page copy: ${text}` });
+        app.addNote({ id: 'copy', message: `The browser does not let this page copy: ${text}` });
         return false;
       }
     },
-    fail(id, error) {
+    reportError(id, error) {
       const { message } = /** @type {Error} */ (error);
-      app.note({ id, severity: 'error', message });
-      live.alarm(message);
+      app.addNote({ id, severity: 'error', message });
+      live.announceError(message);
     },
   };
 
@@ -128,7 +128,7 @@ export function createApp() {
     void open(name);
   }
 
-  const capture = createCapture(live.say, (name) => { void look().then(() => choose(name)); }, () => list?.capture_logdir ?? '');
+  const capture = createCapture(live.announce, (name) => { void look().then(() => choose(name)); }, () => list?.capture_logdir ?? '');
   const header = createHeader({
     session: choose,
     hosts: app.pickHosts,
@@ -151,11 +151,11 @@ export function createApp() {
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
       loadingCard.update(shown, link.state.v === 'timeline');
       if (loadingCard.element.parentNode !== panel) state('loading', loadingCard.element);
-      live.say(loadingText(shown));
+      live.announce(loadingText(shown));
     },
     ready: showSession,
     error: (message) => failed(message, () => { void open(wanted(), true); }),
-    refused: (error) => app.fail('stop', error),
+    refused: (error) => app.reportError('stop', error),
   });
 
   const loadingCard = createLoadingCard(() => loader.stop());
@@ -172,7 +172,7 @@ export function createApp() {
   /** @param {string} message @param {() => void} again */
   function failed(message, again) {
     state('error', errorCard(message, again));
-    live.alarm(message);
+    live.announceError(message);
   }
 
   /** @param {Ready} next */
@@ -180,7 +180,7 @@ export function createApp() {
     const { name, hosts } = next.session;
     const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
-    choice.open(next);
+    hostSelection.open(next);
     tabs.environment(next.environment.label);
     tabs.clear();
     if (hosts.length > 1) tabs.count('hosts', count(Math.max(all, hosts.length)));
@@ -200,7 +200,7 @@ export function createApp() {
     choices.clear();
     views.forEach((view, id) => { if (!next.partial || OF_REPORT.includes(id)) view.open(next); });
     show();
-    live.say(next.partial && next.loading ? partialText(next.loading) : `${name} is open.`);
+    live.announce(next.partial && next.loading ? partialText(next.loading) : `${name} is open.`);
   }
 
   /** @param {import('../lib/types').Loading} loading @returns {import('./diagnostics.js').Note} */
@@ -220,10 +220,10 @@ export function createApp() {
     if (current !== id) views.get(current)?.show(false);
     current = id;
     if (session.partial && !OF_REPORT.includes(id)) return state('loading', loadingCard.element);
-    header.open(session, id === 'timeline' ? app.traced() : app.chosen(), link.state.c);
+    header.open(session, id === 'timeline' ? app.tracedSelection() : app.selection(), link.state.c);
     const known = views.get(id);
-    const view = known ?? create({ ...app, ready: (how = 'ready') => {
-      if (states.get(id) !== how && current === id) live.read(panel);
+    const view = known ?? create({ ...app, setState: (how = 'ready') => {
+      if (states.get(id) !== how && current === id) live.announceVerdict(panel);
       states.set(id, how);
       tell(id);
     } });
@@ -242,7 +242,7 @@ export function createApp() {
     if (views.get(id)?.element.parentNode === panel) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
     if (how === 'loading' || !session) return;
     // Only now: what is looked at comes first.
-    if (!ahead) fetchAhead(VIEWS);
+    if (!ahead) prefetchViews(VIEWS);
     ahead = true;
     if (counted) return;
     counted = true;
@@ -266,18 +266,18 @@ export function createApp() {
         session: own.session.name, hosts: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
         apply(h) {
           link.set({ h }, 'push');
-          void choice.rank();
+          void hostSelection.rank();
           filtered();
         },
-        say: live.answer, fail: (error) => app.fail('hosts', error),
+        say: live.announceNow, fail: (error) => app.reportError('hosts', error),
       });
     } catch (error) {
-      app.fail('hosts', error);
+      app.reportError('hosts', error);
     }
   }
 
   function filtered() {
-    if (session?.chosen && choice.asked(session.session) !== session.of.hosts) void open(session.session.name);
+    if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) void open(session.session.name);
     else show();
   }
 
@@ -285,10 +285,10 @@ export function createApp() {
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
     const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
-    await loader.load(name, choice.asked(entry ?? { name, hosts: [] }), reload);
+    await loader.load(name, hostSelection.requested(entry ?? { name, hosts: [] }), reload);
   }
 
-  whenReadAgain((name) => { if (name === session?.session.name) void open(name); });
+  onSessionReread((name) => { if (name === session?.session.name) void open(name); });
 
   async function copyLink() {
     if (await app.copy(link.address({ s: wanted() }), 'The link')) header.copied();
@@ -318,15 +318,15 @@ export function createApp() {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NOTHING_CHOSEN, s: '' }, 'replace');
       await open(newest());
-      return app.note({ id: 'stale', message });
+      return app.addNote({ id: 'stale', message });
     }
     await open(wanted());
   }
 
-  link.onMove(() => {
+  link.onNavigation(() => {
     if (!list) return;
     if (session && wanted() !== session.session.name) return void open(wanted());
-    void choice.rank();
+    void hostSelection.rank();
     filtered();
     views.get(current)?.move?.();
   });
@@ -344,7 +344,7 @@ export function createApp() {
   });
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
 
-  fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements, createTips(document.body));
+  fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements, createTermTips(document.body));
   show();
   return {
     start: look,

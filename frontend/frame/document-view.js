@@ -1,7 +1,7 @@
 /** The data of a view that is one document. */
 
 import { fill } from '../lib/dom.js';
-import { latest, shared } from '../lib/api.js';
+import { createLatestChannel, getShared } from '../lib/api.js';
 import { analysisCard, errorCard } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -14,14 +14,14 @@ const SAY_AFTER_MS = 300;
  * @param {import('./app.js').App} app @param {string} route @param {HTMLElement} element
  * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw @param {(session: Ready) => Record<string, any>} [more] arguments beside the session
  */
-export function loadOnce(app, route, element, draw, more) {
+export function createDocumentView(app, route, element, draw, more) {
   /** @type {Ready|null} */
   let session = null;
   let shown = false;
   let have = false;
   /** The session whose data is drawn. @type {Ready|null} */
   let drawn = null;
-  const channel = latest(route);
+  const channel = createLatestChannel(route);
 
   async function bring() {
     const own = session;
@@ -31,36 +31,36 @@ export function loadOnce(app, route, element, draw, more) {
       if (own === session && !element.hasChildNodes()) fill(element, analysisCard(own, () => app.open({ v: 'timeline' })));
     }, SAY_AFTER_MS);
     try {
-      const answer = await (more ? channel.get({ ...own.of, ...more(own) }) : shared(route, own.of));
+      const answer = await (more ? channel.get({ ...own.of, ...more(own) }) : getShared(route, own.of));
       if (own !== session) return;
       drawn = own;
-      app.ready(draw(answer, own));
+      app.setState(draw(answer, own));
     } catch (error) {
       if (own !== session) return;
       have = false;
       const { message } = /** @type {Error} */ (error);
       fill(element, errorCard(message, bring));
-      app.live.alarm(message);
-      app.ready('error');
+      app.live.announceError(message);
+      app.setState('error');
     } finally {
       clearTimeout(timer);
     }
   }
 
   /** Asks with other arguments. */
-  function again() {
+  function reload() {
     have = false;
     void bring();
   }
 
   return {
-    again,
+    reload,
     /** What is done only while the data of the open session is drawn. @param {() => void} act */
-    known: (act) => () => { if (session && drawn === session) act(); },
+    whenDrawn: (act) => () => { if (session && drawn === session) act(); },
     /** @param {Ready} next */
     open(next) {
       session = next;
-      again();
+      reload();
     },
     /** @param {boolean} on */
     show(on) {

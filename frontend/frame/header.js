@@ -1,11 +1,11 @@
 /** The header: which session, hosts and devices are looked at; link and help. */
 
-import { button, h, pick, setChoices } from '../lib/dom.js';
+import { button, h, labelledSelect, setOptions } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
 import { count, share } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
-import { pickSome } from './multi-select.js';
-import { visible as shown } from '../lib/escapes.js';
+import { createMultiSelect } from './multi-select.js';
+import { escapeInvisible as shown } from '../lib/escapes.js';
 
 const COPIED_MS = 1500;
 
@@ -16,11 +16,11 @@ const COPIED_MS = 1500;
  * @param {HTMLElement} notes @param {HTMLElement} capture
  */
 export function createHeader(on, notes, capture) {
-  const sessions = pick('session', [], '', on.session, 'session-select');
+  const sessions = labelledSelect('session', [], '', on.session, 'session-select');
   const hosts = button('', () => on.hosts(hosts), { class: 'ghost', 'aria-haspopup': 'dialog', 'data-testid': 'host-select' });
   const hostPick = h('span', { class: 'pick none', title: 'hosts' }, h('span', null, 'hosts'), hosts);
-  const devices = pickSome('devices', 'device-select', on.devices);
-  const others = pick('compare with', [], '', on.compare, 'compare-select');
+  const devices = createMultiSelect('devices', 'device-select', on.devices);
+  const others = labelledSelect('compare with', [], '', on.compare, 'compare-select');
   /** @type {string[]} */
   let known = [];
   sessions.classList.add('none');
@@ -37,12 +37,12 @@ export function createHeader(on, notes, capture) {
     sessions(entries, name) {
       sessions.classList.toggle('none', !name);
       known = entries.map((entry) => entry.name);
-      setChoices(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), known.includes(name) ? known : [name, ...known], name);
+      setOptions(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), known.includes(name) ? known : [name, ...known], name);
     },
     /** @param {import('../lib/types').Ready} ready @param {{hosts: string[], devices: string[]}} chosen @param {string} [other] */
     open(ready, chosen, other) {
       others.classList.toggle('none', known.length < 2);
-      setChoices(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name)], other);
+      setOptions(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name)], other);
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       const all = ready.session.hosts.map(({ name }) => name);
       hostPick.classList.toggle('none', !all.length);

@@ -2,7 +2,7 @@
 
 import { fill, h } from '../lib/dom.js';
 import { get } from '../lib/api.js';
-import { begin } from '../lib/activity.js';
+import { beginActivity } from '../lib/activity.js';
 import { errorCard } from './state-cards.js';
 
 /** @typedef {import('./app.js').App} App */
@@ -14,7 +14,7 @@ import { errorCard } from './state-cards.js';
  * @param {() => Promise<(app: App) => View>} load fetches the module and gives what makes the view
  * @returns {ViewEntry}
  */
-export const later = (id, label, load) => ({ id, label, load, create: (app) => laterView(app, label, load) });
+export const lazyView = (id, label, load) => ({ id, label, load, create: (app) => laterView(app, label, load) });
 
 /** Stands for a view until its module is there, and hands on what the frame tells it. @param {App} app @param {string} label @param {() => Promise<(app: App) => View>} load @returns {View} */
 function laterView(app, label, load) {
@@ -27,7 +27,7 @@ function laterView(app, label, load) {
   let missing = false;
 
   async function bring() {
-    const done = begin();
+    const done = beginActivity();
     try {
       const create = await load().catch(failed);
       if (!create) return;
@@ -45,7 +45,7 @@ function laterView(app, label, load) {
     console.error(error);
     if (await answers()) say('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
     missing = true;
-    app.ready('error');
+    app.setState('error');
   }
 
   async function answers() {
@@ -60,7 +60,7 @@ function laterView(app, label, load) {
   /** @param {string} message */
   function say(message) {
     fill(place, errorCard(message, retry, `${label} cannot be shown`, 'Retry'));
-    app.live.alarm(message);
+    app.live.announceError(message);
   }
 
   /** By loading the page anew, where it is: many browsers never ask again for a script that failed. */
@@ -74,7 +74,7 @@ function laterView(app, label, load) {
     open(next) {
       session = next;
       view?.open(next);
-      if (missing) app.ready('error');
+      if (missing) app.setState('error');
     },
     filter: () => view?.filter?.(),
     move: () => view?.move?.(),
@@ -87,7 +87,7 @@ function laterView(app, label, load) {
 }
 
 /** Fetches what other views need while nothing else is to do, one after the other, so that a click on a tab costs no round trip. @param {ViewEntry[]} views */
-export function fetchAhead(views) {
+export function prefetchViews(views) {
   const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ act) => setTimeout(act, 500));
   whenIdle(async () => {
     // What fails is told when it is opened.

@@ -1,7 +1,7 @@
 /** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
 
-import { get, opened, post } from '../lib/api.js';
-import { begin, pause } from '../lib/activity.js';
+import { get, setFingerprint, post } from '../lib/api.js';
+import { beginActivity, delay } from '../lib/activity.js';
 import { deviceRows } from '../lib/devices.js';
 
 const ASK_AGAIN_MS = 150;
@@ -22,7 +22,7 @@ export function createLoader(on) {
     /** @param {string} session @param {string|null} hosts whose traces are wanted, where not all are in memory @param {boolean} [reload] read the files again */
     async load(session, hosts, reload = false) {
       const own = ++ticket;
-      const done = begin();
+      const done = beginActivity();
       const began = performance.now();
       let seen = 0;
       name = session;
@@ -31,7 +31,7 @@ export function createLoader(on) {
           /** @type {import('../lib/types').SessionAnswer} */
           const answer = await (again ? post('reload', { session, hosts, seen }) : get('session', { session, hosts, seen }));
           if (own !== ticket) return;
-          if (answer.state === 'ready' && answer.mark) opened(session, answer.mark);
+          if (answer.state === 'ready' && answer.mark) setFingerprint(session, answer.mark);
           if (answer.state === 'ready') return on.ready({ ...answer, devices: deviceRows(answer.devices), of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
           if (answer.state === 'error') return on.error(answer.message);
           const { head, partial } = answer;
@@ -40,7 +40,7 @@ export function createLoader(on) {
             on.ready({ ...head, devices: deviceRows(head.devices), state: 'ready', of: { session, hosts: null }, partial, loading: answer });
           }
           on.progress(answer, performance.now() - began);
-          await pause(ASK_AGAIN_MS);
+          await delay(ASK_AGAIN_MS);
         }
       } catch (error) {
         if (own === ticket) on.error(/** @type {Error} */ (error).message);

@@ -2,7 +2,7 @@
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
-import { visible } from '../lib/escapes.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {{value: string, label: string, note?: string}} Choice */
 
@@ -10,7 +10,7 @@ import { visible } from '../lib/escapes.js';
  * All are chosen when none is named, so that "all" is never a long list.
  * @param {string} label @param {string} testid @param {(values: string[]) => void} changed empty: all
  */
-export function pickSome(label, testid, changed) {
+export function createMultiSelect(label, testid, changed) {
   const summary = h('summary', { 'data-testid': testid });
   const menu = h('div', { class: 'menu', role: 'group', 'aria-label': label });
   const details = h('details', null, summary, menu);
@@ -23,7 +23,7 @@ export function pickSome(label, testid, changed) {
     /** @param {Choice[]} choices @param {string[]} chosen @param {number} [all] how many there are beside the choices */
     set(choices, chosen, all = choices.length) {
       element.classList.toggle('none', !choices.length);
-      summary.textContent = chosen.length === 1 ? visible(choices.find(({ value }) => value === chosen[0])?.label ?? '') : `${count(chosen.length)} of ${count(all)}`;
+      summary.textContent = chosen.length === 1 ? escapeInvisible(choices.find(({ value }) => value === chosen[0])?.label ?? '') : `${count(chosen.length)} of ${count(all)}`;
       summary.ariaLabel = `${label}, ${summary.textContent}`;
       draw = () => drawMenu(choices, chosen);
       if (details.open) draw();

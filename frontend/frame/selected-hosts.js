@@ -1,13 +1,13 @@
 /** Which hosts and devices of the open session the link chooses. */
 
-import { shared } from '../lib/api.js';
-import { linkedHosts, WORDS } from '../lib/host-names.js';
-import { askedHosts } from './requested-hosts.js';
+import { getShared } from '../lib/api.js';
+import { linkedHosts, RANK_WORDS } from '../lib/host-names.js';
+import { requestedHosts } from './requested-hosts.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
 /** @param {import('../lib/link.js').Link} link @param {() => void} learned after the server has told whom `slowest` and `median` name */
-export function createChoice(link, learned) {
+export function createHostSelection(link, learned) {
   /** @type {Ready|null} */
   let session = null;
   /** Hosts that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
@@ -27,7 +27,7 @@ export function createChoice(link, learned) {
   }
 
   /** Hosts by name and devices by id: all of the session, unless the link names some. */
-  function chosen() {
+  function selection() {
     const all = (session?.session.hosts ?? []).map(({ name }) => name);
     const some = linkedHosts(link.state.h, all, ranks);
     const hosts = some.length ? some : all;
@@ -35,51 +35,51 @@ export function createChoice(link, learned) {
   }
 
   /** Asks whom `slowest` and `median` name, where the link says them; until then all hosts are chosen. */
-  async function rank() {
+  async function resolveRanks() {
     const own = session;
-    if (!own || !WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const { hosts, order, median_host } = await shared('hosts', own.of).catch(() => ({}));
+    if (!own || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
+    const { hosts, order, median_host } = await getShared('hosts', own.of).catch(() => ({}));
     if (own !== session || median_host == null) return;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
     learned();
   }
 
   return {
-    chosen,
-    rank,
+    selection,
+    rank: resolveRanks,
     /** The same of what the timeline has rows of. */
-    traced() {
+    tracedSelection() {
       const own = session;
-      if (!own?.chosen) return chosen();
+      if (!own?.chosen) return selection();
       const hosts = own.chosen.map((at) => own.session.hosts[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
     /** Those devices that are chosen. @template {{id: string}} T @param {T[]} all */
-    among(all) {
-      const devices = new Set(chosen().devices);
+    selectedDevices(all) {
+      const devices = new Set(selection().devices);
       return all.filter(({ id }) => devices.has(id));
     },
     /** The id of a host's first device; empty without. @param {string} host */
     firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
     /** Whether the traces of hosts, by their places, must be asked for, as a selection is on them. @param {number[]} hosts */
-    need(hosts) {
+    addNeeded(hosts) {
       const own = session;
       const more = hosts.filter((at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at));
       more.forEach((at) => needed.add(at));
       return more.length > 0;
     },
     /** Whose traces the link and the selection want of a session. @param {{name: string, hosts: {name: string}[]}} entry */
-    asked({ name, hosts }) {
+    requested({ name, hosts }) {
       if (linked !== link.state.h || session?.session.name !== name) needed.clear();
       linked = link.state.h;
-      return askedHosts(linked, hosts.map((host) => host.name), needed);
+      return requestedHosts(linked, hosts.map((host) => host.name), needed);
     },
     /** @param {Ready} next */
     open(next) {
       const { hosts } = next.session;
       session = next;
       ranks = next.ranks ? { slowest: hosts[next.ranks.slowest].name, median: hosts[next.ranks.median].name } : {};
-      void rank();
+      void resolveRanks();
     },
   };
 }

@@ -4,7 +4,7 @@ import { button, fill, h, percent } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { bytes, count, digits, plural } from '../lib/format.js';
 import { total } from '../lib/totals.js';
-import { visible } from '../lib/escapes.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 
@@ -80,7 +80,7 @@ export function createLoadingCard(stop) {
     element: stateCard('progress', 'Loading', text, bars, h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' }))),
     /** @param {import('../lib/types').Loading} loading @param {boolean} drawn the timeline is what is waited for, not what an analysis tells */
     update(loading, drawn) {
-      text.textContent = visible(loadingText(loading));
+      text.textContent = escapeInvisible(loadingText(loading));
       fill(bars, meter(loading.part * (drawn ? 1 : OPENING), 'Loading'), loading.hosts.length > 1 ? hostBars(loading.hosts) : null);
     },
   };

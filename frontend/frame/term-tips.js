@@ -9,7 +9,7 @@ const PLACES = '[data-term], th, td, h3, .tag, .legend > span, figcaption';
 const MOST_LETTERS = 40;
 
 /** Shows the meaning of words of the page. @param {HTMLElement} around */
-export function createTips(around) {
+export function createTermTips(around) {
   const tip = h('div', { class: 'tooltip none', role: 'tooltip', id: 'term-tip', 'data-testid': 'term-tip' });
   /** @type {Element|null} */
   let described = null;

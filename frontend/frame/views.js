@@ -1,7 +1,7 @@
 /** The views in their order. To add one: write a module that makes it for an app, and put it on its line here. Its folder becomes a script of its own. */
 
 import { overviewView } from '../overview/view.js';
-import { later } from './lazy-views.js';
+import { lazyView } from './lazy-views.js';
 
 /**
  * @typedef {object} View
@@ -17,12 +17,12 @@ import { later } from './lazy-views.js';
 /** @type {ViewEntry[]} */
 export const VIEWS = [
   { id: 'overview', label: 'Overview', create: overviewView },
-  later('timeline', 'Timeline', async () => (await import('../timeline/view.js')).timelineView),
-  later('gaps', 'Gaps', async () => (await import('../gaps/view.js')).gapsView),
-  later('executions', 'Executions', async () => (await import('../executions/view.js')).executionsView),
-  later('propagation', 'Propagation', async () => (await import('../propagation/view.js')).propagationView),
-  later('compiles', 'Compiles', async () => (await import('../compiles/view.js')).compilesView),
-  later('hosts', 'Hosts', async () => (await import('../hosts/view.js')).hostsView),
-  later('device', 'Device', async () => (await import('../device/view.js')).deviceView),
-  { ...later('compare', 'Compare', async () => (await import('../compare/view.js')).compareView), key: 9 },
+  lazyView('timeline', 'Timeline', async () => (await import('../timeline/view.js')).timelineView),
+  lazyView('gaps', 'Gaps', async () => (await import('../gaps/view.js')).gapsView),
+  lazyView('executions', 'Executions', async () => (await import('../executions/view.js')).executionsView),
+  lazyView('propagation', 'Propagation', async () => (await import('../propagation/view.js')).propagationView),
+  lazyView('compiles', 'Compiles', async () => (await import('../compiles/view.js')).compilesView),
+  lazyView('hosts', 'Hosts', async () => (await import('../hosts/view.js')).hostsView),
+  lazyView('device', 'Device', async () => (await import('../device/view.js')).deviceView),
+  { ...lazyView('compare', 'Compare', async () => (await import('../compare/view.js')).compareView), key: 9 },
 ];

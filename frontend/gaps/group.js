@@ -1,7 +1,7 @@
 /** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped, total } from '../lib/totals.js';
+import { groupBy, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/views').GapPattern} GapPattern */
@@ -37,7 +37,7 @@ export function rowOf(gaps, whole = null) {
 export function groupGaps(items, devices) {
   const places = new Map(devices.map((device, at) => [device, at]));
   const placeOf = (/** @type {GapItem} */ { device }) => places.get(device) ?? -1;
-  return [...grouped(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => placeOf(a) - placeOf(b))))
+  return [...groupBy(items, 'index').values()].map((gaps) => rowOf(gaps.sort((a, b) => placeOf(a) - placeOf(b))))
     .sort((a, b) => b.mean_ps - a.mean_ps || a.gap.start_ps - b.gap.start_ps);
 }
 

@@ -1,15 +1,15 @@
 /** Gaps: what recurs, and every gap by itself; a pattern or a filter narrows the list. */
 
-import { button, fill, h, pick } from '../lib/dom.js';
-import { columnUnit, highest, total } from '../lib/totals.js';
+import { button, fill, h, labelledSelect } from '../lib/dom.js';
+import { columnUnit, maximum, total } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, classChip } from '../lib/classes.js';
-import { loadOnce } from '../frame/document-view.js';
-import { card, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linked, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
+import { createDocumentView } from '../frame/document-view.js';
+import { card, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linkedColumn, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
-import { countColumn, linkedOrder, liveTable, shareColumn, startColumn, sumText, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, linkedOrder, sortableTable, shareColumn, startColumn, sumText, textColumn, timeColumn } from '../lib/table.js';
 import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
@@ -40,9 +40,9 @@ export function gapsView(app) {
   let opened = new Set();
   /** @type {GapItem[]} */
   let left = [];
-  /** @type {ReturnType<typeof liveTable>|null} */
+  /** @type {ReturnType<typeof sortableTable>|null} */
   let patterns = null;
-  /** @type {ReturnType<typeof liveTable>|null} */
+  /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
 
   const chosenPattern = () => {
@@ -73,11 +73,11 @@ export function gapsView(app) {
       return 'empty';
     }
     const { devices } = session;
-    const chosen = app.among(devices);
+    const chosen = app.selectedDevices(devices);
     const some = chosen.length < devices.length;
     const known = answer.items.length === answer.count;
     const follows = some && known;
-    const its = follows ? filterGaps(answer.items, new Map(), null, app.chosen().devices) : known ? answer.items : [];
+    const its = follows ? filterGaps(answer.items, new Map(), null, app.selection().devices) : known ? answer.items : [];
     // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's classes.
     recurring = patternsOf(answer.patterns, its).map((own, at) => (follows ? own : { ...own, ...answer.patterns[at] }));
     const cored = follows ? chosen : devices;
@@ -103,7 +103,7 @@ export function gapsView(app) {
   function filterBar({ items }) {
     const filters = filtersValue(app.link.state.f);
     const idle = new Set(items.map(({ device }) => device));
-    const devices = app.among(session.devices).filter(({ id }) => idle.has(id));
+    const devices = app.selectedDevices(session.devices).filter(({ id }) => idle.has(id));
     const steps = [...new Set(items.map(stepOf))].filter(Boolean).sort((a, b) => Number(a) - Number(b));
     const causes = CLASSES.filter((name) => items.some(({ cause }) => cause === name));
     /** @type {[key: string, label: string, all: string, values: (string|[string, string])[]][]} */
@@ -115,23 +115,23 @@ export function gapsView(app) {
       ['min', 'at least', '10\u202fµs', ['0.1', '1', '10'].map((ms) => [ms, `${ms}\u202fms`])],
     ];
     return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
-      choices.map(([key, label, any, values]) => pick(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
+      choices.map(([key, label, any, values]) => labelledSelect(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
       active, h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', 'together_ps', ...CLASSES.map((name) => `${name}_ps`)],
         () => left.map((gap) => ({ ...gap, step: stepOf(gap), ...Object.fromEntries(CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : gap.by_class_ps[name] ?? 0])) }))));
   }
 
   /** @param {boolean} say */
   function drawList(say) {
-    left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.chosen().devices);
+    left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.selection().devices);
     const whole = left.length === answer.count;
     const sum = whole ? answer.listed_ps : total(left, 'duration_ps');
     const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
-    const devices = app.among(session.devices);
+    const devices = app.selectedDevices(session.devices);
     const idle = total(devices, 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
     fill(heading, h('b', { class: 'sum' }, plural(left.length, 'gap')), ', ', sumText(headline(sum)), ' of ', sumText(headline(idle)), ` idle, ${cores(session.devices.length, devices.length)}, first to last run`,
       small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', causeText(), cut);
-    if (say) app.live.say(`${left.length} gaps.`);
+    if (say) app.live.announce(`${left.length} gaps.`);
     drawActive();
     patterns?.refresh();
     rows = left.length ? gapsTable(groupGaps(left, session.devices.map(({ id }) => id))) : null;
@@ -164,7 +164,7 @@ export function gapsView(app) {
   /** @param {GapRow[]} groups */
   function gapsTable(groups) {
     const unit = columnUnit(groups, 'mean_ps');
-    const most = highest(groups.map(({ mean_ps }) => mean_ps));
+    const most = maximum(groups.map(({ mean_ps }) => mean_ps));
     /** @type {Map<GapRow, GapRow[]>} */
     const inside = new Map();
     const parts = (/** @type {GapRow} */ row) => {
@@ -177,13 +177,13 @@ export function gapsView(app) {
     const selected = app.link.state.sel;
     const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => gapText(gap) === selected));
     if (whole) opened.add(gapText(whole.gap));
-    return liveTable({
+    return sortableTable({
       label: 'Gaps', testid: 'gap-list', items: groups, ...linkedOrder(app.link, '-time'), parts, rowid: () => 'gap-row',
       open: show,
       select: (row) => { app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
       selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
-        linked(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
+        linkedColumn(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
         { head: '', name: 'Bar', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
         { key: 'device', head: 'Device', value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)), cell: (row) => deviceCell(row) },
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
@@ -228,13 +228,13 @@ export function gapsView(app) {
   function patternsTable(idle, duration) {
     const items = recurring.filter(({ count: some }) => some);
     const unit = columnUnit(items, 'total_ps');
-    const { devices } = app.chosen();
+    const { devices } = app.selection();
     const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, devices)]));
     const of = (/** @type {KnownPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
     const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
       cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34)) });
-    return liveTable({
+    return sortableTable({
       label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-Total',
       rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
       select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
@@ -252,14 +252,14 @@ export function gapsView(app) {
     });
   }
 
-  const data = loadOnce(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
+  const data = createDocumentView(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
     answer = { ...next, items: eachCore(next.items) };
     session = own;
     byId = new Map(own.devices.map((device) => [device.id, device]));
     opened = new Set();
     return draw();
   });
-  return { element, ...data, filter: data.known(() => draw(true)), move: data.known(draw) };
+  return { element, ...data, filter: data.whenDrawn(() => draw(true)), move: data.whenDrawn(draw) };
 }
 
 /** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */

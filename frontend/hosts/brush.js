@@ -3,7 +3,7 @@
 import { fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { count } from '../lib/format.js';
-import { highest } from '../lib/totals.js';
+import { maximum } from '../lib/totals.js';
 
 const MOST_BARS = 400;
 
@@ -41,7 +41,7 @@ export function createBrush(moved) {
     set(values, called) {
       steps = values.length;
       name = /** @type {StringConstructor} */ (called);
-      const most = highest(values, 1);
+      const most = maximum(values, 1);
       heights = new Array(Math.min(MOST_BARS, steps)).fill(0);
       values.forEach((value, index) => {
         const at = Math.floor((index * heights.length) / steps);

@@ -1,10 +1,10 @@
 /** One host against the median one: what it does longer in a step, by class. */
 
-import { button, h, pick } from '../lib/dom.js';
+import { button, h, labelledSelect } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
 import { briefTime, briefTimes, difference, timeText, UNITS } from '../lib/format.js';
-import { highest, total } from '../lib/totals.js';
+import { maximum, total } from '../lib/totals.js';
 import { table, timeColumn } from '../lib/table.js';
 import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './rows.js';
 import { classLabel, rangeName, US } from './verdict.js';
@@ -30,7 +30,7 @@ export function apartBar(parts, most) {
 export function differenceCard(document, rows, host, range, steps, on) {
   const { classes, class_us, median_host, order } = document;
   const own = rows[host];
-  const choice = pick('host', order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])), String(host), (at) => on.choose(Number(at)), 'host-difference-select');
+  const choice = labelledSelect('host', order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])), String(host), (at) => on.choose(Number(at)), 'host-difference-select');
   const title = range ? `${own.name} against the median` : 'This host against the median';
   const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
   if (median_host === null) return marked(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
@@ -38,7 +38,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
   const [mine, theirs] = range ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)] : [class_us[host], class_us[median_host]];
   if (!mine || !theirs) return marked(card(title, more, h('p', { class: 'sec' }, steps ? `${own.name} or ${other.name} has no such step.` : 'The steps of this host are asked for.')));
   const items = classes.flatMap((name, at) => (name === DEVICE || !(mine[at] || theirs[at]) ? [] : [{ name, own: mine[at], other: theirs[at], apart: mine[at] - theirs[at] }]));
-  const most = highest(items.map(({ apart }) => Math.abs(apart)), 1);
+  const most = maximum(items.map(({ apart }) => Math.abs(apart)), 1);
   const sums = { own: total(items, 'own'), other: total(items, 'other') };
   /** @param {number} us */
   const signed = (us) => difference(us / 1000, 3);

@@ -4,8 +4,8 @@ import { button, fill, h, refill } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
 import { chip, legend } from '../lib/classes.js';
 import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
-import { grouped, highest, total } from '../lib/totals.js';
-import { countColumn, liveTable, timeColumn } from '../lib/table.js';
+import { groupBy, maximum, total } from '../lib/totals.js';
+import { countColumn, sortableTable, timeColumn } from '../lib/table.js';
 import { DEVICE, longestClass, stepName, stepUs } from './rows.js';
 import { createHeat } from './heat.js';
 import { heatRows, percentile } from './layout.js';
@@ -77,7 +77,7 @@ export function createHeatCard(on) {
     const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(all)}`;
     const stepOf = (/** @type {number} */ host) => (rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`);
     const lastTogether = total(thin, (/** @type {number} */ host) => rows[host].last_steps);
-    const latest = highest(thin.map((host) => hosts.late_us[host] ?? 0), 0);
+    const latest = maximum(thin.map((host) => hosts.late_us[host] ?? 0), 0);
     heat.set({
       ...layout, from, to, arrival, value: valueOf, cause: causeOf, clear: steps.clear, blamed: verdict.hosts, last: arrival ? steps.last : steps.last.map(() => -1),
       step: (step) => stepName(steps, step), number: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
@@ -85,7 +85,7 @@ export function createHeatCard(on) {
       others: [plural(thin.length, named.length ? 'other host' : 'host'), ...(arrival && lastTogether ? [`last in ${count(lastTogether)} of ${count(all)}`, latest ? `≤\u202f${timeText(latest * US, 1)} late` : ''] : []),
         layout.each > 1 ? `each row ${layout.each} hosts` : ''].filter(Boolean),
       waits: ({ hosts: own }) => (waits.known ? waits.sum(own.map((host) => rows[host])) : ''), othersWait: waits.known ? waits.sum(thin.map((host) => rows[host])) : '', waitsHead: waits.known ? `waits, ${waits.unit.name}` : '',
-    }, steps.number.map((_, step) => highest(hosts.name.map((__, host) => valueOf(host, step) ?? 0), 0)),
+    }, steps.number.map((_, step) => maximum(hosts.name.map((__, host) => valueOf(host, step) ?? 0), 0)),
     ({ hosts: own }) => own.map((host) => `${rows[host].name}, ${arrival ? `${lastOf(host)} steps, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}` : stepOf(host)}`).join('; '));
     heat.mark({ host: shown.host, range: shown.range });
     drawLegend(named, thin, from, to);
@@ -110,14 +110,14 @@ export function createHeatCard(on) {
   function stepsTable() {
     const { answer: { steps, charges, state, late_us }, rows, range, host } = shown;
     const compared = state === 'compared';
-    const charged = grouped([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
+    const charged = groupBy([...charges.step.keys()], (/** @type {number} */ at) => charges.step[at]);
     const items = steps.number.map((_, step) => {
       const last = compared ? steps.last[step] : -1;
       const places = charged.get(step) ?? [];
       return { step, last, late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US, waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US, length: steps.step_us[step] * US };
     });
     /** @typedef {typeof items[number]} Item */
-    return liveTable({
+    return sortableTable({
       label: 'Steps of all hosts', testid: 'heat-table', items, sort: 'step', select: ({ step }) => on.steps(step, step), open: ({ step }) => on.open(host, step), selected: ({ step }) => range?.[0] === step,
       columns: [
         countColumn('Step', 'step', { key: 'step', cell: ({ step }) => stepName(steps, step) }), timeColumn('Step, median', UNITS.ms, 'length'),

@@ -8,7 +8,7 @@ import { penOn } from '../timeline/draw.js';
 import { LEFT, RIGHT, columnAt, columnX, columnsThatFit, rowAt } from './layout.js';
 import { paint } from './paint.js';
 import { createBrush } from './brush.js';
-import { highest, lowest } from '../lib/totals.js';
+import { maximum, minimum } from '../lib/totals.js';
 
 /** @typedef {import('./paint.js').Picture} Picture */
 /** @typedef {import('./paint.js').Marked} Marked */
@@ -53,7 +53,7 @@ export function createHeat(on) {
     first = clamp(first, 0, steps() - fits);
     element.style.height = `${picture.bottom}px`;
     const whole = { ...picture, first, fits };
-    const range = /** @type {Marked['range']} */ (dragged && [lowest(dragged), highest(dragged)]) ?? marked.range;
+    const range = /** @type {Marked['range']} */ (dragged && [minimum(dragged), maximum(dragged)]) ?? marked.range;
     paint(penOn(canvas, width, picture.bottom, palette), width, palette, whole, { ...marked, range });
     brush.draw(first, fits);
     // What tests read instead of pixels.

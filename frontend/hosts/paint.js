@@ -5,7 +5,7 @@ import { CLASSES } from '../lib/classes.js';
 import { digits } from '../lib/format.js';
 import { DEVICE } from './rows.js';
 import { HEAD, LEFT, RIGHT, columnX, labelEvery, onScale, runsOf } from './layout.js';
-import { highest } from '../lib/totals.js';
+import { maximum } from '../lib/totals.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('./layout.js').HeatRow} HeatRow */
@@ -64,7 +64,7 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
   function drawHead() {
     write(palette.ink3, 'step', 4, 8);
     if (picture.waitsHead) write(palette.ink3, picture.waitsHead, width - 4 - textWidth(picture.waitsHead), 8);
-    const every = labelEvery(column, highest(steps.map((step) => textWidth(picture.step(step)))) + 14);
+    const every = labelEvery(column, maximum(steps.map((step) => textWidth(picture.step(step)))) + 14);
     steps.filter((_, index) => index % every === 0).forEach((step) => centred(picture.step(step), (x(step) + x(step + 1)) / 2 - 1, 8, palette.ink2));
     if (!arrival) return;
     write(palette.ink2, 'last to arrive', 4, 26);
@@ -123,7 +123,7 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
     for (const row of thin) {
       for (const step of steps) {
         const values = row.hosts.flatMap((host) => value(host, step) ?? []);
-        if (values.length) box(toneOf(palette, part(highest(values))), x(step), row.y, wide(step), row.h);
+        if (values.length) box(toneOf(palette, part(maximum(values))), x(step), row.y, wide(step), row.h);
       }
       // Nothing is known of it: it says so, as far as its height allows.
       if (steps.every((step) => row.hosts.every((host) => value(host, step) === null))) {

@@ -1,7 +1,7 @@
 /** The document of the view as rows: of all steps, or of those between two. */
 
 import { hostNumber, shortNames } from '../lib/host-names.js';
-import { grouped, highest, total } from '../lib/totals.js';
+import { groupBy, maximum, total } from '../lib/totals.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */
@@ -26,7 +26,7 @@ export function hostRows(document, range) {
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const places = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
   const all = total(places, (/** @type {number} */ at) => charges.last[at]);
-  const charged = grouped(places, (/** @type {number} */ at) => charges.host[at]);
+  const charged = groupBy(places, (/** @type {number} */ at) => charges.host[at]);
   return hosts.name.map((name, at) => {
     const own = charged.get(at) ?? [];
     const last = total(own, (/** @type {number} */ place) => charges.last[place]);
@@ -58,7 +58,7 @@ const apartFrom = (classes, own, other) => classes.flatMap((name, index) => (nam
 export function longestClass(classes, own, other) {
   if (!own || !other) return null;
   const longer = classes.map((name, index) => (WAITING.includes(name) ? 0 : own[index] - other[index]));
-  const most = highest(longer);
+  const most = maximum(longer);
   return most > 0 ? classes[longer.indexOf(most)] : null;
 }
 

@@ -4,9 +4,9 @@ import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
 import { lengthBar, link, showButton } from '../lib/cards.js';
 import { count, difference, digits, MISSING, plural, share, unitFor, UNITS } from '../lib/format.js';
-import { highest, lowest, total } from '../lib/totals.js';
+import { maximum, minimum, total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
-import { countColumn, liveTable, shareColumn, timeColumn } from '../lib/table.js';
+import { countColumn, sortableTable, shareColumn, timeColumn } from '../lib/table.js';
 import { DEVICE } from './rows.js';
 import { apartBar } from './difference.js';
 import { classLabel, US } from './verdict.js';
@@ -37,9 +37,9 @@ export function waitTexts(rows) {
  */
 export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
   const { unit, known, sum } = waitTexts(all);
-  const most = highest(all.map(({ waits_us }) => waits_us ?? 0), 1);
+  const most = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
   const seen = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= LEAST_APART_US);
-  const side = highest(all.flatMap((row) => [-1, 1].map((sign) => total(seen(row).filter(({ us }) => us * sign > 0), ({ us }) => Math.abs(us)))), LEAST_APART_US);
+  const side = maximum(all.flatMap((row) => [-1, 1].map((sign) => total(seen(row).filter(({ us }) => us * sign > 0), ({ us }) => Math.abs(us)))), LEAST_APART_US);
   const rest = filtered || !known ? [] : rows.filter(({ last }) => !last);
   const folds = rest.length > 1;
   const items = folds && !opened ? rows.filter((row) => !rest.includes(row)) : rows;
@@ -68,7 +68,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
   const listed = filtered ? rows : all;
-  const steady = (/** @type {(row: HostRow) => number} */ of) => (new Set(listed.map(of)).size === 1 ? count(of(listed[0])) : `${count(lowest(listed.map(of)))} – ${count(highest(listed.map(of)))}`);
+  const steady = (/** @type {(row: HostRow) => number} */ of) => (new Set(listed.map(of)).size === 1 ? count(of(listed[0])) : `${count(minimum(listed.map(of)))} – ${count(maximum(listed.map(of)))}`);
   const sums = listed.length ? {
     host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middleOf(listed) / 1000, 3),
     last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000) : MISSING,
@@ -76,7 +76,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   } : { host: `0 of ${plural(all.length, 'host')}` };
   const note = known ? 'wait for another host counts as busy: the one that is late has the lowest duty cycle' : '';
   const foot = columns.map(({ key, head }) => (head.startsWith('Against') ? h('span', { class: 'muted small' }, note) : /** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''));
-  const view = liveTable({
+  const view = sortableTable({
     label: 'Hosts', testid: 'hosts-table', items, columns, foot, select, open, ...order,
     selected: ({ at }) => at === chosen, rowid: ({ at }) => `host-row-${at}`,
   });
@@ -118,7 +118,7 @@ const middleOf = (rows) => rows.map(({ step_us }) => step_us ?? 0).sort((a, b) =
  * @param {(of: (row: HostRow) => number) => string} steady @param {(rows: HostRow[]) => string} sum
  */
 function restRow(place, columns, rest, opened, toggle, steady, sum) {
-  const widest = highest(rest.map(({ residual_us }) => residual_us ?? 0));
+  const widest = maximum(rest.map(({ residual_us }) => residual_us ?? 0));
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
     host: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), `${count(rest.length)} more, never last`], toggle, { class: 'fold', 'aria-expanded': String(opened) }),

@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
 import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '../lib/format.js';
-import { highest, lowest, total } from '../lib/totals.js';
+import { maximum, minimum, total } from '../lib/totals.js';
 import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './rows.js';
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
@@ -28,7 +28,7 @@ export function rangeVerdict(document, rows, range) {
   if (!rows.some(({ last }) => last)) return `No collective was compared in ${where}.`;
   if (!late) {
     const shares = rows.map((row) => row.share ?? 0);
-    return `No host stands out in ${where}: each is last in ${share(lowest(shares))} – ${share(highest(shares))} of ${ops}.`;
+    return `No host stands out in ${where}: each is last in ${share(minimum(shares))} – ${share(maximum(shares))} of ${ops}.`;
   }
   const [own, other] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map((each) => each && meanOf(each, range));
   const cause = longestClass(classes, own ?? null, other ?? null);
@@ -67,7 +67,7 @@ export function verdictBlock(document, rows, range, capture) {
   const figure = (name, ps, meaning, sum) => h('div', { 'data-testid': `kpi-${name}` },
     h('dd', { 'data-ps': ps === null ? null : Math.round(ps) }, sum && partial && ps ? '≥\u202f' : '', ps === null ? MISSING : headline(ps)), h('dt', null, meaning));
   const each = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
-  const number = new Set(each).size > 1 ? `${count(lowest(each))} – ${count(highest(each))} steps` : plural(each[0] ?? 0, 'step');
+  const number = new Set(each).size > 1 ? `${count(minimum(each))} – ${count(maximum(each))} steps` : plural(each[0] ?? 0, 'step');
   return h('section', { class: 'verdict', 'aria-label': 'Verdict' },
     h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
       h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),

@@ -1,21 +1,21 @@
 /** Hosts: which host holds up the others, and why. */
 
-import { fill, h, pick, refill } from '../lib/dom.js';
+import { fill, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, windowPlace } from '../lib/cards.js';
 import { count, UNITS } from '../lib/format.js';
 import { get } from '../lib/api.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { findHosts, hostsText } from '../lib/host-names.js';
-import { countColumn, linkedOrder, liveTable, searchKeys, timeColumn } from '../lib/table.js';
-import { loadOnce } from '../frame/document-view.js';
+import { countColumn, linkedOrder, sortableTable, bindSearchKeys, timeColumn } from '../lib/table.js';
+import { createDocumentView } from '../frame/document-view.js';
 import { CSV_HEADS, csvRows, hostRows, stepKey, stepsOfLink } from './rows.js';
 import { differenceCard } from './difference.js';
 import { createHeatCard } from './heat-card.js';
 import { openPicker } from './picker.js';
 import { hostsTable } from './table.js';
 import { classLabel, rangeName, US, verdictBlock } from './verdict.js';
-import { highest, lowest } from '../lib/totals.js';
+import { maximum, minimum } from '../lib/totals.js';
 
 // The header's, in the script of this view.
 export { openPicker };
@@ -74,7 +74,7 @@ export function hostsView(app) {
     app.link.set({ hs: at === usual() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] }, 'push');
     follow();
     const { name } = rows[at];
-    app.live.answer(steps ? (steps[0] === steps[1] ? [name, ...heat.words(at, steps[0]).slice(1)].join(', ') : `${name}, ${rangeName(answer.steps, steps)}.`) : `${name}.`);
+    app.live.announceNow(steps ? (steps[0] === steps[1] ? [name, ...heat.words(at, steps[0]).slice(1)].join(', ') : `${name}, ${rangeName(answer.steps, steps)}.`) : `${name}.`);
   }
 
   /** Draws what depends on what is selected. */
@@ -102,8 +102,8 @@ export function hostsView(app) {
   }
 
   /** Does what an answer is for, unless another session was opened before it came. @param {import('../lib/types').Ready} own @param {() => void} act */
-  const ifOpen = (own, act) => data.known(() => { if (own === session) act(); })();
-  const failed = (/** @type {import('../lib/types').Ready} */ own) => (/** @type {unknown} */ error) => ifOpen(own, () => app.fail('host-steps', error));
+  const ifOpen = (own, act) => data.whenDrawn(() => { if (own === session) act(); })();
+  const failed = (/** @type {import('../lib/types').Ready} */ own) => (/** @type {unknown} */ error) => ifOpen(own, () => app.reportError('host-steps', error));
 
   /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
@@ -126,7 +126,7 @@ export function hostsView(app) {
       const found = (await Promise.all(both.map(stepsOf))).flatMap((each) => each ?? []);
       const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
       const ends = found.flatMap(({ start_ps, duration_ps }) => start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))));
-      ifOpen(own, () => app.open({ ...(starts.length ? windowPlace(lowest(starts), highest(ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) }));
+      ifOpen(own, () => app.open({ ...(starts.length ? windowPlace(minimum(starts), maximum(ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) }));
     } catch (error) {
       failed(own)(error);
     }
@@ -162,7 +162,7 @@ export function hostsView(app) {
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const number = filtered ? `${count(found.length)} of ${count(rows.length)}` : count(rows.length);
     heading.textContent = `${number}${answer.state === 'compared' ? ', by how long the others wait for them' : ''}${wide() && range() ? `, in ${rangeName(answer.steps, /** @type {StepRange} */ (range()))}; duty cycle, differences and clocks of all steps` : ''}`;
-    if (say) app.live.say(`${number} hosts.`);
+    if (say) app.live.announce(`${number} hosts.`);
   }
 
   function draw() {
@@ -172,8 +172,8 @@ export function hostsView(app) {
     const classes = [...new Set(answer.hosts.differs.flatMap((name) => name ?? []))];
     const table = card('Hosts', { note: heading, class: 'across hosts-card', right: several ? [
       h('span', { class: 'field' }, search, h('kbd', null, '/')),
-      pick('last', [['', 'any'], ['1', 'at least once'], ['0', 'never']], filters.get('last'), (value) => setFilter('last', value), 'filter-last'),
-      pick('class', [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))], filters.get('class'), (value) => setFilter('class', value), 'filter-class'),
+      labelledSelect('last', [['', 'any'], ['1', 'at least once'], ['0', 'never']], filters.get('last'), (value) => setFilter('last', value), 'filter-last'),
+      labelledSelect('class', [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))], filters.get('class'), (value) => setFilter('class', value), 'filter-class'),
       exportButton(`${session.session.name.replace(/\W+/g, '_')}_hosts`, CSV_HEADS, () => csvRows(answer)),
     ] : null }, list);
     rowsOf = '';
@@ -185,7 +185,7 @@ export function hostsView(app) {
   /** A session of one host has only its cores to compare. */
   function coresCard() {
     if (!answer.cores || answer.cores.length < 2) return null;
-    return card('Cores', { note: 'of this host: who is last to arrive, after the median core', class: 'across' }, h('div', { class: 'fill' }, liveTable({
+    return card('Cores', { note: 'of this host: who is last to arrive, after the median core', class: 'across' }, h('div', { class: 'fill' }, sortableTable({
       label: 'Cores', testid: 'cores-table', items: answer.cores, sort: '-last', columns: [
         { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id }, countColumn('Last in', 'last', { key: 'last' }),
         timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US), timeColumn('Compute a step', UNITS.ms, ({ device_us }) => device_us * US),
@@ -194,14 +194,14 @@ export function hostsView(app) {
   }
 
   search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
-  searchKeys(search, list, () => setFilter('host', ''));
+  bindSearchKeys(search, list, () => setFilter('host', ''));
 
-  const data = loadOnce(app, 'hosts', element, (/** @type {HostsDocument} */ next, own) => {
+  const data = createDocumentView(app, 'hosts', element, (/** @type {HostsDocument} */ next, own) => {
     [answer, session] = [next, own];
     known = new Map();
     opened = false;
     // That there is one host, or nothing that ties them, the verdict says.
-    if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) app.note({ id: 'clocks', severity: 'warning', message: next.note });
+    if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) app.addNote({ id: 'clocks', severity: 'warning', message: next.note });
     const focused = /** @type {HTMLElement|null} */ (document.activeElement);
     const how = draw();
     if (focused && element.contains(focused)) focused.focus({ preventScroll: true });
@@ -221,7 +221,7 @@ export function hostsView(app) {
     return follow();
   }
   return {
-    element, open: data.open, move: data.known(draw),
+    element, open: data.open, move: data.whenDrawn(draw),
     show(on) {
       data.show(on);
       heat.show(on);

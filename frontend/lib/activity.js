@@ -7,7 +7,7 @@ let waiting = [];
 const listeners = new Set();
 
 /** Something begins; call the answer once when it is over. @returns {() => void} */
-export function begin() {
+export function beginActivity() {
   pending += 1;
   if (pending === 1) listeners.forEach((listener) => listener(true));
   let over = false;
@@ -36,7 +36,7 @@ export function idle() {
 }
 
 /** @param {number} ms */
-export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @param {(busy: boolean) => void} listener */
 export function onActivity(listener) {
@@ -49,7 +49,7 @@ export function oncePerFrame(draw) {
   let done = null;
   return () => {
     if (done) return;
-    done = begin();
+    done = beginActivity();
     requestAnimationFrame(() => {
       const drawn = done;
       done = null;

@@ -1,6 +1,6 @@
 /** Requests to the plugin: relative to its base, one at a time per kind, the latest wins. */
 
-import { begin } from './activity.js';
+import { beginActivity } from './activity.js';
 
 /** A request that failed, with the one line the server gave. */
 export class RequestError extends Error {
@@ -33,10 +33,10 @@ const marks = new Map();
 let readAgain = () => {};
 
 /** From now on what is asked about a session is about these files of it. @param {string} session @param {string} mark */
-export const opened = (session, mark) => { marks.set(session, mark); };
+export const setFingerprint = (session, mark) => { marks.set(session, mark); };
 
 /** Says what to do once the server has read other files of a session that is open. @param {(session: string) => void} run */
-export const whenReadAgain = (run) => { readAgain = run; };
+export const onSessionReread = (run) => { readAgain = run; };
 
 /** Asks for something to be done; only this page may. Null and undefined are left out. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
 export const post = (route, body = {}) => request(`data/${route}`,
@@ -47,7 +47,7 @@ const given = (values) => Object.entries(values).filter(([, value]) => value != 
 
 /** @param {string} url @param {RequestInit} how */
 async function request(url, how) {
-  const done = begin();
+  const done = beginActivity();
   try {
     const response = await fetch(url, how);
     const body = await response.json().catch(() => null);
@@ -68,7 +68,7 @@ const answers = new WeakMap();
  * Asks for what is told of a whole session, once however many views need it; one that fails is asked for again.
  * @param {string} route @param {import('./types').Ready['of']} of that of the open session: another one's, or of more hosts, is another object @returns {Promise<any>}
  */
-export function shared(route, of) {
+export function getShared(route, of) {
   const known = answers.get(of) ?? new Map();
   answers.set(of, known);
   if (!known.has(route)) {
@@ -86,7 +86,7 @@ export function shared(route, of) {
  * @template [T=any]
  * @param {string} route
  */
-export function latest(route) {
+export function createLatestChannel(route) {
   /** @type {AbortController|null} */
   let current = null;
   return {

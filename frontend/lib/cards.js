@@ -43,7 +43,7 @@ export const classColumn = (head, of, more) => textColumn(head, (item) => LABELS
 }, ...more });
 
 /** A column whose cells lead somewhere. @template T @param {import('./table.js').Column<T>} column @param {(item: T) => void} show @returns {import('./table.js').Column<T>} */
-export const linked = (column, show) => ({ ...column, cell: (item) => link(column.cell(item), () => show(item)) });
+export const linkedColumn = (column, show) => ({ ...column, cell: (item) => link(column.cell(item), () => show(item)) });
 
 /** Source code or a name out of it, cut where it is long. @param {string|null} text @param {number} most letters */
 export const codeCell = (text, most) => (text ? h('code', null, cutName(text, most)) : MISSING);

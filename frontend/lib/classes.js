@@ -18,7 +18,7 @@ const OTHER_LABELS = {
 export const LABELS = /** @type {Record<ClassName, string>} */ (Object.fromEntries(CLASSES.map((name) => [name, OTHER_LABELS[name] ?? name.replace('_', ' ')])));
 
 /** Classes with the time that each takes, the longest first. @param {import('./types').ByClass} parts */
-export const byTime = (parts) => /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
+export const sortByTime = (parts) => /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
 
 /** Class and style of an element in the colour and with the sign of a class. @param {ClassName} name @param {Record<string, string>} [style] */
 export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });

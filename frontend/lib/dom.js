@@ -1,6 +1,6 @@
 /** Elements without HTML strings: text always goes in as text. */
 
-import { visible } from './escapes.js';
+import { escapeInvisible } from './escapes.js';
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
@@ -10,35 +10,35 @@ import { visible } from './escapes.js';
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag @param {Record<string, any>|null} [attributes] @param {...(Child|Child[])} children
  */
-export const h = (tag, attributes, ...children) => dressed(document.createElement(tag), attributes, children);
+export const h = (tag, attributes, ...children) => applyAttributes(document.createElement(tag), attributes, children);
 
 /** The same for what pictures are made of. @param {string} tag @param {Record<string, any>|null} attributes @param {...(Child|Child[])} children */
-export const svg = (tag, attributes, ...children) => dressed(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+export const svg = (tag, attributes, ...children) => applyAttributes(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
 const AT_ONCE = 10_000;
 const TOLD = new Set(['title', 'aria-label']);
 
 /** @template {HTMLElement|SVGElement} E @param {E} element @param {Record<string, any>|null|undefined} attributes @param {(Child|Child[])[]} children */
-function dressed(element, attributes, children) {
+function applyAttributes(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value == null || value === false) continue;
     if (name === 'style') for (const [key, text] of Object.entries(value)) element.style.setProperty(key, text);
     else if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? '' : TOLD.has(name) ? visible(String(value)) : String(value));
+    else element.setAttribute(name, value === true ? '' : TOLD.has(name) ? escapeInvisible(String(value)) : String(value));
   }
   append(element, children);
   return element;
 }
 
 /** @param {(Child|Child[])[]} children @returns {(Node|string)[]} */
-function present(children) {
+function visibleChildren(children) {
   return children.flat().filter((child) => child != null && child !== false)
-    .map((child) => (child instanceof Node ? child : visible(String(child))));
+    .map((child) => (child instanceof Node ? child : escapeInvisible(String(child))));
 }
 
 /** In parts: the arguments of a call lie on the stack, which has no room for a hundred thousand. @param {Element} element @param {(Child|Child[])[]} children */
 function append(element, children) {
-  const all = present(children);
+  const all = visibleChildren(children);
   for (let at = 0; at < all.length; at += AT_ONCE) element.append(...all.slice(at, at + AT_ONCE));
 }
 
@@ -66,14 +66,14 @@ export const button = (label, action, attributes, ...more) => h('button', { type
  * @param {string} label @param {(string|[value: string, text: string])[]} choices one text that is the value as well, or both @param {string|undefined} value
  * @param {(value: string) => void} chosen @param {string} [testid]
  */
-export function pick(label, choices, value, chosen, testid) {
+export function labelledSelect(label, choices, value, chosen, testid) {
   const select = h('select', { 'data-testid': testid, 'aria-label': label, onchange: () => chosen(select.value) });
-  setChoices(select, choices, value);
+  setOptions(select, choices, value);
   return h('span', { class: 'pick', title: label }, h('span', null, label), select);
 }
 
 /** @param {HTMLSelectElement} select @param {(string|[value: string, text: string])[]} choices @param {string|undefined} value */
-export function setChoices(select, choices, value) {
+export function setOptions(select, choices, value) {
   fill(select, choices.map((choice) => {
     const [own, text = own] = [choice].flat();
     return h('option', { value: own }, text);
@@ -113,4 +113,4 @@ export function onDrag(element, begin) {
 export const percent = (part) => `${part * 100}%`;
 
 /** Whether keys now belong to a field. @param {EventTarget|null} target */
-export const typing = (target) => target instanceof Element && target.matches('input:not([type=checkbox]), select, textarea');
+export const isTextField = (target) => target instanceof Element && target.matches('input:not([type=checkbox]), select, textarea');

@@ -1,6 +1,6 @@
 /** Names of hosts: short where the others tell them apart, and found by name, number or range. */
 
-import { lowest } from './totals.js';
+import { minimum } from './totals.js';
 
 const LONGEST_RANGE = 1_000_000;
 
@@ -10,7 +10,7 @@ const LONGEST_RANGE = 1_000_000;
  */
 export function shortNames(names) {
   const parts = names.map((name) => name.split(/(?<=[-._])/));
-  const least = lowest(parts.map(({ length }) => length));
+  const least = minimum(parts.map(({ length }) => length));
   const alike = (/** @type {(part: string[]) => string|undefined} */ of) => new Set(parts.map(of)).size === 1;
   if (names.length < 2) return names;
   let head = 0;
@@ -61,7 +61,7 @@ export function hostsText(chosen, names) {
 }
 
 /** The words that a link keeps, so that on another session they name that session's own. */
-export const WORDS = /** @type {const} */ (['slowest', 'median']);
+export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
 
 /**
  * The hosts that a link names: words, whole names, numbers, ranges.
@@ -71,7 +71,7 @@ export const WORDS = /** @type {const} */ (['slowest', 'median']);
 export function linkedHosts(text, names, ranks) {
   const found = (text ?? '').split(',').flatMap((term) => {
     if (term === 'all') return names;
-    const word = WORDS.find((own) => own === term);
+    const word = RANK_WORDS.find((own) => own === term);
     if (word) return ranks[word] ?? [];
     if (names.includes(term)) return term;
     return /^\d+(-\d+)?$/.test(term) ? findHosts(term, names).map((at) => names[at]) : [];

@@ -1,6 +1,6 @@
 /** Keys by their position on the keyboard, off while typing and with Ctrl, Alt or Meta. */
 
-import { typing } from './dom.js';
+import { isTextField } from './dom.js';
 
 /**
  * @typedef {object} Key
@@ -16,7 +16,7 @@ export function createKeys() {
   const groups = [];
   addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
-    if (document.querySelector('dialog[open]') || typing(event.target)) return;
+    if (document.querySelector('dialog[open]') || isTextField(event.target)) return;
     for (const key of groups.flat()) {
       if (key.code !== event.code || (key.shift !== undefined && key.shift !== event.shiftKey)) continue;
       if (key.run(event) !== false) event.preventDefault();

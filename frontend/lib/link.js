@@ -113,7 +113,7 @@ export function createLink() {
       return origin + pathname + search + formatHash(hash, { ...also, ...state });
     },
     /** Calls back when the person goes back or forward. @param {(state: LinkState) => void} listener */
-    onMove(listener) { listeners.add(listener); },
+    onNavigation(listener) { listeners.add(listener); },
   };
 }
 /** @typedef {ReturnType<typeof createLink>} Link */

@@ -1,11 +1,11 @@
 /** Two regions that screen readers follow: a polite one, at most every 2 s, and one for errors. */
 
 import { h } from './dom.js';
-import { visible } from './escapes.js';
+import { escapeInvisible } from './escapes.js';
 
 const POLITE_MS = 2000;
 
-export function createLive() {
+export function createLiveRegions() {
   const polite = h('div', { class: 'hidden', role: 'status', 'aria-live': 'polite', 'data-testid': 'live' });
   const urgent = h('div', { class: 'hidden', role: 'alert', 'aria-live': 'assertive' });
   let last = 0;
@@ -14,30 +14,30 @@ export function createLive() {
   const flush = () => {
     timer = 0;
     last = performance.now();
-    polite.textContent = visible(next);
+    polite.textContent = escapeInvisible(next);
   };
   /** @param {string} text */
-  const say = (text) => {
+  const announce = (text) => {
     next = text;
     if (!timer) timer = window.setTimeout(flush, Math.max(0, last + POLITE_MS - performance.now()));
   };
   return {
     elements: [polite, urgent],
     /** Progress and counts: rare enough to be heard out. */
-    say,
+    announce,
     /** The sentence that sums up a view, where it has one. @param {Element} view */
-    read(view) {
+    announceVerdict(view) {
       const verdict = view.querySelector('.verdict p, [data-testid=compare-heading] p')?.textContent;
-      if (verdict) say(verdict);
+      if (verdict) announce(verdict);
     },
     /** The answer to a key just pressed: at once. @param {string} text */
-    answer(text) {
+    announceNow(text) {
       clearTimeout(timer);
       next = text;
       flush();
     },
     /** @param {string} text */
-    alarm(text) { urgent.textContent = visible(text); },
+    announceError(text) { urgent.textContent = escapeInvisible(text); },
   };
 }
-/** @typedef {ReturnType<typeof createLive>} Live */
+/** @typedef {ReturnType<typeof createLiveRegions>} LiveRegions */

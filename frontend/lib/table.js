@@ -2,7 +2,7 @@
 
 import { button, fill, h, onKeys } from './dom.js';
 import { count, MISSING, share, timeCell, unitFor, UNITS } from './format.js';
-import { reader, total } from './totals.js';
+import { accessor, total } from './totals.js';
 import { roundShares, roundTimes } from './rounded-parts.js';
 
 const DRAW_ALL = 200;
@@ -29,7 +29,7 @@ const DRAW_ALL = 200;
  * @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
 export function timeColumn(head, unit, of, more) {
-  const ps = reader(of);
+  const ps = accessor(of);
   return { key: head, head: `${head}, ${unit.name}`, number: true, value: (item) => ps(item) ?? -1, ps: (item) => Math.round(ps(item) ?? 0), cell: (item) => timeCell(ps(item), unit), ...more };
 }
 
@@ -37,20 +37,20 @@ export function timeColumn(head, unit, of, more) {
  * @template T
  * @param {string} head @param {Field<T, number|null|undefined>} of @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
-export const countColumn = (head, of, more) => ({ head, number: true, value: (item) => reader(of)(item) ?? -1, cell: (item) => count(reader(of)(item)), ...more });
+export const countColumn = (head, of, more) => ({ head, number: true, value: (item) => accessor(of)(item) ?? -1, cell: (item) => count(accessor(of)(item)), ...more });
 
 /**
  * @template T
  * @param {string} head @param {Field<T, number|null|undefined>} of a part from 0 to 1 @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
-export const shareColumn = (head, of, more) => countColumn(head, of, { cell: (item) => share(reader(of)(item)), ...more });
+export const shareColumn = (head, of, more) => countColumn(head, of, { cell: (item) => share(accessor(of)(item)), ...more });
 
 /**
  * @template T
  * @param {string} head @param {Field<T, string|null|undefined>} of @param {Partial<Column<T>>} [more] @returns {Column<T>}
  */
 export function textColumn(head, of, more) {
-  const text = reader(of);
+  const text = accessor(of);
   return { head, value: (item) => text(item) ?? '', title: (item) => text(item) ?? '', cell: (item) => text(item) ?? MISSING, ...more };
 }
 
@@ -63,7 +63,7 @@ export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'sta
  * @param {string} head @param {T[]} items @param {Field<T, number>} of @param {(text: string, item: T) => Node|string} [show] what a time looks like
  */
 export function partColumns(head, items, of, show = (text) => text) {
-  const ps = reader(of);
+  const ps = accessor(of);
   const parts = items.map(ps);
   const whole = total(parts, Number);
   const unit = unitFor(whole);
@@ -112,7 +112,7 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => string} [options.name] what a row is called where it has the focus; its cells without
  * @param {(item: T) => string} [options.rowid] test id of a row @param {(item: T) => string} [options.key] its `data-key`
  */
-export function liveTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, name, rowid, key }) {
+export function sortableTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, name, rowid, key }) {
   const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
   const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
@@ -237,7 +237,7 @@ export const linkedOrder = (link, usual) => ({
  * Keys of a search field over a table: Enter leads into the rows, Escape clears the field and does the same.
  * @param {HTMLInputElement} search @param {Element} list holds the table @param {() => void} cleared
  */
-export function searchKeys(search, list, cleared) {
+export function bindSearchKeys(search, list, cleared) {
   const enter = () => /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
   onKeys(search, '*', {
     Enter: enter,
@@ -252,6 +252,6 @@ export function searchKeys(search, list, cleared) {
 /**
  * A table that is drawn once.
  * @template T
- * @param {Parameters<typeof liveTable<T>>[0]} options @returns {HTMLElement}
+ * @param {Parameters<typeof sortableTable<T>>[0]} options @returns {HTMLElement}
  */
-export const table = (options) => liveTable(options).element;
+export const table = (options) => sortableTable(options).element;

@@ -35,7 +35,7 @@ export const TERMS = {
   Join: 'How a run was found to belong to a launch: exact (recorded), ordered (by their order), none.',
   Launches: 'Execute calls of the host; each makes a run per core.',
   'usual step': 'The mean step without what happened only once.',
-  'what remains': 'The step that is left once all mistakes above are gone.',
+  'what remains': 'The step that is left once all mistakes are gone.',
   once: 'In one step of this capture: shown as all that it cost, and never critical.',
   critical: 'Gains 30 % or more.',
   warning: 'Gains 10 % or more, or 30 % where it happened once.',

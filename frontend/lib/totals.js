@@ -10,17 +10,17 @@ import { unitFor } from './format.js';
 /** @typedef {number|null|undefined} Amount */
 
 /** @template T, V @param {Field<T, V>} of @returns {(item: T) => V} */
-export const reader = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
+export const accessor = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
 
 /** @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
 export function total(items, of) {
-  const read = reader(of);
+  const read = accessor(of);
   return items.reduce((sum, item) => sum + (read(item) ?? 0), 0);
 }
 
 /** Items with the same key, in their order. @template T, K @param {T[]} items @param {Field<T, K>} of @returns {Map<K, T[]>} */
-export function grouped(items, of) {
-  const read = reader(of);
+export function groupBy(items, of) {
+  const read = accessor(of);
   const groups = new Map();
   for (const item of items) {
     const key = read(item);
@@ -31,7 +31,7 @@ export function grouped(items, of) {
 
 /** One unit for times of all items, from the largest. @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
 export function columnUnit(items, of) {
-  const read = reader(of);
+  const read = accessor(of);
   return unitFor(items.reduce((most, item) => Math.max(most, Math.abs(read(item) ?? 0)), 0));
 }
 
@@ -40,13 +40,13 @@ export function columnUnit(items, of) {
  * hundred thousand on.
  * @param {Iterable<number>} values @param {number} [from]
  */
-export function highest(values, from = -Infinity) {
+export function maximum(values, from = -Infinity) {
   for (const value of values) from = Math.max(from, value);
   return from;
 }
 
 /** The lowest of some numbers, `from` of none. @param {Iterable<number>} values @param {number} [from] */
-export function lowest(values, from = Infinity) {
+export function minimum(values, from = Infinity) {
   for (const value of values) from = Math.min(from, value);
   return from;
 }

@@ -1,7 +1,7 @@
 /** How long each device runs something, with the definition said and the other ones at hand. */
 
 import { fill, h, percent } from '../lib/dom.js';
-import { grouped, highest, lowest, total } from '../lib/totals.js';
+import { groupBy, maximum, minimum, total } from '../lib/totals.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
@@ -67,7 +67,7 @@ export function dutyCard(all, session, app) {
   if (!all.length) {
     return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
   }
-  const shown = app.among(all);
+  const shown = app.selectedDevices(all);
   const { name, choice, body } = byDefinition((definition) => {
     const rows = rowsOf(shown, definition);
     return [...(all.length < MANY ? [dutyTable(rows, all.length, session, app)] : distribution(rows, all.length, session, app)),
@@ -118,7 +118,7 @@ function dutyTable(rows, all, session, app) {
 function distribution(rows, all, session, app) {
   const hosts = session.session.hosts.map(({ name }) => name);
   const short = shortNames(hosts);
-  const groups = [...grouped(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort((a, b) => a[0].part - b[0].part);
+  const groups = [...groupBy(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort((a, b) => a[0].part - b[0].part);
   const low = groups.slice(0, LOWEST);
   const rest = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
   const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => {
@@ -136,11 +136,11 @@ function distribution(rows, all, session, app) {
 
 /** The table below tells the same. @param {number[]} parts from 0 to 1 */
 function histogram(parts) {
-  const low = Math.floor(lowest(parts) * 20) / 20;
-  const high = Math.max(low + 0.05, Math.ceil(highest(parts) * 20) / 20);
+  const low = Math.floor(minimum(parts) * 20) / 20;
+  const high = Math.max(low + 0.05, Math.ceil(maximum(parts) * 20) / 20);
   const bins = new Array(BINS).fill(0);
   for (const part of parts) bins[Math.round((part - low) / (high - low) * (BINS - 1))] += 1;
-  const most = highest(bins);
+  const most = maximum(bins);
   const steps = Math.round((high - low) * 20);
   const every = Math.ceil(steps / MOST_TICKS);
   const ticks = [...Array(steps + 1).keys()].filter((at) => at % every === 0);

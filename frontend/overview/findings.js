@@ -3,7 +3,7 @@
 import { button, h } from '../lib/dom.js';
 import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
 import { plural, timeText } from '../lib/format.js';
-import { grouped } from '../lib/totals.js';
+import { groupBy } from '../lib/totals.js';
 
 /** @typedef {import('../lib/views').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
@@ -43,7 +43,7 @@ export function devicePlace({ evidence }, { steps, devices }) {
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
-  const counts = [...grouped(findings, 'severity')].sort(([a], [b]) => severityRank(a) - severityRank(b))
+  const counts = [...groupBy(findings, 'severity')].sort(([a], [b]) => severityRank(a) - severityRank(b))
     .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity)).join(' · ');
   const known = new Map(findings.map((finding) => [finding.id, finding]));
   return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [

@@ -22,8 +22,8 @@ export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, 
   if (!all.length) {
     return emptyCard('Idle time by cause', 'Idle time needs a device plane, and this capture has none.', 'The timeline shows what the host did.');
   }
-  const devices = app.among(all);
-  const items = idleParts(app.among(times));
+  const devices = app.selectedDevices(all);
+  const items = idleParts(app.selectedDevices(times));
   const each = `${whole ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
   const one = all.length === 1 ? dutyLine(all, session, app) : null;
   if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
@@ -51,7 +51,7 @@ export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, 
 
 /** How much of the idle time no gap has. @param {import('../lib/views').DeviceTime[]} times @param {IdlePart[]} items @param {import('../frame/app.js').App} app */
 function edgesNote(times, items, app) {
-  const edges = total(app.among(times), 'edges_ps');
+  const edges = total(app.selectedDevices(times), 'edges_ps');
   const [part, all] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
   return edges ? h('p', { class: 'small muted', 'data-testid': 'idle-edges' }, `All cores: ${all} between first and last run, as in Gaps, and ${part} before or after.`) : null;
 }

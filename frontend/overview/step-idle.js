@@ -1,7 +1,7 @@
 /** Work and idle time per step and core, of the devices that are chosen. Nothing here draws. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped, total } from '../lib/totals.js';
+import { groupBy, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
@@ -13,7 +13,7 @@ import { grouped, total } from '../lib/totals.js';
  * @param {DeviceTime[]} devices @returns {IdlePart[]}
  */
 export function idleParts(devices) {
-  const hosts = grouped(devices, 'host');
+  const hosts = groupBy(devices, 'host');
   const steps = [...hosts.values()].reduce((sum, [first]) => sum + first.steps, 0);
   const share = (/** @type {DeviceTime} */ { host }) => 1 / (steps ? steps * (hosts.get(host)?.length ?? 1) : devices.length);
   /** @param {ClassName|null} name @param {(device: DeviceTime) => number} of @returns {IdlePart} */

@@ -1,12 +1,12 @@
 /** Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the busiest core. */
 
-import { button, fill, h, onDrag, onKeys, percent, pick, setChoices } from '../lib/dom.js';
-import { columnUnit, highest } from '../lib/totals.js';
+import { button, fill, h, onDrag, onKeys, percent, labelledSelect, setOptions } from '../lib/dom.js';
+import { columnUnit, maximum } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
-import { card, link, linked, windowPlace } from '../lib/cards.js';
+import { card, link, linkedColumn, windowPlace } from '../lib/cards.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
-import { countColumn, liveTable, startColumn, textColumn, timeColumn } from '../lib/table.js';
-import { begin } from '../lib/activity.js';
+import { countColumn, sortableTable, startColumn, textColumn, timeColumn } from '../lib/table.js';
+import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { stepRows } from './step-data.js';
 
@@ -39,10 +39,10 @@ export function createSteps(app) {
   let hosts = [];
   let host = '';
   let ranks = /** @type {Map<string, string>} */ (new Map());
-  const whose = pick('host', [], '', (name) => { takeHost(name); draw(); }, 'steps-host');
+  const whose = labelledSelect('host', [], '', (name) => { takeHost(name); draw(); }, 'steps-host');
   /** @type {Set<number|null>} */
   let twice = new Set();
-  /** @type {ReturnType<typeof liveTable>|null} */
+  /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
   const toggle = button('Table', () => { listed = !listed; draw(); }, { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' });
 
@@ -59,7 +59,7 @@ export function createSteps(app) {
   function choose(step) {
     app.link.set({ st: step ? keyOf(step) : '' }, 'push');
     mark();
-    if (step) app.live.answer(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
+    if (step) app.live.announceNow(`Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}.`);
   }
 
   function mark() {
@@ -84,7 +84,7 @@ export function createSteps(app) {
     fits = steps.length <= MOST_WIDE ? MOST_WIDE : Math.max(MOST_WIDE, Math.floor(width / THIN_PX));
     from = Math.max(0, Math.min(from, steps.length - fits));
     const seen = steps.slice(from, from + fits);
-    const most = highest(seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
+    const most = maximum(seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
     const unit = unitFor(most);
     const ticks = niceTicks(most / unit.ps);
     const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
@@ -131,7 +131,7 @@ export function createSteps(app) {
 
   function drawBrush() {
     if (brush.classList.toggle('none', steps.length <= fits)) return;
-    const most = highest(steps.map(({ duration_ps }) => duration_ps));
+    const most = maximum(steps.map(({ duration_ps }) => duration_ps));
     const columns = new Array(Math.min(400, steps.length)).fill(0);
     steps.forEach(({ duration_ps }, index) => {
       const at = Math.floor((index * columns.length) / steps.length);
@@ -159,11 +159,11 @@ export function createSteps(app) {
 
   function stepsTable() {
     const unit = columnUnit(steps, 'duration_ps');
-    return liveTable({
+    return sortableTable({
       label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
       columns: [
         countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }), ...(hosts.length ? [textColumn('Host', 'host')] : []),
-        linked(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
+        linkedColumn(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
         ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
         ...namesOf(steps).map((name) => timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0)),
       ],
@@ -181,7 +181,7 @@ export function createSteps(app) {
   let timer = 0;
   new ResizeObserver(() => {
     cancelAnimationFrame(timer);
-    const done = begin();
+    const done = beginActivity();
     timer = requestAnimationFrame(() => { if (steps.length && !listed && chart.isConnected) { drawChart(); mark(); } });
     requestAnimationFrame(done);
   }).observe(chart);
@@ -223,7 +223,7 @@ export function createSteps(app) {
       hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
       const rank = (/** @type {number|undefined} */ at) => session.hosts[at ?? -1]?.name ?? '';
       ranks = new Map([[rank(first?.median), 'median'], [rank(first?.slowest), 'slowest']]);
-      setChoices(/** @type {HTMLSelectElement} */ (whose.lastElementChild), hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]), host);
+      setOptions(/** @type {HTMLSelectElement} */ (whose.lastElementChild), hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]), host);
       const linked = every.find((step) => keyOf(step) === app.link.state.st)?.host;
       takeHost(linked ?? (hosts.includes(host) ? host : hosts.includes(rank(first?.slowest)) ? rank(first?.slowest) : hosts[0] ?? ''));
       const names = namesOf(every);

@@ -1,7 +1,7 @@
 /** Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds the devices. */
 
 import { h, fill } from '../lib/dom.js';
-import { loadOnce } from '../frame/document-view.js';
+import { createDocumentView } from '../frame/document-view.js';
 import { cores, link } from '../lib/cards.js';
 import { dutyRows, idleRows } from './devices.js';
 import { dutyCard } from './duty.js';
@@ -34,7 +34,7 @@ export function overviewView(app) {
   const steps = createSteps(app);
 
   function draw() {
-    const some = app.among(devices).length < devices.length;
+    const some = app.selectedDevices(devices).length < devices.length;
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
     fill(element, verdict(answer, session.session.description, note, app), findingsCard(answer, app), idleCard(devices, idle, answer, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
       steps.element, dataCards(answer, devices.length, app));
@@ -42,7 +42,7 @@ export function overviewView(app) {
     markLinked(element, app);
   }
 
-  const data = loadOnce(app, 'overview', element, (/** @type {Overview} */ next, own) => {
+  const data = createDocumentView(app, 'overview', element, (/** @type {Overview} */ next, own) => {
     answer = next;
     session = own;
     devices = dutyRows(next.devices);
@@ -55,7 +55,7 @@ export function overviewView(app) {
   /** @type {(() => void)|null} */
   let removeKeys = null;
   return {
-    element, open: data.open, filter: data.known(draw), move: steps.select,
+    element, open: data.open, filter: data.whenDrawn(draw), move: steps.select,
     show(on) {
       data.show(on);
       if (on) markLinked(element, app);

@@ -3,7 +3,7 @@
 import { h, onKeys, percent, svg } from '../lib/dom.js';
 import { chip, inked, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
-import { highest, total } from '../lib/totals.js';
+import { maximum, total } from '../lib/totals.js';
 import { axisSlice, tickMarks } from '../lib/axis.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
@@ -55,8 +55,8 @@ export function createOrder(answer, on) {
   // Ops may have the step's own scope: then they have no phase, but a scope.
   const none = total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps ? 'no phase' : 'no scope';
   const begin = step?.start_ps ?? 0;
-  const hostAt = axisOf(begin, highest(strips.host.map(({ end_ps }) => end_ps), begin + (step?.duration_ps ?? 0)));
-  const [first, last] = [strips.device[0].start_ps, highest(strips.device.map(({ end_ps }) => end_ps))];
+  const hostAt = axisOf(begin, maximum(strips.host.map(({ end_ps }) => end_ps), begin + (step?.duration_ps ?? 0)));
+  const [first, last] = [strips.device[0].start_ps, maximum(strips.device.map(({ end_ps }) => end_ps))];
   const deviceAt = axisOf(first, last);
   const length = last - first;
   const nameOf = (/** @type {number|null} */ phase) => (phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : ''));

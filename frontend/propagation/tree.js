@@ -1,7 +1,7 @@
 /** The annotations as a tree: host and device time on one scale, and what became of each on the device. */
 
 import { h, onKeys } from '../lib/dom.js';
-import { highest, total } from '../lib/totals.js';
+import { maximum, total } from '../lib/totals.js';
 import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowPlace } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
@@ -39,7 +39,7 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
   const rest = valuesOf(unannotated, mode);
   const top = tree.filter(({ depth }) => !depth).map((row) => valuesOf(row, mode));
   const sum = total([rest, ...top], 'device');
-  const most = highest([rest, ...top].flatMap(({ host, device }) => [host, device]), 1);
+  const most = maximum([rest, ...top].flatMap(({ host, device }) => [host, device]), 1);
   const unit = unitFor(Math.max(sum, most));
   const cell = (/** @type {any} */ content) => h('td', { class: 'num' }, content);
   const time = (/** @type {number} */ ps, /** @type {Place|null|undefined} */ place) => h('td', { class: ps ? 'num' : 'num muted', 'data-ps': ps },
@@ -75,7 +75,7 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
   const element = h('table', { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree' },
     h('thead', null, h('tr', null, heads.map((text, index) => h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text)))), h('tbody', null, rows),
     h('tfoot', null, h('tr', { class: 'rest', 'data-testid': 'annotation-none' }, h('td', null, chip(''), 'no annotation'), cell(MISSING), time(rest.device, none && [none.start_ps, none.end_ps]), bars(), cell(count(rest.ops)), last('bare and none')),
-      h('tr', null, h('td', null, { 'step_': 'Device run', 'mean_': 'Mean of a step', '': 'All devices' }[mode]), h('td', null), time(sum, run[0] && [run[0].start_ps, highest(run.map(({ end_ps }) => end_ps))]), h('td', null),
+      h('tr', null, h('td', null, { 'step_': 'Device run', 'mean_': 'Mean of a step', '': 'All devices' }[mode]), h('td', null), time(sum, run[0] && [run[0].start_ps, maximum(run.map(({ end_ps }) => end_ps))]), h('td', null),
         cell(count(mode === 'mean_' ? null : total([rest, ...top], 'ops'))), last(''))));
   const focus = (/** @type {number} */ at) => rows[at]?.focus();
   onKeys(element, 'tr', {

@@ -1,13 +1,13 @@
 /** Propagation: where each annotation's work went on the device, in which order, and which cannot be seen there. */
 
-import { fill, h, pick } from '../lib/dom.js';
+import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
-import { loadOnce } from '../frame/document-view.js';
+import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, codeCell, cutName, deviceName, emptyCard, hosts, link, linked, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, cutName, deviceName, emptyCard, hosts, link, linkedColumn, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { countColumn, liveTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, sortableTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseOf, phaseTones } from '../timeline/tones.js';
 import { isInside, treeTable } from './tree.js';
@@ -58,7 +58,7 @@ export function propagationView(app) {
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) => app.open(windowPlace(start_ps, end_ps));
   const wanted = () => app.link.state.sel !== known && pickedQuery(app.link.state.sel);
   const asked = (/** @type {import('../lib/types').Ready} */ { devices }) => {
-    const chosen = app.among(devices);
+    const chosen = app.selectedDevices(devices);
     return { st: app.link.state.st, ...(wanted() || { device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null) }) };
   };
   /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
@@ -89,7 +89,7 @@ export function propagationView(app) {
     const lane = session.rows.find((own) => own.kind === 'annotations' && (!host || own.host === host));
     const drawn = row.host_place && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
     select(place, drawn ? lane.id : '', row.depth);
-    app.live.answer(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
+    app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
   }
 
   /** @param {number} at */
@@ -99,7 +99,7 @@ export function propagationView(app) {
     run = at;
     picked = rowAt(own.phase)?.path ?? null;
     select([own.start_ps, own.end_ps]);
-    app.live.answer(readout.textContent ?? '');
+    app.live.announceNow(readout.textContent ?? '');
   }
 
   /** Shows in all cards what is picked. */
@@ -131,7 +131,7 @@ export function propagationView(app) {
     const items = [...STATES.keys()];
     const its = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
     const others = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
-    const chosen = app.among(ready.devices);
+    const chosen = app.selectedDevices(ready.devices);
     const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
     const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
     const bar = STATES.map(([name], index) => {
@@ -141,8 +141,8 @@ export function propagationView(app) {
       return parts[index] ? h('div', { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } }, h('span', null, shown)) : null;
     });
     return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
-      own.step ? pick('step', steps.numbers.map((number, index) => String(number ?? steps.first + index)), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
-      devices.length > 1 ? pick('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
+      own.step ? labelledSelect('step', steps.numbers.map((number, index) => String(number ?? steps.first + index)), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
+      devices.length > 1 ? labelledSelect('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
     own.hint && h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)),
     coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
       table({ label: 'Coverage', testid: 'coverage-table', items, foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [
@@ -158,7 +158,7 @@ export function propagationView(app) {
     const modes = [['step_', stepName(own)], ['mean_', `mean of ${plural(means.steps, 'step')}`], ['', 'whole capture']];
     const all = session.session.hosts.length;
     const some = own.hosts.length <= 3 ? `: ${own.hosts.join(', ')}` : '';
-    return card('Annotations', { note: own.hosts.length < all ? `${hosts(all, own.hosts.length)}${some}` : null, right: [legend([[chip('ink'), 'host'], [chip('dev'), 'device']]), pick('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
+    return card('Annotations', { note: own.hosts.length < all ? `${hosts(all, own.hosts.length)}${some}` : null, right: [legend([[chip('ink'), 'host'], [chip('dev'), 'device']]), labelledSelect('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
       mode = /** @type {Mode} */ (value);
       drawTree();
     }, 'propagation-times')] }, tree,
@@ -179,16 +179,16 @@ export function propagationView(app) {
     const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
     const each = columnUnit(device, 'device_ps');
     const fold = h('details', { ontoggle: () => { if (fold.children.length < 2) fold.append(runs()); } }, h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`));
-    const runs = () => liveTable({ label: 'Runs of phases', testid: 'order-runs', items: [...device.keys()], select: chooseRun, selected: (at) => at === run, open: (at) => open(device[at]), columns: [
+    const runs = () => sortableTable({ label: 'Runs of phases', testid: 'order-runs', items: [...device.keys()], select: chooseRun, selected: (at) => at === run, open: (at) => open(device[at]), columns: [
       textColumn('Phase', (at) => made.nameOf(device[at].phase)),
-      linked(startColumn((at) => device[at].start_ps), (at) => open(device[at])),
+      linkedColumn(startColumn((at) => device[at].start_ps), (at) => open(device[at])),
       timeColumn('Time', each, (at) => device[at].device_ps), countColumn('Ops', (at) => device[at].ops),
       textColumn('Order', (at) => (device[at].inverted ? '▼ inverted' : ''))] }).element;
     return card('Host order against device order', { note: `phases of ${stepName(own)} · device time, 0 – ${timeText(made.length)}`,
       right: told.runs ? h('span', { class: 'sec small' }, `${count(told.runs)} runs of ${plural(told.phases, 'phase')} · inversions `, h('b', null, share(told.inversion_share)), ' of device time') : null },
     made.element, readout, told.runs ? h('h3', null, 'Phases on the device') : null, told.runs ? table({ label: 'Phases on the device', testid: 'order-table', items: told.by_phase, columns: [
       textColumn('Phase', ({ phase }) => made.nameOf(phase)), countColumn('Runs', 'runs'),
-      linked(timeColumn('Time', unit, (/** @type {typeof told.by_phase[number]} */ { device_ps }) => device_ps), open),
+      linkedColumn(timeColumn('Time', unit, (/** @type {typeof told.by_phase[number]} */ { device_ps }) => device_ps), open),
       timeColumn('First', unit, (row) => after(row.start_ps)), timeColumn('Last ends', unit, (row) => after(row.end_ps)),
       timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps))] }) : null, fold);
   }
@@ -212,14 +212,14 @@ export function propagationView(app) {
   mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('Op', 'name', { cell: ({ name }) => cutName(name, 30) }),
     { head: 'Annotations', cell: ({ parts, unscoped_share }) => [...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]), unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : ''] }), more(left_off.mixed)] : null);
 
-  const data = loadOnce(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
+  const data = createDocumentView(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
     const { sel } = app.link.state;
     if (session !== ready) closed = new Set(next.tree.length > MANY_ROWS ? next.tree.filter(({ depth }) => depth === 1).map(({ path }) => path) : []);
     session = ready;
     answer = next;
     tones = phaseTones(ready.phases);
     if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
-    if (next.stale) app.note({ id: 'stale', message: 'The linked selection is not in this session.' });
+    if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
     const own = selectionValue(sel);
     /** A window is rounded to ns by its link; of an event that only tells the start. @param {number} start @param {number} end */
     const isOwn = (start, end) => own !== null && Math.abs(start - own.start_ps) < 1000 && (own.kind === 'window' ? Math.abs(end - own.end_ps) < 2000 : Boolean(next.picked));
@@ -238,17 +238,17 @@ export function propagationView(app) {
   /** @param {import('../lib/link.js').LinkState} changes another step or device */
   function ask(changes) {
     app.link.set(changes, 'push');
-    data.again();
+    data.reload();
   }
 
   /** Asks again where another view has selected an annotation, a scope or a window. */
-  const move = data.known(() => {
+  const move = data.whenDrawn(() => {
     const { sel, st } = app.link.state;
-    if (wanted() || (sel !== known && sel?.startsWith('win:')) || (st && st !== stepOf(answer))) data.again();
+    if (wanted() || (sel !== known && sel?.startsWith('win:')) || (st && st !== stepOf(answer))) data.reload();
   });
 
   return {
-    element, move, filter: data.again,
+    element, move, filter: data.reload,
     open(next) {
       picked = null;
       known = undefined;

@@ -4,7 +4,7 @@
  */
 
 import { timeText } from '../lib/format.js';
-import { highest, lowest } from '../lib/totals.js';
+import { maximum, minimum } from '../lib/totals.js';
 
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {import('./columns.js').Slices} Slices */
@@ -80,7 +80,7 @@ export function realSpan(align, rows, { start_ps, end_ps }) {
     const end = Math.min(piece.end_ps, Math.min(end_ps, piece.until) + piece.shift);
     return end > start ? [{ start, end }] : [];
   }));
-  return spans.length ? { start_ps: lowest(spans.map(({ start }) => start)), end_ps: highest(spans.map(({ end }) => end)) } : null;
+  return spans.length ? { start_ps: minimum(spans.map(({ start }) => start)), end_ps: maximum(spans.map(({ end }) => end)) } : null;
 }
 
 /** `shifted +170.5 ms`, of the step at an instant of the host. @param {Alignment} align @param {string} row @param {number} ps */

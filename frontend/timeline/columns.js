@@ -1,6 +1,6 @@
 /** Slices as columns: brought from the server for what the lanes show, decoded once, searched by time. */
 
-import { latest } from '../lib/api.js';
+import { createLatestChannel } from '../lib/api.js';
 import { fetchSpan, resolution } from './scale.js';
 
 /**
@@ -120,8 +120,8 @@ const KEPT = 12;
 
 /** @param {() => void} arrived @param {(error: Error) => void} failed */
 export function createFeed(arrived, failed) {
-  /** @type {ReturnType<typeof latest<import('../lib/types').WireTimeline>>} */
-  const channel = latest('timeline');
+  /** @type {ReturnType<typeof createLatestChannel<import('../lib/types').WireTimeline>>} */
+  const channel = createLatestChannel('timeline');
   /** @type {Loaded|null} */
   let loaded = null;
   let asked = '';

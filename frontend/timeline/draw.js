@@ -2,7 +2,7 @@
 
 import { mix } from '../lib/theme.js';
 import { digits } from '../lib/format.js';
-import { visible } from '../lib/escapes.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('../lib/theme.js').Tone} Tone */
@@ -46,7 +46,7 @@ export function penOn(canvas, width, height, palette) {
   /** Text that stands on the middle of a line. @param {string} color @param {string} text @param {number} x @param {number} y */
   function write(color, text, x, y) {
     g.fillStyle = color;
-    g.fillText(visible(text), x, y + 0.5);
+    g.fillText(escapeInvisible(text), x, y + 0.5);
   }
 
   /** Text on a ground of its own, which is `tagWidth` wide. @param {string} ground @param {string} color @param {string} text @param {number} x @param {number} y */

@@ -1,9 +1,9 @@
 /** The gaps of the devices: rows of the timeline, going from one to the next, and to what ended one. */
 
 import { CLASSES } from '../lib/classes.js';
-import { grouped } from '../lib/totals.js';
+import { groupBy } from '../lib/totals.js';
 import { timeText } from '../lib/format.js';
-import { get, latest, RequestError, shared } from '../lib/api.js';
+import { get, createLatestChannel, RequestError, getShared } from '../lib/api.js';
 import { eachCore } from '../gaps/group.js';
 import { filled } from './columns.js';
 import { gapRow, ofGap, ofWindow } from './selection.js';
@@ -18,7 +18,7 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 
 /** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
-  const all = grouped(items, 'device');
+  const all = groupBy(items, 'device');
   for (const own of all.values()) own.sort((a, b) => a.start_ps - b.start_ps);
   return all;
 }
@@ -71,7 +71,7 @@ export function createGaps(model, lanes, on) {
   /** @type {import('../lib/views').Gaps|null} */
   let answer = null;
   let ready = Promise.resolve();
-  const one = latest('gap');
+  const one = createLatestChannel('gap');
   /** The gap from whose chain an event was opened. @type {Gap|null} */
   let from = null;
   /** Which gap by length was shown last, from 0. */
@@ -82,7 +82,7 @@ export function createGaps(model, lanes, on) {
   /** @param {Ready['of']} of */
   async function bring(of) {
     try {
-      const told = await shared('gaps', of);
+      const told = await getShared('gaps', of);
       if (on.session()?.of !== of) return;
       const { items } = answer = told;
       all = byDevice(eachCore(/** @type {GapItem[]} */ (items)));

@@ -33,14 +33,14 @@ export function createHostsHere(app, state, open) {
       const all = names();
       const ranks = open()?.ranks;
       const own = hostOf({ device: id, row: '' });
-      const here = app.traced().hosts.map((name) => all.indexOf(name)).filter((at) => at !== own);
+      const here = app.tracedSelection().hosts.map((name) => all.indexOf(name)).filter((at) => at !== own);
       return [ranks?.median, ranks?.slowest].find((at) => at !== undefined && here.includes(at)) ?? here[0] ?? null;
     },
     /** The hosts of what is selected, and of devices that a link opens, have rows. */
     bringHosts() {
       const { selection, open: folds } = state;
       const opened = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
-      app.need([...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0));
+      app.requestHosts([...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0));
     },
   };
 }

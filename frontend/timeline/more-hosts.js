@@ -17,7 +17,7 @@ export function createMoreHosts(app, left) {
     /** @param {Ready} session */
     draw({ session: { hosts }, ranks }) {
       const names = hosts.map(({ name }) => name);
-      const here = app.traced().hosts;
+      const here = app.tracedSelection().hosts;
       const more = names.length - here.length;
       element.classList.toggle('none', !more);
       if (!more) return;
@@ -25,7 +25,7 @@ export function createMoreHosts(app, left) {
       const late = (ranks?.late ?? []).filter((at) => !here.includes(names[at])).slice(0, MOST_NAMED);
       const choose = link('choose hosts', () => app.pickHosts(choose), { 'data-testid': 'hosts-choose' });
       fill(element, h('span', { style: { width: `${left() - 22}px` } }, plural(more, 'more host')), choose,
-        late.length > 0 && h('span', { class: 'sec' }, '· others wait next for\u00a0', late.flatMap((at, place) => [place ? ', ' : '', link(short[at], () => app.need([at]), { title: names[at] })])));
+        late.length > 0 && h('span', { class: 'sec' }, '· others wait next for\u00a0', late.flatMap((at, place) => [place ? ', ' : '', link(short[at], () => app.requestHosts([at]), { title: names[at] })])));
     },
   };
 }

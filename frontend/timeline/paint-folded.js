@@ -3,7 +3,7 @@
 import { mix } from '../lib/theme.js';
 import { coverage, eachSlice } from './columns.js';
 import { FLOOR, PITCH_PX } from './draw.js';
-import { highest } from '../lib/totals.js';
+import { maximum } from '../lib/totals.js';
 
 /** @typedef {ReturnType<typeof import('./draw.js').penOn>} Pen */
 /** @typedef {import('./scene.js').Scene} Scene */
@@ -44,7 +44,7 @@ export function drawMore(pen, { scale, slices }, palette, lane, y) {
     const columns = slices?.rows.get(id)?.[0];
     eachSlice(columns, scale, (i, x, w) => { if (columns) bars.add(columns, i, x, w); });
   }
-  bars.draw(pen, palette.ink3, y, lane.h, highest(bars.parts, 1));
+  bars.draw(pen, palette.ink3, y, lane.h, maximum(bars.parts, 1));
 }
 
 /**

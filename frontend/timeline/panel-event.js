@@ -1,7 +1,7 @@
 /** The panel of one event: where it stands, its times, its stats, its flow partners, its occurrences. */
 
 import { h, button } from '../lib/dom.js';
-import { columnUnit, highest } from '../lib/totals.js';
+import { columnUnit, maximum } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
@@ -39,7 +39,7 @@ export function eventContent(detail, act, hosts) {
 /** @param {EventDetail} detail @param {PanelActions} act */
 function occurrences({ occurrences: all, name, duration_ps }, act) {
   const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = all;
-  const most = highest(durations_ps, 1);
+  const most = maximum(durations_ps, 1);
   const step = (/** @type {'previous'|'next'} */ way, /** @type {string} */ text) => {
     const brief = all[way];
     return button(text, () => { if (brief) act.open(brief); }, { 'aria-label': `${way === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief });

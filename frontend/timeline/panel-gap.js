@@ -1,11 +1,11 @@
 /** The panel of a gap: what the host did in it, and the events that ended it, in order. */
 
 import { h, button, fill, percent } from '../lib/dom.js';
-import { CLASSES, LABELS, byTime, classChip } from '../lib/classes.js';
+import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link, severityTag } from '../lib/cards.js';
 import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
-import { liveTable, partColumns, timeColumn } from '../lib/table.js';
+import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
 import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
 
@@ -108,7 +108,7 @@ function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, bri
   const letters = brief && beside ? 36 : 44;
   /** @type {Piece|null} */
   let marked = null;
-  const { element, refresh } = liveTable({
+  const { element, refresh } = sortableTable({
     label: 'Why it ended', testid: 'gap-chain', items: chain, fixed: true,
     select: (piece) => { marked = piece; on.mark(piece); refresh(); },
     open: (piece) => { if (piece.event) on.open(piece); },
@@ -135,7 +135,7 @@ function wordsOf(gap, name, delays) {
   const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
   return [
     [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence + delays, '', ...byTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
+    sentence + delays, '', ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
     ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
   ].join('\n');
 }

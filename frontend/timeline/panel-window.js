@@ -2,7 +2,7 @@
 
 import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
-import { byTime } from '../lib/classes.js';
+import { sortByTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -57,7 +57,7 @@ export function windowContent(answer, act, hosts, slowest) {
 }
 
 /** What a thread does most of the time. @param {Thread} thread */
-const most = ({ by_class_ps }) => byTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
+const most = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
 
 /** @param {WindowAnswer} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */
 function hostPart(answer, act, host) {

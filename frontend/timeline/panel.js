@@ -1,11 +1,11 @@
 /** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { columnUnit, highest, total } from '../lib/totals.js';
+import { columnUnit, maximum, total } from '../lib/totals.js';
 import { CLASSES, LABELS, chip, classCell, legend } from '../lib/classes.js';
 import { link, severityTag } from '../lib/cards.js';
 import { briefTime, count, plural, rangeText, timeText } from '../lib/format.js';
-import { latest } from '../lib/api.js';
+import { createLatestChannel } from '../lib/api.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { collectiveContent } from './panel-collective.js';
 import { eventContent } from './panel-event.js';
@@ -13,7 +13,7 @@ import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
 import { devicesTable, eventColumn, quietColumn, tableButton } from './parts.js';
 import { phaseTones } from './tones.js';
-import { visible } from '../lib/escapes.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/api.js').RequestError} RequestError */
@@ -35,7 +35,7 @@ export function createPanel(act, on) {
   const title = h('h2', { id: 'panel-title', tabindex: -1 });
   const head = h('header', null, title);
   const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head);
-  const channel = { event: latest('event'), window: latest('window'), table: latest('table') };
+  const channel = { event: createLatestChannel('event'), window: createLatestChannel('window'), table: createLatestChannel('table') };
   /** Only the newest of the requests may fill the panel. */
   let ticket = 0;
 
@@ -56,7 +56,7 @@ export function createPanel(act, on) {
   /** @param {PanelContent} content */
   function show({ title: text, tags = [], note, buttons = [], body }) {
     const again = focused();
-    title.textContent = title.title = visible(text);
+    title.textContent = title.title = escapeInvisible(text);
     fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note && h('span', { class: 'sec' }, note),
       h('span', { class: 'grow' }), buttons);
     element.replaceChildren(head, body);
@@ -82,7 +82,7 @@ export function createPanel(act, on) {
     /** px that the selected gap needs: its sentence, and of parts and chain the sum and as many rows as are seen at once; 0 where none is selected. */
     get needs() {
       const top = element.getBoundingClientRect().top;
-      return highest([...element.querySelectorAll('.gap-body section')].map((section) => {
+      return maximum([...element.querySelectorAll('.gap-body section')].map((section) => {
         const rows = [.../** @type {HTMLTableElement} */ (section.querySelector('table')).rows].map((row) => row.offsetHeight);
         const above = /** @type {Element} */ (section.lastElementChild).getBoundingClientRect().top - top;
         return Math.ceil(above + total([...rows.slice(0, MOST_ROWS), ...rows.slice(MOST_ROWS).slice(-1)], Number)) + ROOM_BELOW;
@@ -159,7 +159,7 @@ function listContent(title, range, { items, count: all }, act) {
 
 /** How to select, the largest findings, what the colours mean, what the devices did in all. @param {Ready} session @param {PanelActions} act @param {HTMLElement} found @returns {PanelContent} */
 function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, found) {
-  const steps = highest(rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events), 0);
+  const steps = maximum(rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events), 0);
   const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
   return {
     title: 'Nothing selected', buttons: [tableButton(act)],

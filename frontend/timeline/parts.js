@@ -23,7 +23,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * @property {(device: string) => string} name of a device
  * @property {(host: string) => string} short what tells a host apart from the others
  * @property {<T extends {host: string}>(devices: T[]) => T[]} ordered devices as their lanes are
- * @property {import('../frame/app.js').App['among']} among those devices that are chosen
+ * @property {import('../frame/app.js').App['selectedDevices']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
  * @property {(finding: import('../lib/views').Finding) => void} finding show its first place
  */

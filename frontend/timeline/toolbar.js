@@ -2,8 +2,8 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
-import { latest } from '../lib/api.js';
-import { visible } from '../lib/escapes.js';
+import { createLatestChannel } from '../lib/api.js';
+import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
 
@@ -31,8 +31,8 @@ export function createToolbar(on) {
     button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')),
     button('longest', on.longest, { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; again: the next one by length' }, h('kbd', null, 'l')));
 
-  /** @type {ReturnType<typeof latest<SearchAnswer>>} */
-  const channel = latest('search');
+  /** @type {ReturnType<typeof createLatestChannel<SearchAnswer>>} */
+  const channel = createLatestChannel('search');
   /** @type {SearchAnswer|null} */
   let answer = null;
   let at = -1;
@@ -130,8 +130,8 @@ export function createToolbar(on) {
     /** Which gap of how many on which device; nothing where there is none. @param {number} index -1: none is selected @param {number} all @param {string} device its name @param {string} title with its host */
     setGap(index, all, device, title) {
       gaps.classList.toggle('none', !all);
-      gapAt.textContent = visible(`${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`);
-      gapAt.title = visible(`${plural(all, 'gap')} on ${title}`);
+      gapAt.textContent = escapeInvisible(`${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`);
+      gapAt.title = escapeInvisible(`${plural(all, 'gap')} on ${title}`);
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {

@@ -1,7 +1,7 @@
 /** The Timeline view: puts lanes, strip, toolbar and panel together and carries what one of them does to the others. */
 
 import { h, fill, button } from '../lib/dom.js';
-import { get, shared } from '../lib/api.js';
+import { get, getShared } from '../lib/api.js';
 import { alignmentOf, shiftText } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createModel } from './model.js';
@@ -45,7 +45,7 @@ export function timelineView(app) {
   const ready = () => {
     if (!first) return;
     first = false;
-    app.ready();
+    app.setState();
     void bringFindings();
   };
 
@@ -56,8 +56,8 @@ export function timelineView(app) {
     showPanel();
   };
   const failed = (/** @type {Error} */ error) => {
-    app.note({ id: 'timeline', severity: 'error', message: error.message, action: { label: 'Try again', run: again } });
-    live.alarm(error.message);
+    app.addNote({ id: 'timeline', severity: 'error', message: error.message, action: { label: 'Try again', run: again } });
+    live.announceError(error.message);
     ready();
   };
   const model = createModel(link, () => Math.max(1, lanes.element.clientWidth - lanes.left()));
@@ -74,7 +74,7 @@ export function timelineView(app) {
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
-    chosen: app.traced,
+    chosen: app.tracedSelection,
     // A gap has no place among moved rows.
     slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
     frame({ scale }, rows) {
@@ -86,17 +86,17 @@ export function timelineView(app) {
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
-    arrived: () => openRows(true), failed, session: () => session, devices: () => app.traced().devices, say: live.answer, name: deviceName,
+    arrived: () => openRows(true), failed, session: () => session, devices: () => app.tracedSelection().devices, say: live.announceNow, name: deviceName,
     count: (at, all, device) => toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)), open, beside,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
-  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.traced().devices, causes: () => gaps.strip });
+  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.tracedSelection().devices, causes: () => gaps.strip });
   const toolbar = createToolbar({
     of: () => session?.of ?? {}, from: () => state.window.start_ps, hit: open, error: failed,
     found(hits, text, said) {
       model.set({ hits });
       link.set({ q: text }, 'replace');
-      if (said) live.say(said);
+      if (said) live.announce(said);
     },
     leave: () => lanes.element.focus({ preventScroll: true }), flows: toggleFlows, align: toggleAlign, gap: gaps.go, longest: gaps.longest, fit: whole, time: model.goTo,
   });
@@ -104,7 +104,7 @@ export function timelineView(app) {
   const panel = createPanel({
     open, back: gaps.back, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
     among(devices) {
-      const here = new Set(app.traced().devices);
+      const here = new Set(app.tracedSelection().devices);
       return devices.filter(({ id }) => here.has(id));
     },
     ordered: (devices) => (session ? asLanes(devices, session) : devices),
@@ -141,7 +141,7 @@ export function timelineView(app) {
       if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
     },
   });
-  const cursor = createCursor(model, lanes, { session: name, say: live.answer, wait: waits.textOf, far: open, failed });
+  const cursor = createCursor(model, lanes, { session: name, say: live.announceNow, wait: waits.textOf, far: open, failed });
   let settling = false;
 
   fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
@@ -172,7 +172,7 @@ export function timelineView(app) {
   function toggleAlign() { void align(!state.align); }
 
   /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/views').Overview>} */
-  const overview = () => shared('overview', /** @type {Ready} */ (session).of);
+  const overview = () => getShared('overview', /** @type {Ready} */ (session).of);
 
   /** Only after the lanes: the findings take an analysis. */
   async function bringFindings() {
@@ -193,11 +193,11 @@ export function timelineView(app) {
       const answer = on && own ? await overview() : null;
       if (own !== name()) return;
       const next = answer && session && alignmentOf(answer.steps, gaps.rows(session.rows));
-      if (on && !next) app.note({ id: 'align', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
+      if (on && !next) app.addNote({ id: 'align', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
       else if (!quiet) {
         const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
         const part = next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
-        live.answer(next && row ? `Device work stands under its step, ${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}` : 'Device rows are back in place.');
+        live.announceNow(next && row ? `Device work stands under its step, ${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}` : 'Device rows are back in place.');
       }
       if (next && state.selection?.kind === 'gap') model.select(null);
       model.set({ align: next, cursor: null, hover: null });
@@ -213,7 +213,7 @@ export function timelineView(app) {
     model.bring(model.drawn(selection) ?? selection, 8);
     model.select(selection);
     lanes.reveal(brief.row, brief.depth);
-    live.answer(`${brief.name} is selected.`);
+    live.announceNow(`${brief.name} is selected.`);
   }
 
   /** @param {Found} found */
@@ -237,7 +237,7 @@ export function timelineView(app) {
   function toggle(lane) {
     if (!lane?.fold) return;
     model.fold(lane.fold.id, !lane.fold.open);
-    live.answer(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
+    live.announceNow(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
   }
 
   /** @param {string} row */
@@ -255,7 +255,7 @@ export function timelineView(app) {
     // The same gap on another core may begin elsewhere: the window shows what is known.
     else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) model.select(ofWindow(selection.start_ps, selection.end_ps));
     else {
-      app.note({ id: 'stale', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
+      app.addNote({ id: 'stale', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
       model.select(null);
     }
   }
@@ -263,7 +263,7 @@ export function timelineView(app) {
   function showPanel() {
     listed = false;
     told = link.state.fi ?? '';
-    if (session) panel.select(session, state.selection, app.traced().hosts);
+    if (session) panel.select(session, state.selection, app.tracedSelection().hosts);
   }
 
   function list() {
@@ -280,7 +280,7 @@ export function timelineView(app) {
     bringHosts();
     if (settling) return;
     showPanel();
-    if (state.selection?.kind === 'window') live.say('A window is selected.');
+    if (state.selection?.kind === 'window') live.announce('A window is selected.');
   });
 
   followPointer(lanes.element, {
@@ -356,7 +356,7 @@ export function timelineView(app) {
     const [opened] = [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
     const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
     if (device && lanes.grouped) lanes.revealGap(device);
-    if (stale.length) app.note({ id: 'stale', message: stale.join(' ') });
+    if (stale.length) app.addNote({ id: 'stale', message: stale.join(' ') });
   }
 
   return {

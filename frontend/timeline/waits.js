@@ -1,6 +1,6 @@
 /** Where cores wait in collectives for other hosts: brought for what the lanes show, and of one collective for all who take part. */
 
-import { get, latest } from '../lib/api.js';
+import { get, createLatestChannel } from '../lib/api.js';
 import { timeText } from '../lib/format.js';
 import { fetchSpan, resolution } from './scale.js';
 import { laneAt } from './scene.js';
@@ -58,8 +58,8 @@ export function waitArrows(bars, device) {
  *   open: (brief: import('../lib/types').Brief) => void}} on
  */
 export function createWaits(model, on) {
-  /** @type {ReturnType<typeof latest<Waits>>} */
-  const channel = latest('waits');
+  /** @type {ReturnType<typeof createLatestChannel<Waits>>} */
+  const channel = createLatestChannel('waits');
   /** What came, and for which session, span and time per pixel. @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null} */
   let loaded = null;
   let asked = '';

@@ -1,7 +1,7 @@
 """Contradictions between the clocks of a host and its devices: effects that come before their causes.
 
 A run cannot begin before it was enqueued, and the host cannot be told of its end before it began. Differences below
-`SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
+`CLOCK_SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Int64, Trace
@@ -40,7 +40,7 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
         (before_enqueue_ps, "begin before they were enqueued"),
         (_after_completion_ps(trace), "end after the host was told so"),
     ):
-        if count := int((error_ps > SLACK_PS).sum()):
+        if count := int((error_ps > CLOCK_SLACK_PS).sum()):
             return (
                 f"{count:,} of {len(runs):,} runs {contradiction}, by up to {brief_time(int(error_ps.max()))}"
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
-from tb_xla_insights.report.condensed import Devices, devices_apart, same_steps
+from tb_xla_insights.report.condensed import DeviceGroup, split_devices, steps_across_hosts
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Document = Mapping[str, Any]
 
 def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     """The devices with the lowest duty cycles, all others, and all; times are means of a core."""
-    named, others, every = devices_apart(devices, duty)
+    named, others, every = split_devices(devices, duty)
     unit = units.column_unit([every.span_ps])
     times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
     title = (
@@ -26,7 +26,7 @@ def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     )
     table = common.table(title, "Device", "Host", "Duty cycle", *times, left=(0, 1))
 
-    def add(name: str, row: Devices) -> None:
+    def add(name: str, row: DeviceGroup) -> None:
         idle = row.span_ps - row.busy_ps
         cells = (units.time_in(ps, unit) for ps in (row.span_ps, row.busy_ps, idle, row.stall_ps))
         table.add_row(name, row.host, units.share(row.duty), *cells)
@@ -57,7 +57,7 @@ def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
 
 def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
     """Steps of many hosts by their numbers: those that take longest on some host, in their order."""
-    rows = same_steps(steps)
+    rows = steps_across_hosts(steps)
     chosen = sorted(rows, key=lambda row: -row.longest["duration_ps"])[: common.ROWS]
     unit = units.column_unit([row.longest["duration_ps"] for row in rows])
     heads = ("Hosts", f"Median, {unit}", f"Longest, {unit}", "On", "There")

@@ -123,7 +123,7 @@ def _fixed(fixed: Document | None) -> list[str]:
 
 def print_compiles(out: Console, rows: Sequence[Document]) -> None:
     """The compilations in order of time."""
-    from tb_xla_insights.report.compile_text import state_of, what_is_new
+    from tb_xla_insights.report.compile_text import compile_state, difference_text
 
     if not rows:
         return
@@ -143,8 +143,8 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
             units.time_in(idle_ps, idle_unit),
             host,
             units.step_name(row["step"], row["step_number"]),
-            state_of(row),
-            what_is_new(row) or units.MISSING,
+            compile_state(row),
+            difference_text(row) or units.MISSING,
             (row["graph_hash"] or units.MISSING)[:8],
             _kin(row["kin"]),
             *(row[key] or units.MISSING for key in ("annotation", "frame", "cause")),

@@ -38,17 +38,17 @@ def print_idle(out: Console, told: Document, outside: Document | None, hosts: Se
 
 def _step_idle(out: Console, told: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
-    from tb_xla_insights.report.figures import idle_rows, left_out, step_texts, steps_of_hosts
+    from tb_xla_insights.report.figures import idle_rows, left_out_note, step_texts, steps_of_hosts_text
 
     where = "per step and core" if told["steps"] else "per core, first to last run"
     idle = told["idle_ps"]
     if idle is not None:
         step, worked, rest = step_texts(told, 3)
-        whole = steps_of_hosts(steps) if len(steps) > 1 else plural(told["steps"], "whole step")
+        whole = steps_of_hosts_text(steps) if len(steps) > 1 else plural(told["steps"], "whole step")
         over = f"{whole}, mean {step}" if told["steps"] else "First to last run"
         waits = f" ({units.time_text(told['stall_ps'])} of it waits)" if told["stall_ps"] else ""
         common.say(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
-    if note := left_out(told):
+    if note := left_out_note(told):
         common.say(out, note)
     rows = idle_rows(told)
     if not rows:

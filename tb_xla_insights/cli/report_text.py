@@ -15,7 +15,7 @@ from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.sidecars_text import print_beside
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.escapes import escaped
-from tb_xla_insights.report.condensed import MANY
+from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def _files(out: Console, hosts: Sequence[Document]) -> None:
     """The hosts' files; of many hosts the largest ones and the smallest one."""
     more = ""
     ordered = hosts
-    if len(hosts) >= MANY:
+    if len(hosts) >= CONDENSED_FROM:
         ordered = sorted(hosts, key=lambda host: -host["bytes"])
         ordered = [*ordered[: common.ROWS - 1], ordered[-1]]
         more = f" ({units.count(len(hosts))}; the largest and the smallest)"
@@ -78,12 +78,12 @@ def _files(out: Console, hosts: Sequence[Document]) -> None:
 
 
 def _findings(out: Console, document: Document) -> None:
-    from tb_xla_insights.report.finding_text import gain_of, groups
+    from tb_xla_insights.report.finding_text import finding_groups, gain_of
 
     if not document["findings"]:
         out.print("No findings.\n", style="bold")
     number, cores = 0, " on all cores" if len(document["devices"]) > 1 else ""
-    for group in groups(document):
+    for group in finding_groups(document):
         gain = f"; {group.gain}" if group.gain else ""
         common.say(out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold")
         for finding in group.findings:
@@ -104,7 +104,7 @@ def _findings(out: Console, document: Document) -> None:
 def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if not devices:
         return
-    if len(devices) >= MANY:
+    if len(devices) >= CONDENSED_FROM:
         print_devices(out, devices, duty)
     else:
         _each_device(out, devices, duty)
@@ -137,7 +137,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     from collections import Counter
     from statistics import median_low
 
-    from tb_xla_insights.report.figures import steps_of_hosts
+    from tb_xla_insights.report.figures import steps_of_hosts_text
 
     if not steps:
         return
@@ -145,7 +145,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
     hosts = Counter(step["host"] for step in steps)
-    number = steps_of_hosts(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
+    number = steps_of_hosts_text(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
     title = f"Steps ({number}, mean {mean}, median {median}"
     if len(hosts) >= common.ROWS:  # a row per host would tell of one step
         print_steps(out, steps, title)
@@ -196,9 +196,9 @@ def _collectives(out: Console, rows: Sequence[Document]) -> None:
 
 
 def _stalls(out: Console, devices: Sequence[Document]) -> None:
-    from tb_xla_insights.analysis.idle.busy import stalls_together
+    from tb_xla_insights.analysis.idle.busy import merge_stalls
 
-    rows = stalls_together(devices)
+    rows = merge_stalls(devices)
     if not rows:
         return
     unit = units.column_unit([row["duration_ps"] for row in rows])

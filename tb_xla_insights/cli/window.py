@@ -16,7 +16,7 @@ from tb_xla_insights.cli.window_condensed import (
     threads_told,
 )
 from tb_xla_insights.errors import NoDeviceError
-from tb_xla_insights.report.condensed import MANY
+from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +89,7 @@ def _print(out: Console, answer: Window, folded: bool) -> None:
         out.print(classes)
     print_other_hosts(out, others, duration, unit, len(named))
     _print_threads(out, threads_told(answer["threads"], named) if folded else answer["threads"], unit)
-    if len(answer["devices"]) >= MANY and folded:
+    if len(answer["devices"]) >= CONDENSED_FROM and folded:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
         _print_devices(out, answer["devices"], unit)
@@ -133,7 +133,7 @@ def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
     """The ops of the devices that the window is of, by annotation; times and shares add up to those of all ops."""
-    from tb_xla_insights.report.work_tables import fitting
+    from tb_xla_insights.report.work_tables import fit_rows
 
     if not any(row["count"] for row in annotations):
         return
@@ -144,7 +144,7 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
     ]
     told = [
         (row["name"], row["count"], row["self_ps"], row.get("names", ""))
-        for row in fitting(rows, common.ROWS)
+        for row in fit_rows(rows, common.ROWS)
     ]
     if len(told) > common.ROWS:
         told, rest = told[: common.ROWS - 1], told[common.ROWS - 1 :]

@@ -10,7 +10,7 @@ from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.cli import common
-from tb_xla_insights.report.condensed import MANY
+from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ MOST_NAMED = 3
 
 def is_many(answer: Row) -> bool:
     """Whether a window has too many hosts or devices for a table or row each."""
-    return len(answer["hosts"]) > FEW_HOSTS or len(answer["devices"]) >= MANY
+    return len(answer["hosts"]) > FEW_HOSTS or len(answer["devices"]) >= CONDENSED_FROM
 
 
 def stand_out(

@@ -16,12 +16,12 @@ Document = Mapping[str, Any]
 
 def print_work(out: Console, ops: Sequence[Document], work: Document) -> None:
     """Prints the keys `ops` and `device_work` of a report; nothing without ops."""
-    from tb_xla_insights.report.work_tables import WORDS, by_annotation, by_op, peaks_text
+    from tb_xla_insights.report.work_tables import TEXT_COLUMNS, by_annotation, by_op, peaks_text
 
     if not work["total"]["self_ps"]:
         return
     for told in (by_annotation(work, common.ROWS), by_op(ops, work, common.ROWS)):
-        left = [place for place, head in enumerate(told.total) if head in WORDS]
+        left = [place for place, head in enumerate(told.total) if head in TEXT_COLUMNS]
         table = common.table(f"{told.title} (all cores)", *told.total, left=left)
         for row in (*told.rows, told.total):
             table.add_row(*(units.cut_middle(text) if head == "Op" else text for head, text in row.items()))

@@ -21,7 +21,7 @@ from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
-    from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.report.host_parts import HostParts
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
     from tb_xla_insights.timeline.host import HostTimeline
@@ -39,7 +39,7 @@ class Pod:
         self,
         hosts: SessionHosts,
         report: Report,
-        parts: list[Parts],
+        parts: list[HostParts],
         budget: int | None = None,
     ) -> None:
         self.files = hosts.files
@@ -200,13 +200,13 @@ class Pod:
                     }
 
 
-def reported_session(files: Any, report: Report, parts: list[Parts]) -> SessionTrace:
+def reported_session(files: Any, report: Report, parts: list[HostParts]) -> SessionTrace:
     """The session without traces: views that a report is enough for cover all hosts, as if all were in memory."""
-    from tb_xla_insights.report.host_parts import keep_parts
+    from tb_xla_insights.report.host_parts import cache_parts
     from tb_xla_insights.report.views import keep_report
     from tb_xla_insights.trace.model import SessionTrace
 
     session = SessionTrace(files.name, files.path, [], whole_ps=report["session"]["duration_ps"])
-    keep_parts(session, parts)
+    cache_parts(session, parts)
     keep_report(session, report)
     return session

@@ -176,9 +176,9 @@ def session_opener(
 
 
 def _open_pod(load: Load, reader: SessionHosts, budget: int) -> Pod:
-    from tb_xla_insights.report.host_parts import parts_of
+    from tb_xla_insights.report.host_parts import host_parts
 
-    parts = HostExtras(parts_of)
+    parts = HostExtras(host_parts)
 
     def show(partial_report: PartialReport) -> None:
         load.partial_report = partial_report

@@ -247,7 +247,7 @@ class Routes:
         """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
         step: `step_class_us` as in the whole document, and `start_ps`, from the session's start, and `duration_ps`,
         null without the step. While hosts are read both are of those that were read by then, and `partial` says so."""
-        from tb_xla_insights.pod.view import difference, hosts_view
+        from tb_xla_insights.pod.view import hosts_view, step_class_times
 
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("mark"))
@@ -263,11 +263,11 @@ class Routes:
             raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
         at = names.index(host)
         steps = [step for step in _report_of(known)["steps"] if step["host"] == host]
-        places = compared.arrivals.step_of[at].tolist()
+        places = compared.arrivals.common_step[at].tolist()
         times = dict(zip(places, steps, strict=True))
-        found = [times.get(place, {}) for place in range(compared.arrivals.steps)]
+        found = [times.get(place, {}) for place in range(compared.arrivals.step_count)]
         columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
-        return {"step_class_us": difference(compared, at), **columns} | partial
+        return {"step_class_us": step_class_times(compared, at), **columns} | partial
 
     def waits(self, arguments: Arguments) -> dict[str, Any]:
         """Where cores of the hosts wait for other hosts in a window: see `timeline.waits`."""
@@ -292,13 +292,13 @@ class Routes:
         """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
         are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
         from tb_xla_insights.device_work.view import device_view
-        from tb_xla_insights.report.host_ranks import ranks
+        from tb_xla_insights.report.host_ranks import rank_hosts
         from tb_xla_insights.report.views import whole_report
 
         loaded = self._loaded(arguments)
         report = loaded.report
         several = len(loaded.files.hosts) > 1
-        usual = ranks(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
+        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
         dd = arguments.optional_text("dd")
         place = dd.partition(".")[0] if dd else str(usual)
         needed = {int(place)} if re.fullmatch(r"[0-9]{1,6}", place) else set()

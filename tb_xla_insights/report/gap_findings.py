@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tb_xla_insights.report.finding_text import leading_limit, limit_text
+
 MOST_PLACES = 20
 """Gaps that a finding shows."""
 
@@ -13,6 +15,18 @@ _LEAST = 0.01
 
 _MUCH = 1 / 3
 """Of a gap, what a mistake must explain to be why the gap was there."""
+
+
+def gap_text(
+    gap: Mapping[str, Any], told: Mapping[str, int], sentence: str, report: Mapping[str, Any]
+) -> str:
+    """Why a gap was there: the mistake that explains most of it (`why_gap`), what the host did (`sentence`), and where
+    a limit comes before that mistake, how much more is to gain without the limit, as the verdict says it."""
+    reason, limit = why_gap(gap, told, report), leading_limit(report)
+    more = (
+        f" More is to gain beyond that: {limit_text(limit, report['mistakes'])}." if reason and limit else ""
+    )
+    return f"{reason}{sentence}{more}"
 
 
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:

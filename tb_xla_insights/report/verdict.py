@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
-from tb_xla_insights.report.finding_text import steps_of_a_host
+from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
-    late_cost_text,
+    straggler_cost_text,
     waiting_by_name,
     waiting_text,
 )
-from tb_xla_insights.units import brief_time, change_text, count, part_text, share, time_text
+from tb_xla_insights.units import brief_time, count, part_text, share, time_text
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Verdict
@@ -39,12 +39,11 @@ _UNSEEN = "whether runs compute or wait is not recorded"
 
 def verdict(report: Mapping[str, Any]) -> Verdict:
     """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit; of devices that are the bottleneck, in what their time lies; before
-    that, who holds up the others, if nothing gains more. What lies outside the devices' span is said as well from a
-    tenth of the capture on, and first where it is most of it; not where it is no more than the building of a first
-    step. On two lines of the page: what does not fit is left out, first the limit beyond what is said before it, then
-    what fills most of the idle time.
-    (docs/definitions.md, "Findings")"""
+    mistakes cost together, and the largest limit, in the order of the findings; of devices that are the bottleneck, in
+    what their time lies; before that, who holds up the others, if nothing gains more. What lies outside the devices'
+    span is said as well from a tenth of the capture on, and first where it is most of it; not where it is no more than
+    the building of a first step. On two lines of the page: what does not fit is left out, first what is said beyond
+    the first cause, then what fills most of the idle time. (docs/definitions.md, "Findings")"""
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
         return _inside_span(report, _MOST_LETTERS)
@@ -148,17 +147,20 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     if unseen and not mistakes and not hidden:
         rest = f"; {_UNSEEN}"
     together = report["mistakes"]
-    limit = _limit(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
+    limit = limit_text(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
     late = _late(report)
-    if late and late is mistakes[0]:
+    if limit and mistakes and not first and leading_limit(report):
+        head, waiting = "", waiting_by_name(late) if late else ""
+        causes = _limit_first(limit, mistakes, together, mean_steps_per_host(report))
+    elif late and late is mistakes[0]:
         further = [
             it for it in mistakes[1:] if not is_straggler_cause(it.get("evidence", {}), late["evidence"])
         ]
-        head, waiting = f"{late_cost_text(late)} ", waiting_text(late)
+        head, waiting = f"{straggler_cost_text(late)} ", waiting_text(late)
         causes = _causes_beside_late(first, further, limit)
     else:
         head, waiting = "", waiting_by_name(late) if late else ""
-        causes = _causes(first, mistakes, limit, together, steps_of_a_host(report))
+        causes = _causes(first, mistakes, limit, together, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
     texts = [
         f"{head}{whose} {busy_text}{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])
@@ -186,6 +188,14 @@ def _causes(
     text = f"{first}. {_together(mistakes, together, steps)}" if mistakes else first
     several = " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
+
+
+def _limit_first(
+    limit: str, mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], steps: int
+) -> list[str]:
+    """What is in the way, in fewer and fewer words, where the largest limit comes before the mistakes."""
+    text = _together(mistakes, together, steps)
+    return [f": {limit}. Beyond that {text[0].lower()}{text[1:]}", f": {limit}"]
 
 
 def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -253,14 +263,6 @@ def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any]
         return f"A mistake costs {cost}: {name}"
     some = f" ({once} of them once)" if 0 < once < number else ""
     return f"{number} mistakes{some} cost {cost}, first {name}"
-
-
-def _limit(limit: Mapping[str, Any], together: Mapping[str, Any]) -> str:
-    """`the host builds the graph slower than it runs (218.7 → 169.3 ms at best)`."""
-    step, without = together["step_if_fixed_ps"], together["step_without_limit_ps"]
-    if step is None or without is None:
-        return f"{limit['brief']} ({share(limit['gain'])} of the devices' time)"
-    return f"{limit['brief']} ({change_text(step, without)} at best)"
 
 
 def _hidden(report: Mapping[str, Any]) -> str | None:

@@ -69,7 +69,7 @@ class HostReport(TypedDict):
     throughput: Throughput | None
     """Samples per second; `null` where the samples of a step are not known."""
     findings: list[Finding]
-    """What to change; mistakes before limits, in each the largest gain first."""
+    """What to change, in the order in which to look at it: mistakes, then limits, or limits first."""
     mistakes: Mistakes
     """What the mistakes cost together."""
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import INHERIT
 from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.device.opcodes import collective, waits
+from tb_xla_insights.analysis.device.opcodes import collective_kind, is_wait
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
@@ -241,7 +241,7 @@ class HostRows:
     def _op_kinds(self) -> Int8:
         """Per metadata entry: an op, a collective, or an op that only waits for an asynchronous one."""
         trace = self.trace
-        done = trace.told(trace.metadata.label, waits) > 0
+        done = trace.told(trace.metadata.label, is_wait) > 0
         either = trace.told(trace.metadata.label, _is_collective) > 0
         categories = trace.metadata.text.get("hlo_category")
         if categories is not None:
@@ -250,4 +250,4 @@ class HostRows:
 
 
 def _is_collective(text: str) -> bool:
-    return collective(text) is not None
+    return collective_kind(text) is not None

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 globalThis.document ??= /** @type {any} */ ({ documentElement: { dataset: {} }, body: { dataset: {} } });
-const { get, opened, whenReadAgain } = await import('../../frontend/lib/api.js');
+const { get, setFingerprint: opened, onSessionReread: whenReadAgain } = await import('../../frontend/lib/api.js');
 
 /** @param {number} status */
 function serve(status, asked = /** @type {string[]} */ ([])) {

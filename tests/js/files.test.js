@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvText } from '../../frontend/lib/csv.js';
-import { visible } from '../../frontend/lib/escapes.js';
+import { escapeInvisible } from '../../frontend/lib/escapes.js';
 import { filtersText, filtersValue } from '../../frontend/lib/filters.js';
 
 test('a file has one head line, quotes where needed, and plain integers', () => {
@@ -20,6 +20,6 @@ test('filters survive the link, whatever a value holds', () => {
 });
 
 test('names show what nobody would see', () => {
-  assert.equal(visible('a\u202eb\x1b\u200b\u2028\u{e0041}\x9b'), 'a\\u202eb\\x1b\\u200b\\u2028\\U000e0041\\x9b');
-  for (const text of ['forward/µ – 3\u202fms', 'two\n\tlines', '日本語 עברית 👩']) assert.equal(visible(text), text);
+  assert.equal(escapeInvisible('a\u202eb\x1b\u200b\u2028\u{e0041}\x9b'), 'a\\u202eb\\x1b\\u200b\\u2028\\U000e0041\\x9b');
+  for (const text of ['forward/µ – 3\u202fms', 'two\n\tlines', '日本語 עברית 👩']) assert.equal(escapeInvisible(text), text);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { askedHosts } from '../../frontend/frame/requested-hosts.js';
+import { requestedHosts } from '../../frontend/frame/requested-hosts.js';
 import { restLabel } from '../../frontend/timeline/host-groups.js';
 import { layoutRows } from '../../frontend/timeline/layout.js';
 
@@ -61,9 +61,9 @@ test('several devices are called by what they have in common', () => {
 
 test('the server is asked for words as they are and for other hosts by their places', () => {
   const names = ['w-0', 'w-2', 'w-5'];
-  assert.equal(askedHosts('', names, []), null);
-  assert.equal(askedHosts('slowest,5', names, []), 'slowest,2');
-  assert.equal(askedHosts('2-5,w-0', names, [1]), '1,2,0');
-  assert.equal(askedHosts(undefined, names, [2]), 'slowest,median,2');
-  assert.equal(askedHosts('elsewhere', names, []), null);
+  assert.equal(requestedHosts('', names, []), null);
+  assert.equal(requestedHosts('slowest,5', names, []), 'slowest,2');
+  assert.equal(requestedHosts('2-5,w-0', names, [1]), '1,2,0');
+  assert.equal(requestedHosts(undefined, names, [2]), 'slowest,median,2');
+  assert.equal(requestedHosts('elsewhere', names, []), null);
 });

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { highest, lowest } from '../../frontend/lib/totals.js';
+import { maximum, minimum } from '../../frontend/lib/totals.js';
 import { closedAtFirst } from '../../frontend/device/tree.js';
 
 test('the highest and the lowest of more numbers than a call has room for', () => {
   const values = Array.from({ length: 500_000 }, (_, at) => at - 7);
-  assert.deepEqual([lowest(values), highest(values), lowest([], 3), highest([], 3), highest([1], 3)], [-7, 499_992, 3, 3, 3]);
+  assert.deepEqual([minimum(values), maximum(values), minimum([], 3), maximum([], 3), maximum([1], 3)], [-7, 499_992, 3, 3, 3]);
 });
 
 test('a tree of 5,000 levels, each with one row inside, is open at first', () => {

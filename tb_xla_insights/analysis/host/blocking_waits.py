@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.early_executions import last_steps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
@@ -32,7 +32,7 @@ def find_blocking_waits(trace: Trace) -> Int32:
         is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.meta[enclosing]]
         enclosing = np.where(is_enclosed, trace.parent[enclosing], enclosing)
     waits = outermost(trace.parent, rows[is_requested])
-    return waits[trace.duration_ps[waits] >= SLACK_PS]
+    return waits[trace.duration_ps[waits] >= CLOCK_SLACK_PS]
 
 
 def blocking_intervals(trace: Trace) -> Intervals:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.device.opcodes import instruction
+from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.transfers import find_transfers
-from tb_xla_insights.analysis.idle.busy import busy_somewhere
+from tb_xla_insights.analysis.idle.busy import busy_on_any_device
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
@@ -104,7 +104,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     starved_ps = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         _kind(trace, loaders, bool(infeed_ps), bool(len(waits))), waits, starved_ps, infeed_ps, batches, loaders,
-        loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_somewhere(trace),
+        loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_on_any_device(trace),
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """Returns when a device is in infeed ops, which its busy time leaves out."""
-    is_infeed = trace.told(ops.name, lambda text: instruction(text).startswith("infeed")) > 0
+    is_infeed = trace.told(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
     if not is_infeed.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
-from tb_xla_insights.analysis.idle.idle_time import KINDS, Gaps, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.idle import devices_with_work
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with_offsets
@@ -47,7 +47,8 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
             shortened[position] = _item(trace, found[number], gap, offset, chain)
     starved, queued, unknown = (
-        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found) for kind in range(len(KINDS))
+        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found)
+        for kind in range(len(GAP_KINDS))
     )
     totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
     return {
@@ -76,7 +77,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "before": _program(trace, int(gaps.before[gap])),
         "after": _program(trace, int(gaps.after[gap])),
         "inside_run": bool(gaps.inside[gap]),
-        "kind": KINDS[gaps.kind[gap]],
+        "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "together_ps": int(gaps.together_ps[gap]),
         "by_class_ps": by_class(gaps.shares[gap]),

@@ -96,10 +96,10 @@ def outside_span_report(session: SessionTrace) -> OutsidePart | None:
     found = find_outside_span(session)
     if found is None:
         return None
-    return outside_span_of(found, len(session.devices), framework_of(session))
+    return outside_span_json(found, len(session.devices), framework_of(session))
 
 
-def outside_span_of(found: OutsideSpan, devices: int, framework: str) -> OutsidePart:
+def outside_span_json(found: OutsideSpan, devices: int, framework: str) -> OutsidePart:
     """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `OutsideSpan`), their `share` of
     `capture_ps`, and `text`, the sentence where they matter."""
     does = host_does(framework)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import instruction
+from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.kernels import own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -98,7 +98,7 @@ class OpsOfWindow:
         made = kernels.sums_by_name(*its, np.full(len(strings), -1, np.int32), *columns)
         found: Sums = {}
         for name, some, ps in zip(*(column.tolist() for column in trimmed(made, *columns)), strict=True):
-            _add(found, (None, instruction(strings[name])), some, ps)
+            _add(found, (None, instruction_name(strings[name])), some, ps)
         return _rows(found)
 
     def by_annotation(self) -> Sums:
@@ -116,7 +116,7 @@ class OpsOfWindow:
                 path = ops.path[part]
                 times[path] = times.get(path, 0) + int(time[part])
             for path, ps in times.items():
-                _add(found, (path, instruction(ops.name[k])), int(count[k]), ps)
+                _add(found, (path, instruction_name(ops.name[k])), int(count[k]), ps)
         return found
 
 

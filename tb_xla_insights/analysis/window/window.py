@@ -58,7 +58,7 @@ def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None
         if device is None or any(it.id == device for it in trace.devices)
     ]
     names = _top_names(_totals([host.own_ps for host in hosts]))
-    return windows_together([host.part(names) for host in hosts], start_ps, end_ps)
+    return merge_windows([host.part(names) for host in hosts], start_ps, end_ps)
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,14 @@ class _Events(NamedTuple):
     longest: LongestEvent
 
 
-def window_of_host(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
-    """One host's part, for `windows_together`, from an excerpt that holds the window. Times are those of the
+def host_window(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
+    """One host's part, for `merge_windows`, from an excerpt that holds the window. Times are those of the
     excerpt."""
     its = _HostWindow(host, start_ps, end_ps)
     return its.part(its.own_ps)
 
 
-def windows_together(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Window:
+def merge_windows(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Window:
     """The window of the hosts of a session, as `window` tells it."""
     main = next((part for part in parts if part.driven), parts[0] if parts else None)
     return {
