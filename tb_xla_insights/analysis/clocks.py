@@ -31,7 +31,7 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
     Devices built from a host's own events have its clock. `whole`: no part of the file is missing, so that the recorded
     spans are complete.
     """
-    if not trace.devices or all(device.made for device in trace.devices):
+    if not trace.devices or all(device.from_host_events for device in trace.devices):
         return None
     runs = find_launches(trace).runs
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
@@ -56,7 +56,7 @@ def _after_completion_ps(trace: Trace) -> Int64:
     runs = find_launches(trace).runs
     order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several runs, the first one counts
     enqueue_rows = runs.enqueue_row[order]
-    completions = trace.rows_of(_has_name(trace, _COMPLETION_EVENT))
+    completions = trace.rows_with_metadata(_has_name(trace, _COMPLETION_EVENT))
     producer = trace.flows.producers(completions)
     index = np.minimum(np.searchsorted(enqueue_rows, producer), max(len(enqueue_rows) - 1, 0))
     has_run = np.zeros(len(completions), np.bool_)

@@ -71,7 +71,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
         yield "no_device_plane", "info", _TENSORFLOW_ON_CPU
     elif not trace.devices:
         yield "no_device_plane", "warning", _no_device(trace)
-    elif all(device.made for device in trace.devices):
+    elif all(device.from_host_events for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         accelerator = WORDS[framework].accelerator
         text = f"No device plane, as on a CPU: devices are made from {source} on host threads."
@@ -222,7 +222,7 @@ def _has_low_host_level(trace: Trace) -> bool:
     At level 1, only the name of its thread identifies PyTorch/XLA."""
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
-    is_present = trace.entry_counts > 0
+    is_present = trace.metadata_counts > 0
     is_execute_call = [trace.strings[text].endswith(_EXECUTE_CALLS) for text in trace.metadata.name]
     is_level_2 = has_tag(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(
         is_execute_call, np.bool_

@@ -55,7 +55,7 @@ def _launches(trace: Trace) -> Int32:
     if not {"correlation_id", "device_id"} <= trace.stats.keys():
         return np.zeros(0, np.int32)
     rows = trace.stats["device_id"].rows
-    class_index = trace.metadata.kind[trace.meta[rows]]
+    class_index = trace.metadata.class_index[trace.meta[rows]]
     is_launch = _on_hosts(trace, rows) & ((class_index == DISPATCH) | (class_index < 0))
     launches: Int32 = rows[is_launch & (trace.stats["correlation_id"].at(rows, 0) > 0)]
     return launches

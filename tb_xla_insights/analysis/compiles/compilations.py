@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.programs import UNNAMED
 
 _MODULE_PART = re.compile(r".+ \(([\w.-]+)\)")
@@ -132,7 +132,7 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     by_first_run = np.argsort(first_run, kind="stable")
     by_first_run = by_first_run[names[by_first_run] != UNNAMED]  # runs that do not record their program
     claimed: set[int] = set()
-    syncs = climb(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
+    syncs = nearest_enclosing(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
     next_start = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
     columns = zip(syncs.tolist(), calls.end_ps.tolist(), module, strict=True)
     for number, (sync, end_ps, name) in enumerate(columns):

@@ -39,13 +39,13 @@ def loading_frames(trace: Trace) -> Int32:
 
 def _is_loading_frame(trace: Trace) -> NDArray[np.bool_]:
     """Per event metadata, whether it is a Python frame that loads data or waits for it."""
-    is_loading: NDArray[np.bool_] = has_tag(trace, "python_tracer") & (trace.metadata.kind == INPUT)
+    is_loading: NDArray[np.bool_] = has_tag(trace, "python_tracer") & (trace.metadata.class_index == INPUT)
     return is_loading
 
 
 def _frames(trace: Trace) -> Int32:
     """Returns the Python tracer's frames, without those that wait for the device."""
-    return trace.rows_of(has_tag(trace, "python_tracer") & (trace.metadata.kind == PYTHON))
+    return trace.rows_with_metadata(has_tag(trace, "python_tracer") & (trace.metadata.class_index == PYTHON))
 
 
 def frames_inside(trace: Trace, tag: str) -> Int32:
@@ -54,7 +54,7 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
     the value."""
     if not has_tag(trace, tag).any():
         return np.zeros(0, np.int32)
-    tagged = trace.rows_of(has_tag(trace, tag))
+    tagged = trace.rows_with_metadata(has_tag(trace, tag))
     frames = _frames(trace)
     return frames[_is_inside(trace, frames, tagged)]
 
@@ -63,7 +63,7 @@ def _is_loading(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Per event in `rows` (in row order), whether it is an annotation or Python frame that loads data, or is inside
     one."""
     annotations = trace.annotations[is_loading_annotation(trace)[trace.meta[trace.annotations]]]
-    frames = trace.rows_of(_is_loading_frame(trace))
+    frames = trace.rows_with_metadata(_is_loading_frame(trace))
     return _is_inside(trace, rows, np.union1d(annotations, frames))
 
 
@@ -84,7 +84,7 @@ def _is_inside(trace: Trace, rows: Int32, outer: Int32) -> NDArray[np.bool_]:
 def _contains_dynamo_launches(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Per annotation in `rows`, whether torch.compile launches inside it, on the driving thread or in its backward
     passes."""
-    launches = trace.rows_of(has_tag(trace, "dynamo"))
+    launches = trace.rows_with_metadata(has_tag(trace, "dynamo"))
     launches = launches[np.isin(trace.lines_of(launches), trace.driving_lines)]
     launch_ps = np.sort(trace.start_ps[launches])
     contains_launch = np.searchsorted(launch_ps, trace.end_ps[rows]) > np.searchsorted(

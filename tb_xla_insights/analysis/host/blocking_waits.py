@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 
 @memoised
@@ -24,14 +24,14 @@ def find_blocking_waits(trace: Trace) -> Int32:
     that last longer than the clocks' error. Only annotations and Python frames enclose them: what the runtime waits for
     in its own calls, such as a launch or a read, the program did not request. (docs/definitions.md, "Early
     execution")"""
-    rows = trace.rows_of(has_tag(trace, "blocks"))
+    rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
     rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
     annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
     is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (is_enclosed := enclosing >= 0).any():
         is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.meta[enclosing]]
         enclosing = np.where(is_enclosed, trace.parent[enclosing], enclosing)
-    waits = outermost(trace.parent, rows[is_requested])
+    waits = outermost_rows(trace.parent, rows[is_requested])
     return waits[trace.duration_ps[waits] >= CLOCK_SLACK_PS]
 
 

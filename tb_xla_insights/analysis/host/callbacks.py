@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, span_intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 
 _PRIMITIVE = re.compile(
     r"(?:.*/)?(pure_callback|io_callback|debug_callback|debug_print|python_callback)(?:\[.*)?"
@@ -100,10 +100,10 @@ def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
     ] = True
     if not is_caller.any() or not rows.size:
         return times
-    called = trace.rows_of(is_frame)
+    called = trace.rows_with_metadata(is_frame)
     called = called[trace.parent[called] >= 0]
     called = called[is_caller[trace.meta[trace.parent[called]]]]
-    for row in called[climb(trace.parent, called, np.sort(rows)) >= 0].tolist():
+    for row in called[nearest_enclosing(trace.parent, called, np.sort(rows)) >= 0].tolist():
         match = _PYTHON_FRAME.fullmatch(names[int(trace.meta[row])])
         if match and match[1] not in _JAX_FILES:
             times[match[2]] += int(trace.duration_ps[row])

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 _MAX_MARKERS = 2
 """The most step markers that the bridge sets for one graph."""
@@ -67,7 +67,7 @@ class Extractions:
 def find_extractions(trace: Trace) -> Extractions:
     """Finds the extractions on the threads that drive the devices of one host."""
     extractions: list[tuple[int, int, int, int, int]] = []
-    if trace.entry_counts[has_tag(trace, "graph_order")].any():
+    if trace.metadata_counts[has_tag(trace, "graph_order")].any():
         for line in trace.driving_lines:
             edges = [_Edges(trace, number) for number in dict.fromkeys((line, trace.driving_lines[0]))]
             for first, last in _bridge_events(trace, line, edges[0]):
@@ -85,8 +85,8 @@ def find_extractions(trace: Trace) -> Extractions:
 def _bridge_events(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int, int]]:
     """Yields the bridge's first and last event of each extraction on one thread."""
     rows = np.arange(trace.lines[line].first, trace.lines[line].rows.stop, dtype=np.int32)
-    tops = outermost(trace.parent, rows[_is_runtime_event(trace, line)])
-    start, end, class_index = trace.start_ps[tops], trace.end_ps[tops], trace.kind(tops)
+    tops = outermost_rows(trace.parent, rows[_is_runtime_event(trace, line)])
+    start, end, class_index = trace.start_ps[tops], trace.end_ps[tops], trace.class_indices(tops)
     is_marker, is_order = (has_tag(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
     may_be_bridge = np.isin(class_index, _BRIDGE_CLASSES)
     # Whether no annotation's edge separates an event from the previous one.

@@ -32,7 +32,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipeline as InputPipelinePart
@@ -115,7 +115,7 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """Returns when a device is in infeed ops, which its busy time leaves out."""
-    is_infeed = trace.told(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
+    is_infeed = trace.map_texts(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
     if not is_infeed.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
@@ -128,11 +128,11 @@ def _batches(trace: Trace) -> Int32:
     if not driving:
         return np.zeros(0, np.int32)
     rows = trace.lines[driving[0]].rows
-    is_input = trace.kind(rows) == INPUT
+    is_input = trace.class_indices(rows) == INPUT
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
     is_annotation = annotated(trace)[rows]
     is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.meta[rows]], is_input)
-    return outermost(trace.parent, row[is_input])
+    return outermost_rows(trace.parent, row[is_input])
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:

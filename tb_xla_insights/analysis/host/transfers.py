@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 from tb_xla_insights.trace.threads import host_planes
 
 if TYPE_CHECKING:
@@ -65,18 +65,18 @@ def find_transfers(trace: Trace) -> Transfers:
     One thread requests a transfer, and often another one carries it out, a client's or a pool's. Such a thread counts
     only if no requesting thread recorded a transfer of that direction, so that no transfer counts twice.
     """
-    classes = np.where(_on_host(trace), trace.metadata.kind, -1)
+    classes = np.where(_on_host(trace), trace.metadata.class_index, -1)
     direction_of = np.full(len(CLASSES) + 1, -1, np.int8)  # the last value: no class
     for direction_index, name in enumerate(DIRECTIONS):
         direction_of[CLASS_INDEX[name]] = direction_index
     directions = direction_of[classes]
-    rows = trace.rows_of(directions >= 0)
+    rows = trace.rows_with_metadata(directions >= 0)
     rows = rows[~annotated(trace)[rows]]
     direction = directions[trace.meta[rows]]
     carriers = trace.lines_with(*_CARRIER_ROLES)
     rows_by_direction = []
     for direction_index in range(len(DIRECTIONS)):
-        of_direction = outermost(trace.parent, rows[direction == direction_index])
+        of_direction = outermost_rows(trace.parent, rows[direction == direction_index])
         is_request = ~np.isin(trace.lines_of(of_direction), carriers)
         rows_by_direction.append(of_direction[is_request] if is_request.any() else of_direction)
     row = np.sort(np.concatenate(rows_by_direction))
@@ -113,7 +113,7 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
             [_size_in(trace.strings[text]) if text >= 0 else -1 for text in texts.tolist()], np.int64
         )
         sizes = np.where(sizes < 0, sizes_by_text[index], sizes)
-    sized = outermost(trace.parent, candidates[sizes >= 0])
+    sized = outermost_rows(trace.parent, candidates[sizes >= 0])
     sizes = sizes[np.searchsorted(candidates, sized)]
     bytes_of_row = np.full(len(row), -1, np.int64)
     if not sized.size:

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, program_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
@@ -113,7 +113,7 @@ def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:
     """Returns the outermost of some events on the driving thread; on all threads if it has none."""
-    rows = outermost(trace.parent, rows)
+    rows = outermost_rows(trace.parent, rows)
     on_driving_thread = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
     return on_driving_thread if on_driving_thread.size else rows
 
