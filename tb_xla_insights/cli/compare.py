@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.cli import common, printing
 
 if TYPE_CHECKING:
-    from tb_xla_insights.compare.pairs import Timed
+    from tb_xla_insights.compare.pairs import SessionSteps
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -92,12 +92,12 @@ def run(options: Any) -> int:
 
 def _fails(document: dict[str, Any], share: float) -> bool:
     """Whether B is worse by more than that share of a step; says so, or why nothing can be said, on stderr."""
-    from tb_xla_insights.compare.sentences import longer, unjudged
+    from tb_xla_insights.compare.sentences import step_increase, unjudged_reason
 
-    if reason := unjudged(document):
+    if reason := unjudged_reason(document):
         printing.tell(f"warning: --fail-on worse has nothing to judge: {reason}")
         return False
-    by = longer(document)
+    by = step_increase(document)
     if by <= share:
         return False
     printing.tell(f"B is worse than A: its steps are {units.share(by)} longer, beyond chance")
@@ -109,14 +109,14 @@ def _read(options: Any, path: str, name: str | None) -> Any:
     return common.read(argparse.Namespace(**asked))
 
 
-def _steps(options: Any, path: str) -> Timed:
-    from tb_xla_insights.compare.pairs import parse_steps, steps_to_time
+def _steps(options: Any, path: str) -> SessionSteps:
+    from tb_xla_insights.compare.pairs import report_steps, session_steps
 
     session = _read(options, path, None)
     if not session.hosts.is_streamed:
         common.warn(session)
-        return steps_to_time(session.trace)
+        return session_steps(session.trace)
     with common.reading(session):
         report = session.report()
     common.warn(session)
-    return parse_steps(session.hosts.files.path, report["steps"], report["recorded"])
+    return report_steps(session.hosts.files.path, report["steps"], report["recorded"])
