@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.significance import StepSample
-from tb_xla_insights.report.host_parts import of_hosts
+from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -83,7 +83,7 @@ class SessionTotals:
     def runs_on_driving_thread(self) -> bool:
         """Whether the driving thread itself runs most programs, as on a CPU."""
         on_thread, total = (
-            sum(column) for column in zip((0, 0), *of_hosts(self.session, "driven"), strict=True)
+            sum(column) for column in zip((0, 0), *parts_of_hosts(self.session, "driven"), strict=True)
         )
         return bool(2 * on_thread > total)
 
@@ -155,7 +155,9 @@ class SessionTotals:
     @cached_property
     def _annotations_of_hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
         """Per host, the number of its steps, and its annotations."""
-        return list(zip(of_hosts(self.session, "steps"), of_hosts(self.session, "annotated"), strict=True))
+        return list(
+            zip(parts_of_hosts(self.session, "steps"), parts_of_hosts(self.session, "annotated"), strict=True)
+        )
 
     @cached_property
     def totals(self) -> Totals:

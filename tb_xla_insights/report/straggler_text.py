@@ -10,7 +10,7 @@ from tb_xla_insights.pod.straggler import cause_text
 from tb_xla_insights.units import part_text, share, time_text
 
 
-def late_cost_text(finding: Mapping[str, Any]) -> str:
+def straggler_cost_text(finding: Mapping[str, Any]) -> str:
     """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; of what
     happened once all that it cost."""
     step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]

@@ -49,12 +49,12 @@ _SAID_BY = {
 """Findings of one host that say what makes it late, by the cause."""
 
 
-def with_arrivals(document: HostReport, compared: HostComparison | None) -> HostsReport:
+def with_host_comparison(document: HostReport, compared: HostComparison | None) -> HostsReport:
     """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores);
     `compared` is None without any host."""
     if compared is None:
         return {**document, "hosts": []}
-    found = [finding_of(row) for row in document["findings"]]
+    found = [finding_from_row(row) for row in document["findings"]]
     mistakes, late = document["mistakes"], straggler_finding(compared)
     rows = exposed_without_waiting(compared)
     exposed, left = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
@@ -138,7 +138,7 @@ def _input(its: InputPipeline, late: Finding, compared: HostComparison) -> Input
     return {**its, "verdict": verdict, "late_hosts": hosts}
 
 
-def finding_of(row: FindingRow) -> Finding:
+def finding_from_row(row: FindingRow) -> Finding:
     """A finding from its row in a report."""
     known = {field.name for field in fields(Finding)}
     windows = [Window(**window) for window in row["windows"]]
