@@ -170,6 +170,7 @@ export function executionsView(app) {
       foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), sumText(count(sum.launches)), sumText(count(sum.count)),
         ...COSTS.flatMap((key) => [h('span', { 'data-ps': Math.round(sum[key] / ofSum), class: scope === 'total' && 'sum' }, timeCell(sum[key] / ofSum, unit)), ...(ranged(key) ? [''] : [])]), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
     });
+    overhead.classList.toggle('ranged', ranges);
     fill(overhead, rows);
   }
 

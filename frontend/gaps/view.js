@@ -18,6 +18,9 @@ import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowO
 /** @typedef {import('./group.js').GapRow} GapRow */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
 
+/** Below this width of the window names are cut shorter. */
+const NARROW_BELOW_PX = 1200;
+
 /** What the host did in gaps, a column of both tables. */
 const FILL = { head: 'What the host did', cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps) };
 
@@ -60,7 +63,8 @@ export function gapsView(app) {
     const filters = filtersValue(app.link.state.f);
     filters.set(key, value);
     app.link.set({ f: filtersText(filters), ...(key === 'pat' ? { sel: '' } : {}) }, 'push');
-    drawList(true);
+    if (key === 'finding') draw(true);
+    else drawList(true);
   }
 
   function draw(say = false) {
@@ -76,20 +80,29 @@ export function gapsView(app) {
     const chosen = app.selectedDevices(devices);
     const some = chosen.length < devices.length;
     const known = answer.items.length === answer.count;
-    const follows = some && known;
-    const its = follows ? filterGaps(answer.items, new Map(), null, app.selection().devices) : known ? answer.items : [];
+    const finding = filtersValue(app.link.state.f).get('finding');
+    const follows = (some || Boolean(finding)) && known;
+    const ofFinding = new Map(finding ? [['finding', finding]] : []);
+    const its = follows ? filterGaps(answer.items, ofFinding, null, app.selection().devices) : known ? answer.items : [];
     // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's classes.
     recurring = patternsOf(answer.patterns, its).map((own, at) => (follows ? own : { ...own, ...answer.patterns[at] }));
     const cored = follows ? chosen : devices;
     patterns = patternsTable(total(cored, 'idle_ps'), session.session.duration_ps);
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(element, filterBar(answer),
-      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
-        h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; without it steps are shorter by at most that. ` : '', inSteps(follows),
+      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}${finding && known ? ', of those that the finding explains' : ''}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
+        h('p', { class: 'small muted' }, follows ? '' : perStepText(first), inSteps(follows),
           'Selecting a pattern filters the list below.')),
       card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
     drawList(say);
     return 'ready';
+  }
+
+  /** What the pattern with most time takes of a step. Waiting for a late host is busy time, and no gap. @param {KnownPattern|undefined} first */
+  function perStepText(first) {
+    if (!first?.per_step_ps) return '';
+    const bound = answer.findings.straggler ? 'what other hosts wait for it in collectives is busy time and comes on top (see Hosts)' : 'without it steps are shorter by at most that';
+    return `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; ${bound}. `;
   }
 
   /** How the idle time of whole steps, which Overview tells, differs from that of the gaps. @param {boolean} follows */
@@ -175,7 +188,7 @@ export function gapsView(app) {
     };
     const show = (/** @type {GapRow} */ { gap }) => app.open(gapPlace(gap));
     const selected = app.link.state.sel;
-    const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => gapText(gap) === selected));
+    const whole = groups.find(({ gap, gaps }) => gaps.some((own) => own !== gap && gapText(own) === selected));
     if (whole) opened.add(gapText(whole.gap));
     return sortableTable({
       label: 'Gaps', testid: 'gap-list', items: groups, ...linkedOrder(app.link, '-time'), parts, rowid: () => 'gap-row',
@@ -183,14 +196,14 @@ export function gapsView(app) {
       select: (row) => { app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
       selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
-        linkedColumn(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
+        linkedColumn(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time', title: (/** @type {GapRow} */ { gaps }) => (gaps.length > 1 ? `Mean of ${plural(gaps.length, 'core')}` : '') }),
         { head: '', name: 'Bar', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
         { key: 'device', head: 'Device', value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)), cell: (row) => deviceCell(row) },
         countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
-        ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('All cores idle', togetherPart, { key: 'together', title: () => 'of its time; for the rest other cores of the host work' })] : []),
+        ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('Whole host idle', togetherPart, { key: 'together', title: () => 'Of the gap’s time; for the rest other cores of the host work' })] : []),
         textColumn('Cause', ({ gap }) => causeLabel(causeOf(gap)), { key: 'cause', title: undefined, cell: ({ gap }) => causeCell(causeOf(gap)) }), FILL,
-        textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
+        textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? 12 : 22)) }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],
     });

@@ -3,7 +3,7 @@
 import { h, button, fill, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link, severityTag } from '../lib/cards.js';
-import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
+import { count, cutMiddle, digits, plural, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
@@ -30,35 +30,30 @@ const COMPILES = ['recompilation', 'dynamo_recompilation'];
 
 /** @param {GapDetail} gap @param {import('./parts.js').PanelActions} act @param {GapActions} on @returns {import('./parts.js').PanelContent} */
 export function gapContent(gap, act, on) {
-  const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
+  const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, mean_ps, occurrences } = gap;
   const name = act.name(device);
   const delays = h('span', { 'data-testid': 'gap-delays' });
   void on.delays(gap).then((collective) => fill(delays, delayText(collective, device, act)));
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Times have the room of what only explains them, which titles and the other table tell.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
-  const listed = classesOf(gap);
-  const apart = differ(gap, listed);
   const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`, tags: [kindTag(kind), ...stepTag(gap).map((step) => link(step, () => on.step(gap), { class: 'tag link', 'data-testid': 'gap-step', title: 'Show the step' }))],
-    note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores` : ''),
+    note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})` : ''),
     buttons: [
       frameButton(act),
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), { 'data-testid': 'gap-copy' }),
     ],
     body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` ${besideText(gap.beside, act)}`, delays), findingLine(gap, on), h('div', { class: 'columns' },
-      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps),
-        apart && h('p', { class: 'sec small', title: 'Time is what the driving thread did at each instant. The list follows the launch from thread to thread.' }, 'The list follows the launch across threads: its classes differ.'),
-        kind === 'queued' && h('p', { class: 'sec small' }, 'What the host did meanwhile is not why the device waited.'),
-        partsTable(by_class_ps, 'Gap', where, { beside, chain: apart ? { name: 'In list', duration_ps, by_class_ps: listed } : null, brief })),
+      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps), partsTable(by_class_ps, 'Gap', where, { beside, brief, head: hasOtherClasses(gap) ? 'Driving thread, by class' : 'Class' })),
       h('section', null, chainTable(gap, on, !after ? `${name} works again` : gap.inside_run ? `${after} goes on` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
   };
 }
 
 /** What to do about a gap: the finding that brought the reader here, else the one that explains most of it, and the way to its other gaps. @param {GapDetail} gap @param {GapActions} on */
 function findingLine(gap, on) {
-  const { findings, sentence } = gap;
+  const { findings, sentence, more } = gap;
   const own = findings.find(({ id }) => id === on.finding()) ?? findings[0];
   if (!own) return null;
   const { id, severity, title, advice } = own;
@@ -66,7 +61,7 @@ function findingLine(gap, on) {
   const step = (/** @type {string} */ text, /** @type {GapItem|null} */ to, /** @type {string} */ label) => button(text, () => { if (to) on.goto(to, id); }, { class: 'small-button', disabled: !to, 'aria-label': label });
   return h('div', { class: 'row gap-finding', 'data-testid': 'gap-finding' }, severityTag(severity),
     link(sentence.startsWith(title) ? 'Finding' : title, () => on.leave({ v: '', sel: `fin:${id}`, fi: '' }), { title, 'data-testid': 'gap-finding-link' }),
-    h('span', { class: 'do', title: advice }, h('b', null, 'Do: '), advice),
+    h('span', { class: 'do' }, h('b', null, 'Do: '), advice, more && ` ${more}`),
     at >= 0 && many > 1 && h('span', { class: 'row' }, step('‹', before, 'Gap before among those that the finding explains'),
       link(`${count(at + 1)} of ${count(many)} gaps`, () => on.leave({ v: 'gaps', sel: '', f: `finding:${id}` }), { title: 'All gaps that it explains', 'data-testid': 'gap-finding-all' }),
       step('›', after, 'Next gap that the finding explains')),
@@ -74,15 +69,19 @@ function findingLine(gap, on) {
 }
 
 /** The time of a chain by class. @param {GapDetail} gap */
-function classesOf({ chain }) {
+function sumChain({ chain }) {
   /** @type {import('./parts.js').ByClass} */
   const sums = {};
   for (const piece of chain) sums[piece.class] = (sums[piece.class] ?? 0) + piece.duration_ps;
   return sums;
 }
 
-/** Whether parts and chain, which both add up, do so to other classes. @param {GapDetail} gap @param {import('./parts.js').ByClass} listed by the chain */
-const differ = ({ by_class_ps, duration_ps }, listed) => CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
+/** Whether the parts, which are what the driving thread did, have other classes than the chain. @param {GapDetail} gap */
+function hasOtherClasses(gap) {
+  const { by_class_ps, duration_ps } = gap;
+  const listed = sumChain(gap);
+  return CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
+}
 
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
@@ -100,7 +99,8 @@ function meanwhile({ meanwhile: its }, most) {
 }
 
 /** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside @param {boolean} brief */
-function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, brief) {
+function chainTable(gap, on, end, beside, brief) {
+  const { chain, kind, start_ps, duration_ps } = gap;
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
@@ -116,7 +116,7 @@ function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, bri
     name: (piece) => `${chain.indexOf(piece) + 1} of ${chain.length}: ${nameOf(piece, Infinity)}, ${LABELS[piece.class]}, ${timeText(piece.duration_ps)}, ${piece.thread || 'no thread'}`,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { head: kind === 'queued' ? 'Meanwhile on the host, in order' : brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own, meanwhile: its }) => [`${name}, ${LABELS[own]}`, ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`)].join('\n'),
+      { head: kind === 'queued' ? 'Meanwhile on the host: not why the device waits' : hasOtherClasses(gap) ? 'Why it ended, in order, across threads' : brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own, meanwhile: its }) => [`${name}, ${LABELS[own]}`, ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`)].join('\n'),
         cell: (piece) => [classChip(piece.class), piece.event ? link(nameOf(piece, letters), () => on.open(piece)) : h('span', { class: 'sec' }, nameOf(piece, letters)), meanwhile(piece, brief ? 1 : 2)] },
       ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
@@ -125,17 +125,17 @@ function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, bri
       { head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
         background: hue(piece.class), 'margin-left': percent((piece.start_ps - start_ps) / duration_ps), width: percent(piece.duration_ps / duration_ps), 'min-width': '2px' } })) },
     ],
-    foot: ['', end, '', ...(brief ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
+    foot: [h('span', { class: 'muted', title: plural(chain.length, 'event') }, count(chain.length)), end, '', ...(brief ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
   });
   return element;
 }
 
 /** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name @param {string} delays what it delays */
 function wordsOf(gap, name, delays) {
-  const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
+  const { kind, duration_ps, start_ps, sentence, more, by_class_ps, chain } = gap;
   return [
     [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence + delays, '', ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
+    [sentence + delays, more].join(' ').trim(), '', ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
     ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
   ].join('\n');
 }

@@ -24,9 +24,9 @@ _MOST = 200
 
 
 def usual_step(session: SessionTrace) -> dict[str, Any] | None:
-    """The step of median length (the shorter one of two), None without steps. Times count from the session's start;
+    """The usual step, which other views show first as well; None without steps. Times count from the session's start;
     `phases`, `host` and `gaps` lie within the step, `runs` touch it. Neighbouring pieces of one class are one."""
-    usual = index_of_usual_step(whole_report(session)["steps"])
+    usual = index_of_usual_step(whole_report(session))
     if usual is None:
         return None
     trace, before = next(it for it in with_offsets(session) if 0 <= usual - it[1] < len(steps_of(it[0])))

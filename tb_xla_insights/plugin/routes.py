@@ -212,12 +212,15 @@ class Routes:
         of that annotation or scope, None for none; `stale` says that there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
+        from tb_xla_insights.report.execution_views import usual_step
 
         step = arguments.optional_integer("step", 0, _MOST_STEPS)
         device = arguments.optional_text("device")
         picked, stale = None, False
         row = arguments.optional_text("row")
-        loaded = self._shown(arguments, [row] if row else [], [device] if device else [], step)
+        named = arguments.optional_text("st")
+        free = step is None and not (row or device or named)
+        loaded = self._shown(arguments, [row] if row else [], [device] if device else [], step, usual=free)
         if row:
             loaded.timeline.find_scopes()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
@@ -229,8 +232,8 @@ class Routes:
                 picked = place["path"]
                 if step is None and device is None:
                     step, device = place["step"], place["device"]
-        named = arguments.optional_text("st")
-        found = propagation_view(loaded.trace, step, device, named)
+        usual = usual_step(loaded.report) if free and loaded.report is not None else None
+        found = propagation_view(loaded.trace, step, device, named, usual)
         if loaded.report is not None:
             every: Mapping[str, Any] = loaded.report["propagation"]
             found["total"] = {name: every[name] for name in found["total"]}

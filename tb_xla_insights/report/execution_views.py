@@ -29,6 +29,7 @@ from tb_xla_insights.report.compile_text import UNKNOWN, heading_of, reason_of, 
 from tb_xla_insights.report.figures import joins_text
 from tb_xla_insights.report.host_document import told_programs
 from tb_xla_insights.report.host_parts import Between, added, between_of, graph, of_hosts, runs_of
+from tb_xla_insights.report.host_ranks import ranks
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -47,20 +48,21 @@ def executions(
 ) -> dict[str, Any]:
     """`data/executions`: the report's `programs` (as `executions`, `join` a text), their totals by kind, what an
     execution costs however short it is, idle time between programs, how far the host runs ahead; and the runs of one
-    step (an index into the report's `steps`), of the one of median length where none is given. With `devices` (ids)
+    step (an index into the report's `steps`), of the usual one where none is given. With `devices` (ids)
     only the runs on these.
 
     `per_step` is what totals over device runs are divided by for one step and core: runs over runs per step, so that
     those of steps that the capture cuts count in the mean of a run only; None without steps.
 
     Raises InputError for a step that is not there."""
-    steps = whole_report(session)["steps"]
+    report = whole_report(session)
+    steps = report["steps"]
     if step is not None and not 0 <= step < len(steps):
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
     on = None if devices is None else frozenset(devices)
     name = "executions" if on is None else f"executions {sorted(on)}"
     common = kept_view(session, name, lambda its: _executions(its, on))
-    chosen = usual_step(steps) if step is None else step
+    chosen = usual_step(report) if step is None else step
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
     return {
         **common,
@@ -70,11 +72,15 @@ def executions(
     }
 
 
-def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
-    """The index of the step of median length, of the shorter one of two."""
-    durations_ps = [step["duration_ps"] for step in steps]  # a row is made each time that it is asked for
-    order = sorted(range(len(durations_ps)), key=durations_ps.__getitem__)
-    return order[(len(order) - 1) // 2] if order else None
+def usual_step(report: Mapping[str, Any]) -> int | None:
+    """The step that views show where none is chosen, as an index into the report's `steps`: the one of median length
+    (the shorter one of two) of the host, of several hosts of the median one (`ranks`)."""
+    durations = [(step["duration_ps"], index, step["host"]) for index, step in enumerate(report["steps"])]
+    if len(report["hosts"]) > 1:
+        median = report["hosts"][ranks(report)["median"]]["name"]
+        durations = [row for row in durations if row[2] == median] or durations
+    durations.sort()
+    return durations[(len(durations) - 1) // 2][1] if durations else None
 
 
 def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
