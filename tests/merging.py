@@ -10,7 +10,7 @@ from typing import Any
 from captures import capture, thread
 
 from tb_xla_insights.pod.collectives import host_collectives
-from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.trace.model import Trace
 
@@ -31,7 +31,7 @@ def renamed(trace: Trace, host: str) -> Trace:
 
 
 def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Any:
-    made = Merged("session", "run/session", all_gaps)
+    made = ReportMerger("session", "run/session", all_gaps)
     for summary in summaries:
         made.add(summary)
     return made.document()

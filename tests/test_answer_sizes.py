@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import views
-from tb_xla_insights.report.device_columns import device_columns, device_heads
+from tb_xla_insights.report.device_columns import device_columns, device_overview
 
 MS = 10**9
 
@@ -57,5 +57,5 @@ def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
         | {"host_ps": {it: ps[at] for it, ps in idle.items()}}
         for at in range(64 * 12)
     ]
-    assert packed(device_heads(devices)) < 20_000
+    assert packed(device_overview(devices)) < 20_000
     assert packed(device_columns(devices, whole_steps)) + packed(views._columns(steps)) < 40_000

@@ -19,12 +19,12 @@ from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.html.page import report_html
 from tb_xla_insights.report.condensed import (
-    MANY,
-    MOST_DEVICES,
-    MOST_HOSTS,
-    devices_apart,
-    hosts_apart,
-    same_steps,
+    CONDENSED_FROM,
+    MAX_NAMED_GROUPS,
+    MAX_NAMED_HOSTS,
+    split_devices,
+    split_hosts,
+    steps_across_hosts,
 )
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_rows import host_units
@@ -57,7 +57,7 @@ def device(host: int, core: int, busy_ps: int) -> Row:
 class TestDevices:
     def test_cores_of_a_host_that_agree_are_one_row(self) -> None:
         devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
-        (low,), others, every = devices_apart(devices, "ops")
+        (low,), others, every = split_devices(devices, "ops")
         assert (low.names, low.host, low.duty, low.busy_ps) == (
             ["TPU:0", "TPU:1", "TPU:2", "TPU:3"], "w-5", 0.6, 600,
         )  # fmt: skip
@@ -66,44 +66,44 @@ class TestDevices:
         assert every.duty == (60 * 0.99 + 4 * 0.6) / 64
 
     def test_devices_that_are_all_alike_are_none_by_name(self) -> None:
-        named, others, every = devices_apart([device(host, 0, 900 + host) for host in range(20)], "ops")
+        named, others, every = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
         assert named == []
         assert others == every
 
     def test_the_lowest_ones_are_named(self) -> None:
         devices = [device(host, 0, 900) for host in range(20)]
-        devices += [device(30 + host, 0, 100 * host) for host in range(MOST_DEVICES + 1)]
-        named, others, _ = devices_apart(devices, "ops")
-        assert [it.host for it in named] == [f"w-{30 + host}" for host in range(MOST_DEVICES)]
+        devices += [device(30 + host, 0, 100 * host) for host in range(MAX_NAMED_GROUPS + 1)]
+        named, others, _ = split_devices(devices, "ops")
+        assert [it.host for it in named] == [f"w-{30 + host}" for host in range(MAX_NAMED_GROUPS)]
         assert others is not None
         assert len(others.names) == 21
 
     def test_a_device_without_work_is_the_lowest_one(self) -> None:
         idle = device(9, 0, 0)
         idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
-        named, _, _ = devices_apart([*(device(host, 0, 900) for host in range(20)), idle], "ops")
+        named, _, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
         assert [(it.host, it.duty) for it in named] == [("w-9", 0.0)]
 
 
 class TestHosts:
     def test_few_hosts_are_all_named(self) -> None:
-        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": n} for n in range(MANY - 1)]
-        assert hosts_apart(hosts) == (hosts, [])
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": n} for n in range(CONDENSED_FROM - 1)]
+        assert split_hosts(hosts) == (hosts, [])
 
     def test_of_many_those_are_named_that_others_wait_for(self) -> None:
-        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(MANY)]
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(CONDENSED_FROM)]
         hosts[3]["others_wait_ps"], hosts[5]["others_wait_ps"] = 500, 900
-        named, others = hosts_apart(hosts)
+        named, others = split_hosts(hosts)
         assert [row["name"] for row in named] == ["w-5", "w-3"]
-        assert len(others) == MANY - 2
+        assert len(others) == CONDENSED_FROM - 2
 
     def test_no_more_than_a_few_are_named(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(40)]
-        assert len(hosts_apart(hosts)[0]) == MOST_HOSTS
+        assert len(split_hosts(hosts)[0]) == MAX_NAMED_HOSTS
 
     def test_where_nobody_waits_nobody_is_named(self) -> None:
-        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": None} for n in range(MANY)]
-        assert hosts_apart(hosts) == ([], hosts)
+        hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": None} for n in range(CONDENSED_FROM)]
+        assert split_hosts(hosts) == ([], hosts)
 
 
 def test_steps_of_all_hosts_by_their_numbers() -> None:
@@ -113,7 +113,7 @@ def test_steps_of_all_hosts_by_their_numbers() -> None:
             (("a", 1, 5), ("a", 2, 6), ("b", 1, 9), ("b", 2, 7), ("c", 2, 8))
         )
     ]
-    first, second = same_steps(steps)
+    first, second = steps_across_hosts(steps)
     assert (first.name, first.number, first.hosts, first.median_ps, first.longest["host"]) == (
         "train",
         1,
@@ -129,7 +129,7 @@ def test_steps_without_numbers_go_by_their_place() -> None:
         {"name": "m", "number": None, "host": host, "index": index, "duration_ps": 1}
         for index, host in enumerate("aabb")
     ]
-    assert [(row.number, row.hosts) for row in same_steps(steps)] == [(0, 2), (1, 2)]
+    assert [(row.number, row.hosts) for row in steps_across_hosts(steps)] == [(0, 2), (1, 2)]
 
 
 def text_of(document: Row) -> str:
@@ -218,16 +218,16 @@ class TestPod:
         assert capsys.readouterr().out.count("TPU:3") == 16
 
     def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
-        document: Any = session_report(join_hosts("pod", "run/pod", many(MANY), []))
-        assert len(document["hosts"]) == MANY
+        document: Any = session_report(join_hosts("pod", "run/pod", many(CONDENSED_FROM), []))
+        assert len(document["hosts"]) == CONDENSED_FROM
         text = text_of(document)
         steps = document["hosts"][0]["steps"]
-        assert f"\n{steps} steps of {MANY} hosts, mean " in text
+        assert f"\n{steps} steps of {CONDENSED_FROM} hosts, mean " in text
         for title in ("Hosts side by side", "Steps (", "Hosts ("):
             table = text[text.index(title) :].split("\n\n")[0]
-            assert table.count("\n") < MANY, title
+            assert table.count("\n") < CONDENSED_FROM, title
         page = report_html(document)
-        assert f"of each number the longest one of {MANY} hosts" in page
+        assert f"of each number the longest one of {CONDENSED_FROM} hosts" in page
 
 
 def many(count: int) -> list[Trace]:

@@ -17,7 +17,7 @@ from test_plugin import data, opened, tensorboard
 from test_pod_clocks import AHEAD
 from werkzeug.test import Client
 
-from tb_xla_insights.pod.waits import core_waits, delayed
+from tb_xla_insights.pod.waits import core_waits, delayed_instance
 
 LATE = 2
 POD = Pod(
@@ -61,7 +61,7 @@ def test_every_core_waits_for_the_last_host_of_its_group(name: str) -> None:
         assert len(waits) == len(truth)
         # Ends differ by up to a microsecond; what is shorter than a residual is not told.
         assert (np.abs(waits - truth)[(waits > 0) | (truth > US)] < US).all()
-        assert ((found.last_ps > found.wait_ps) | (found.waits_ps == 0)).all()
+        assert ((found.last_ps > found.wait_start_ps) | (found.waits_ps == 0)).all()
         told += int((waits > 10 * MS).sum())
     assert told
 
@@ -82,7 +82,7 @@ def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
     its, waits = arrivals.instances, [core_waits(arrivals, host) for host in range(4)]
     late = [
         instance
-        for instance in np.flatnonzero(arrivals.last == LATE).tolist()
+        for instance in np.flatnonzero(arrivals.last_party == LATE).tolist()
         if arrivals.shared.instructions[its.instruction[instance]].name == "all-reduce.1"
         and arrivals.waits_ps[instance].max() > 10 * MS
     ]
@@ -90,21 +90,23 @@ def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
     for instance in late:
         before = [
             int(it.begin_ps[(it.instance == instance) & (it.core == 0)][0])
-            if its.there[instance, host]
+            if its.present[instance, host]
             else None
             for host, it in enumerate(waits)
         ]
         found = [
-            begin and delayed(arrivals, host, 0, begin - 30 * MS, begin - 17 * MS)
+            begin and delayed_instance(arrivals, host, 0, begin - 30 * MS, begin - 17 * MS)
             for host, begin in enumerate(before)
         ]
         assert found == [instance if host == LATE else None for host in range(4)]
         begin = before[LATE]
         assert begin
-        assert delayed(arrivals, LATE, 0, begin - MS, begin) == instance
-        assert delayed(arrivals, LATE, 0, begin - 10_000, begin) is None  # no longer than clocks can be wrong
+        assert delayed_instance(arrivals, LATE, 0, begin - MS, begin) == instance
+        assert (
+            delayed_instance(arrivals, LATE, 0, begin - 10_000, begin) is None
+        )  # no longer than clocks can be wrong
     end = int(waits[LATE].end_ps.max())
-    assert delayed(arrivals, LATE, 0, end, end + MS) is None
+    assert delayed_instance(arrivals, LATE, 0, end, end + MS) is None
 
 
 @pytest.fixture(scope="module")

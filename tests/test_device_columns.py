@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_xla_insights.report.device_columns import EXACT, device_columns, device_heads
+from tb_xla_insights.report.device_columns import MAX_EXACT_ROWS, device_columns, device_overview
 
 US = 10**6
 
@@ -29,11 +29,14 @@ def devices(count: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("count", "span_ps", "busy_ps"),
-    [(EXACT, 5 * US + 500_000, 3 * US + 499_999), (EXACT + 1, 5 * US + 500_000, 3 * US + 500_000)],
+    [
+        (MAX_EXACT_ROWS, 5 * US + 500_000, 3 * US + 499_999),
+        (MAX_EXACT_ROWS + 1, 5 * US + 500_000, 3 * US + 500_000),
+    ],
 )
 def test_of_many_devices_times_have_four_digits(count: int, span_ps: int, busy_ps: int) -> None:
     some = devices(count)
-    columns, head = device_columns(some, []), device_heads(some)
+    columns, head = device_columns(some, []), device_overview(some)
     assert [columns["duty"][name]["ops"][-1] * columns["unit_ps"] for name in ("span", "busy", "stall")] == [
         span_ps,
         busy_ps,

@@ -15,7 +15,7 @@ from tb_xla_insights.compare.step import usual_step
 from tb_xla_insights.device_work.selection import choose
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
-from tb_xla_insights.report.compile_text import heading_of, reason_of
+from tb_xla_insights.report.compile_text import compile_heading, compile_reason
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -138,25 +138,26 @@ class TestCompilesInWords:
         } | other  # fmt: skip
 
     def test_headings(self) -> None:
-        assert heading_of(self.row()) == "What is new in jit_f"
-        assert heading_of(self.row(warm_up=True)) == "jit_f was compiled in the warm-up"
-        assert heading_of(self.row(cut="end")) == "jit_f: unfinished where the capture ends"
+        assert compile_heading(self.row()) == "What is new in jit_f"
+        assert compile_heading(self.row(warm_up=True)) == "jit_f was compiled in the warm-up"
+        assert compile_heading(self.row(cut="end")) == "jit_f: unfinished where the capture ends"
         assert (
-            heading_of(self.row(module=None, graph=None, cut="start"))
+            compile_heading(self.row(module=None, graph=None, cut="start"))
             == "unknown graph: begun before the capture"
         )
 
     def test_reasons(self) -> None:
         new = {"difference": "the HLO is that of jit_f(4)", "nearest": {"differ": 0}}
         assert (
-            reason_of(self.row(cause="a step marker", **new))
+            compile_reason(self.row(cause="a step marker", **new))
             == "Cause: a step marker. The HLO is that of jit_f(4)."
         )
         grown = {"difference": "s64[1] became s64[2]", "nearest": {"differ": 1}}
-        assert reason_of(self.row(**grown)) == "s64[1] became s64[2]."
-        assert reason_of(self.row()) == "The trace does not say why the graph is new."
+        assert compile_reason(self.row(**grown)) == "s64[1] became s64[2]."
+        assert compile_reason(self.row()) == "The trace does not say why the graph is new."
         assert (
-            reason_of(self.row(warm_up=True)) == "The first steps compile each graph once: nothing to mend."
+            compile_reason(self.row(warm_up=True))
+            == "The first steps compile each graph once: nothing to mend."
         )
 
     @pytest.mark.parametrize(

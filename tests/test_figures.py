@@ -10,7 +10,7 @@ from captures import Core, capture, session, thread
 from launching import US
 
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.figures import figures, idle_rows, joins_text, left_out, step_texts
+from tb_xla_insights.report.figures import headline_figures, idle_rows, joins_text, left_out_note, step_texts
 from tb_xla_insights.trace.model import Trace
 
 MS = 10**9
@@ -30,7 +30,10 @@ def told(**more: Any) -> dict[str, Any]:
 
 def shown(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:
     report = {"devices": [{"span_ps": 100, "busy_ps": 60}], "step_idle": step_idle, "hosts": hosts}
-    return {row["name"]: f"{row['text']}: {row['meaning']}".replace("\u202f", " ") for row in figures(report)}
+    return {
+        row["name"]: f"{row['text']}: {row['meaning']}".replace("\u202f", " ")
+        for row in headline_figures(report)
+    }
 
 
 def test_four_figures() -> None:
@@ -93,14 +96,14 @@ def test_without_steps_they_are_of_the_span_and_without_devices_unknown() -> Non
     reason = [{"host": "vm", "reason": "no_device_work"}]
     nothing = told(cores=0, work_ps=None, stall_ps=None, idle_ps=None, left_out=reason)
     assert [text.split(":")[0] for text in shown(nothing).values()] == ["60.0 %", "100.0 ms", "–", "–"]
-    assert left_out(nothing) == "No device work is recorded."
+    assert left_out_note(nothing) == "No device work is recorded."
 
 
 def test_what_is_left_out_is_named() -> None:
     hosts = [{"host": f"w-{number}", "reason": "no_steps"} for number in range(5)]
-    assert left_out(told(left_out=hosts[:1])) == "Left out: w-0 has no whole step."
-    assert str(left_out(told(left_out=hosts))).endswith("w-2 has no whole step, and 2 more hosts.")
-    assert left_out(told()) is None
+    assert left_out_note(told(left_out=hosts[:1])) == "Left out: w-0 has no whole step."
+    assert str(left_out_note(told(left_out=hosts))).endswith("w-2 has no whole step, and 2 more hosts.")
+    assert left_out_note(told()) is None
 
 
 def one_step() -> Trace:

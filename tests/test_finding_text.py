@@ -9,7 +9,7 @@ from captures import session
 from launching import US, demo
 
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.finding_text import finding_groups, gain_of
 
 MS = 1000 * US
 STEPS: list[dict[str, Any]] = [
@@ -111,23 +111,23 @@ def test_what_lies_outside_of_the_steps_hides_behind_nothing(start: int, end: in
 
 def test_groups_have_heads_and_those_without_findings_are_left_out() -> None:
     some = report(finding(), finding("tracing_bound", kind="limit"), finding("device_bound", kind=None))
-    found = groups(some)
+    found = finding_groups(some)
     assert [group.title for group in found] == ["", "Mistakes", "Limits"]
     assert [group.gain.replace("\u202f", " ") for group in found] == [
         "",
         "together at best 100.0 → 70.0 ms",
         "",
     ]
-    assert [group.title for group in groups(report(finding(kind="limit")))] == ["Limits"]
+    assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Limits"]
     some["mistakes"]["step_if_fixed_ps"] = None
-    assert groups(some)[0].gain == ""
+    assert finding_groups(some)[0].gain == ""
 
 
 def test_a_step_by_the_devices_work_is_told_from_the_mean_step() -> None:
     """The last run ends behind the last step: the mean of the steps is less than what the devices work for one."""
     some = report(finding())
     some["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
-    assert groups(some)[0].gain.replace("\u202f", " ") == (
+    assert finding_groups(some)[0].gain.replace("\u202f", " ") == (
         "together at best 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
     )
 

@@ -29,8 +29,8 @@ from tb_xla_insights.files.source import open_source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.host_document import host_report
-from tb_xla_insights.report.merge import Merged
-from tb_xla_insights.report.merge.parts import moved, weighted_mean, weighted_median
+from tb_xla_insights.report.merge import ReportMerger
+from tb_xla_insights.report.merge.parts import shifted, weighted_mean, weighted_median
 from tb_xla_insights.report.summary import HostSummary, summarise
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -60,7 +60,7 @@ def test_hosts_come_in_the_order_of_the_numbers_in_their_names() -> None:
 
 def test_only_instants_move() -> None:
     before = {"start_ps": 5, "duration_ps": 7, "rows": [{"end_ps": 9, "start_ps": None}], "name": "x"}
-    assert moved(before, 10) == {
+    assert shifted(before, 10) == {
         "start_ps": 15, "duration_ps": 7, "rows": [{"end_ps": 19, "start_ps": None}], "name": "x",
     }  # fmt: skip
 
@@ -102,18 +102,20 @@ def test_one_host_has_its_own_report(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_instants_of_a_report_move_with_its_trace(seed: int) -> None:
-    """Whatever a host's document says about an instant lies where `moved` finds it."""
+    """Whatever a host's document says about an instant lies where `shifted` finds it."""
     later = 30_000_000
     first, second = (summaries_of(session(several(seed).traces[0]), all_gaps=True)[0] for _ in range(2))
     trace = several(seed).traces[0]
     trace.shift(later)
     (second,) = summaries_of(session(trace), all_gaps=True)
-    expected = moved(first.document, later)
+    expected = shifted(first.document, later)
     expected["session"] |= {
         name: second.document["session"][name] for name in ("start_unix_ns", "duration_ps")
     }
-    for device, shifted in zip(expected["devices"], second.document["devices"], strict=True):
-        device["duty"]["capture"] = shifted["duty"]["capture"]  # of the session, whose length is another one
+    for device, later_device in zip(expected["devices"], second.document["devices"], strict=True):
+        device["duty"]["capture"] = later_device["duty"][
+            "capture"
+        ]  # of the session, whose length is another one
     assert second.document == expected
     assert (first.base_unix_ns - second.base_unix_ns) * 1000 == later
 
@@ -229,7 +231,7 @@ def test_no_more_gaps_are_held_than_told() -> None:
     summary = summarise(trace, "session", "run")
     gap = summary.document["gaps"]["items"][0]
     summary.document["gaps"]["items"] = [gap | {"duration_ps": 2000 - number} for number in range(1000)]
-    made, every = Merged("session", "run"), Merged("session", "run", all_gaps=True)
+    made, every = ReportMerger("session", "run"), ReportMerger("session", "run", all_gaps=True)
     for number in range(3):
         made.add(dataclasses.replace(summary, host=f"w-{number}"))
         every.add(dataclasses.replace(summary, host=f"w-{number}"))
@@ -242,14 +244,14 @@ def test_no_more_gaps_are_held_than_told() -> None:
 
 def test_hosts_are_compared_once_for_as_many_as_there_are() -> None:
     (summary,) = summaries_of(session(several(0).traces[0]))
-    made = Merged("session", "run")
-    assert made.compared is None
+    made = ReportMerger("session", "run")
+    assert made.comparison is None
     made.add(dataclasses.replace(summary, host="w-1"))
-    first = made.compared
+    first = made.comparison
     made.document()
-    assert made.compared is first
+    assert made.comparison is first
     made.add(dataclasses.replace(summary, host="w-0"))
-    both = made.compared
+    both = made.comparison
     assert both is not None
     assert [host.name for host in both.hosts] == ["w-0", "w-1"]
 
@@ -268,7 +270,7 @@ def test_all_instants_of_a_real_report_move(name: str) -> None:
     trace.shift(7_000_000)
     (second,) = (dict[str, Any](it.document) for it in summaries_of(session(trace)))
     for key in first.keys() - {"session", "devices", "step_idle"}:
-        assert moved(first[key], 7_000_000) == second[key], key
+        assert shifted(first[key], 7_000_000) == second[key], key
 
 
 def test_real_hosts(shared_traces: Path) -> None:

@@ -11,8 +11,8 @@ from merging import NO_COLLECTIVES, Row, merged
 
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.report.host_document import host_report
-from tb_xla_insights.report.merge import Merged
-from tb_xla_insights.report.merge.findings import after_colon
+from tb_xla_insights.report.merge import ReportMerger
+from tb_xla_insights.report.merge.findings import detail_after_colon
 from tb_xla_insights.report.summary import HostSummary
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -146,8 +146,8 @@ class TestFindings:
         assert "tracing_bound" not in found(*hosts)
 
     def test_a_detail_goes_on_after_a_colon_but_for_names(self) -> None:
-        assert after_colon("The device idles 1 ms.") == "the device idles 1 ms."
-        assert after_colon("TheLoader takes 1 ms.") == "TheLoader takes 1 ms."
+        assert detail_after_colon("The device idles 1 ms.") == "the device idles 1 ms."
+        assert detail_after_colon("TheLoader takes 1 ms.") == "TheLoader takes 1 ms."
 
     def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
@@ -189,7 +189,7 @@ class TestDiagnostics:
         ]
 
     def test_hosts_that_could_not_be_read_come_first(self) -> None:
-        made = Merged("session", "run/session")
+        made = ReportMerger("session", "run/session")
         made.add(with_findings("a"))
         made.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
         assert made.document()["diagnostics"][0]["id"] == "skipped_host"

@@ -9,7 +9,7 @@ from merging import Row
 
 from tb_xla_insights.logdir.partial_reports import PartialReport, PartialReporter
 from tb_xla_insights.logdir.session_hosts import HostExtras
-from tb_xla_insights.report.partial import unfinished
+from tb_xla_insights.report.partial import partial_report
 
 
 class Reader:
@@ -84,7 +84,7 @@ def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> Non
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 
-    told = unfinished(
+    told = partial_report(
         document(
             finding("early_sync", "mistake"),
             finding("exposed_collectives", "limit"),
@@ -104,8 +104,8 @@ def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> Non
 def test_without_findings_only_the_busy_time_is_told() -> None:
     one: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
     assert (
-        unfinished(one)["verdict"]["text"].replace("\u202f", " ")
+        partial_report(one)["verdict"]["text"].replace("\u202f", " ")
         == "So far the device of 1 host is 90.0 % busy."
     )
     none: Any = document(hosts=3) | {"devices": []}
-    assert unfinished(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."
+    assert partial_report(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.pod.arrivals import charges_of
+from tb_xla_insights.pod.arrivals import charge_waits
 from tb_xla_insights.pod.instances import Instances
 
 
@@ -22,7 +22,7 @@ def test_charges_add_up_to_all_waiting(count: int, parties: int, seed: int) -> N
     zero = np.zeros(count, np.int32)
     begins, ends = np.where(there, begin, 0), np.where(there, end, 0)
     its = Instances(zero, zero, there, begins, begins, ends, [])
-    last, late, waits, charged = charges_of(its)
+    last, late, waits, charged = charge_waits(its)
     for row in range(count):
         arrivals = {party: int(begin[row, party]) for party in range(parties) if there[row, party]}
         latest = max(arrivals.values())
@@ -46,6 +46,6 @@ def test_waiting_for_one_who_waited_is_charged_to_who_held_that_one_up() -> None
     begin = np.array([[0, 50, 0], [62, 61, 10]])
     end = np.array([[60, 60, 0], [70, 70, 70]])
     zero = np.zeros(2, np.int32)
-    _, _, waits, charged = charges_of(Instances(zero, zero, there, begin, begin, end, []))
+    _, _, waits, charged = charge_waits(Instances(zero, zero, there, begin, begin, end, []))
     assert waits.tolist() == [[50, 0, 0], [0, 1, 52]]
     assert charged.tolist() == [[1, -1, -1], [-1, 0, 1]]

@@ -19,7 +19,7 @@ from synthetic.times import MS
 from synthetic.writer import Space
 
 from tb_xla_insights.pod.collectives import HostCollectives, host_collectives
-from tb_xla_insights.pod.thinning import thinned
+from tb_xla_insights.pod.thinning import limit_rows
 
 SMALL = Pod(hosts=2, cores=2, steps=3)
 
@@ -33,7 +33,7 @@ def test_every_execution_on_every_core_has_a_row() -> None:
     assert [(it.program, it.name, it.kind) for it in host.instructions] == [
         (pod.SCRIPT, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)
     ]
-    assert len(host) == host.recorded == 3 * 3 * 2
+    assert len(host) == host.recorded_count == 3 * 3 * 2
     assert host.run_id.tolist() == [1000, 1001, 1002]
     assert host.run_step.tolist() == [0, 1, 2]
     assert host.step_numbers.tolist() == [1204, 1205, 1206]
@@ -49,10 +49,10 @@ def test_an_asynchronous_one_is_one_row_that_waits_at_its_end() -> None:
     host = first_host(replace(SMALL, overlapped=True))
     assert [it.name for it in host.instructions] == ["all-reduce-start.1", "all-reduce.3"]
     rows = host.instruction == 0
-    assert (host.wait_ps[rows] - host.begin_ps[rows] > 5 * MS).all()
+    assert (host.wait_start_ps[rows] - host.begin_ps[rows] > 5 * MS).all()
     exchange = schedule(replace(SMALL, overlapped=True))[0][0].exchanges[0][0]
-    assert host.wait_ps[rows][0] - host.begin_ps[rows][0] == exchange.wait_ps - exchange.begin_ps
-    assert host.end_ps[rows][0] - host.wait_ps[rows][0] == exchange.end_ps - exchange.wait_ps
+    assert host.wait_start_ps[rows][0] - host.begin_ps[rows][0] == exchange.wait_ps - exchange.begin_ps
+    assert host.end_ps[rows][0] - host.wait_start_ps[rows][0] == exchange.end_ps - exchange.wait_ps
 
 
 def test_a_start_without_its_end_is_left_out() -> None:
@@ -64,7 +64,7 @@ def test_a_start_without_its_end_is_left_out() -> None:
     ops.event("all-reduce-done.1", 40, 10)
     ops.event("all-reduce-start.1", 60, 2)
     host = host_collectives(trace_of(space.to_bytes()))
-    assert (host.begin_ps.tolist(), host.wait_ps.tolist(), host.end_ps.tolist()) == ([10], [40], [50])
+    assert (host.begin_ps.tolist(), host.wait_start_ps.tolist(), host.end_ps.tolist()) == ([10], [40], [50])
 
 
 def test_rounds_of_a_loop_are_repetitions() -> None:
@@ -112,9 +112,9 @@ def test_work_of_a_step_is_without_collectives() -> None:
 def test_hosts_leave_the_same_ones_out(most: int) -> None:
     """One that recorded less keeps no other ones than those that recorded more, but for those at the end."""
     host = first_host(SMALL)
-    fewer = thinned(host, most)
+    fewer = limit_rows(host, most)
     assert 0 < len(fewer) <= most
-    assert fewer.recorded == host.recorded
+    assert fewer.recorded_count == host.recorded_count
     rows = set(zip(host.instruction.tolist(), host.run.tolist(), host.core.tolist(), strict=True))
     assert set(zip(fewer.instruction.tolist(), fewer.run.tolist(), fewer.core.tolist(), strict=True)) < rows
     if most >= 12:

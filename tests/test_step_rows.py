@@ -24,7 +24,7 @@ ROWS = [row(index) for index in range(COUNT)]
 
 
 def test_rows_come_back() -> None:
-    rows = StepRows.of(ROWS)
+    rows = StepRows.from_rows(ROWS)
     assert [*rows] == ROWS == rows
     assert len(rows) == COUNT
     assert (rows[0], rows[-1], rows[-3:]) == (ROWS[0], ROWS[-1], ROWS[-3:])
@@ -35,22 +35,22 @@ def test_rows_come_back() -> None:
 
 
 def test_rows_of_hosts_follow_each_other() -> None:
-    own = StepRows.of(ROWS)
-    both = StepRows.joined([own, StepRows.of([]), own.moved(steps=COUNT, by_ps=7)])
+    own = StepRows.from_rows(ROWS)
+    both = StepRows.joined([own, StepRows.from_rows([]), own.shifted(steps=COUNT, by_ps=7)])
     later = [it | {"index": it["index"] + COUNT, "start_ps": it["start_ps"] + 7} for it in ROWS]
     assert both == [*ROWS, *later]
     assert (both[COUNT - 1], both[COUNT]) == (ROWS[-1], later[0])
-    assert not StepRows.of([])
+    assert not StepRows.from_rows([])
 
 
 @pytest.mark.parametrize("lines", [False, True])
 @pytest.mark.parametrize("more", [0, 1 << 70])
 def test_their_text_is_that_of_rows(lines: bool, more: int) -> None:
     rows = [{key: value for key, value in it.items() if key != "large"} for it in ROWS[:5]]
-    text = json_bytes({"steps": StepRows.of(rows), "more": more}, lines=lines)
+    text = json_bytes({"steps": StepRows.from_rows(rows), "more": more}, lines=lines)
     assert text == json_bytes({"steps": rows, "more": more}, lines=lines)
     assert json.loads(text)["steps"] == rows
-    assert json_bytes([StepRows.of([])], lines=lines) == json_bytes([[]], lines=lines)
+    assert json_bytes([StepRows.from_rows([])], lines=lines) == json_bytes([[]], lines=lines)
 
 
 def test_what_is_no_rows_is_refused() -> None:

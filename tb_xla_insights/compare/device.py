@@ -14,7 +14,7 @@ from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest
 from tb_xla_insights.device_work import OpTimes
 from tb_xla_insights.device_work.step_op_times import Key
-from tb_xla_insights.report.host_parts import of_hosts
+from tb_xla_insights.report.host_parts import parts_of_hosts
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, ComparedOp, ComparedWork, WorkDifference
@@ -91,8 +91,8 @@ class _Work:
     """The ops of one session: a time per step and core of each. `programs` are other names for them."""
 
     def __init__(self, side: SessionTotals, programs: Mapping[str, str]) -> None:
-        self._hosts: list[OpTimes] = of_hosts(side.session, "op_times")
-        self._steps: list[int] = of_hosts(side.session, "steps")
+        self._hosts: list[OpTimes] = parts_of_hosts(side.session, "op_times")
+        self._steps: list[int] = parts_of_hosts(side.session, "steps")
         self._programs = programs
         self.nothing: Floats = np.zeros(sum(self._steps))
         rows = side.report["ops"]

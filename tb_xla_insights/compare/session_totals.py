@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.significance import Steps
-from tb_xla_insights.report.host_parts import of_hosts
+from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace
@@ -87,7 +87,9 @@ class SessionTotals:
     @cached_property
     def runs_itself(self) -> bool:
         """Whether the thread that drives runs most programs itself, as a CPU may."""
-        own, total = (sum(column) for column in zip((0, 0), *of_hosts(self.session, "driven"), strict=True))
+        own, total = (
+            sum(column) for column in zip((0, 0), *parts_of_hosts(self.session, "driven"), strict=True)
+        )
         return bool(2 * own > total)
 
     @cached_property
@@ -155,7 +157,9 @@ class SessionTotals:
     @cached_property
     def _hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
         """Of each host how many steps it has, and its annotations."""
-        return list(zip(of_hosts(self.session, "steps"), of_hosts(self.session, "annotated"), strict=True))
+        return list(
+            zip(parts_of_hosts(self.session, "steps"), parts_of_hosts(self.session, "annotated"), strict=True)
+        )
 
     @cached_property
     def totals(self) -> Totals:

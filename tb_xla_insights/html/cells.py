@@ -15,7 +15,7 @@ from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.html import time_cards
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
 from tb_xla_insights.html.page import figure_list, findings, report_html
-from tb_xla_insights.report.figures import figures
+from tb_xla_insights.report.figures import headline_figures
 
 _MOST_ROWS = 20
 _MOST_PARTS = 3
@@ -74,7 +74,7 @@ def session_cell(document: Row) -> Markup:
         element("p", (element("span", it) for it in about), " ", synthetic, class_="meta"),
         element("p", document["verdict"]["text"], class_="lead"),
         element("p", session["description"]) if session["description"] else None,
-        figure_list(figures(document)),
+        figure_list(headline_figures(document)),
         findings(document),
         time_cards.devices(document),
     )

@@ -38,7 +38,7 @@ def _card(told: work_tables.WorkTable, *notes: Markup) -> Markup:
 def _column(head: str) -> Column:
     if head in _NAMES:
         return Column(head, lambda row: _name(row[head]), left=True)
-    return Column(head, lambda row: row[head], left=head in work_tables.WORDS)
+    return Column(head, lambda row: row[head], left=head in work_tables.TEXT_COLUMNS)
 
 
 def _name(text: str) -> Markup:

@@ -11,9 +11,9 @@ from tb_xla_insights.html import device_cards, time_cards, work_cards
 from tb_xla_insights.html.markup import Child, Row, card, code, element, number, table, text
 from tb_xla_insights.html.markup import Column as Col
 from tb_xla_insights.html.style import style
-from tb_xla_insights.report.condensed import MANY
-from tb_xla_insights.report.figures import figures
-from tb_xla_insights.report.finding_text import Gain, Group, gain_of, groups
+from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.report.figures import headline_figures
+from tb_xla_insights.report.finding_text import FindingGroup, Gain, finding_groups, gain_of
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Whatever is in a capture, the page asks for nothing and runs nothing."""
@@ -51,7 +51,7 @@ def report_html(document: Row) -> str:
     verdict = element(
         "div",
         element("p", document["verdict"]["text"]),
-        figure_list(figures(document)),
+        figure_list(headline_figures(document)),
         description,
         class_="verdict",
     )
@@ -87,11 +87,11 @@ def figure_list(rows: Sequence[Row]) -> Markup:
 
 def findings(document: Row) -> Markup:
     """The findings, in their groups."""
-    found = [_group(group, document) for group in groups(document)]
+    found = [_group(group, document) for group in finding_groups(document)]
     return card("Findings", None, found or element("p", "No findings."), wide=True)
 
 
-def _group(group: Group, document: Row) -> Markup:
+def _group(group: FindingGroup, document: Row) -> Markup:
     note, gain = element("small", group.note), element("small", group.gain, class_="gain")
     head = element("h3", group.title, note, gain, class_="group") if group.title else None
     items = element("ol", (_finding(finding, document) for finding in group.findings), class_="findings")
@@ -135,7 +135,7 @@ def _files(document: Row) -> Markup:
         for it in document["diagnostics"]
     )
     count = len(document["session"]["hosts"])
-    if count >= MANY:
+    if count >= CONDENSED_FROM:
         hosts = element("details", element("summary", f"{units.count(count)} hosts and their files"), hosts)
     return card("Hosts, and what to know about the capture", None, notes, hosts, wide=True)
 

@@ -26,8 +26,8 @@ from tb_xla_insights.html.markup import (
     text,
     time,
 )
-from tb_xla_insights.report.condensed import MANY, devices_apart, same_steps
-from tb_xla_insights.report.figures import idle_rows, left_out
+from tb_xla_insights.report.condensed import CONDENSED_FROM, split_devices, steps_across_hosts
+from tb_xla_insights.report.figures import idle_rows, left_out_note
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
@@ -52,7 +52,7 @@ def devices(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
         return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
-    told = _each_device(rows) if len(rows) < MANY else _many_devices(rows)
+    told = _each_device(rows) if len(rows) < CONDENSED_FROM else _many_devices(rows)
     return card(
         "Devices", "each core, from its first to its last run", told, element("p", _DUTY, class_="note")
     )
@@ -72,7 +72,7 @@ def _each_device(rows: Sequence[Row]) -> Markup:
 
 def _many_devices(devices: Sequence[Row]) -> Markup:
     """Those far below the one in the middle, all others, and all, with the times of a core."""
-    named, others, every = devices_apart(devices, "ops")
+    named, others, every = split_devices(devices, "ops")
     unit = units.column_unit([every.span_ps])
     told = [(", ".join(it.names), it) for it in named]
     if others and named:
@@ -139,7 +139,7 @@ def idle(document: Row) -> Markup | None:
         foot=("All", units.time_in(idle, unit), units.share(1.0), units.time_in(every, total_unit)),
     )
     each = "per step and core" if found["steps"] else "per core, first to last run"
-    note = element("p", left_out(found) or "", class_="note") if found["left_out"] else None
+    note = element("p", left_out_note(found) or "", class_="note") if found["left_out"] else None
     return card("Idle time by cause", each, stack(found["by_class_ps"]), told, note)
 
 
@@ -148,8 +148,8 @@ def steps(document: Row) -> Markup | None:
     if not every:
         return None
     hosts = len({it["host"] for it in every})
-    longest = hosts >= MANY
-    chosen = [row.longest for row in same_steps(every)] if longest else every
+    longest = hosts >= CONDENSED_FROM
+    chosen = [row.longest for row in steps_across_hosts(every)] if longest else every
     rows = chosen[:_STEPS]
     unit = units.column_unit([it["duration_ps"] for it in rows])
     told = table(

@@ -18,7 +18,7 @@ from tb_xla_insights.html.markup import (
     text,
     time,
 )
-from tb_xla_insights.report.compile_text import state_of, what_is_new
+from tb_xla_insights.report.compile_text import compile_state, difference_text
 from tb_xla_insights.report.figures import joins_text
 
 _MOST = 200
@@ -58,10 +58,10 @@ def compiles(document: Row) -> Markup | None:
         STEP,
         time("Start", "start_ps", "ms"),
         time("Time", "duration_ps", unit),
-        Column("When", state_of, left=True),
+        Column("When", compile_state, left=True),
         Column(
             "What is new",
-            lambda it: element("div", what_is_new(it) or units.MISSING, class_="text"),
+            lambda it: element("div", difference_text(it) or units.MISSING, class_="text"),
             left=True,
         ),
         text("Annotation", "annotation"),

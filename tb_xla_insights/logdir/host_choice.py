@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.host_ranks import ranks
+from tb_xla_insights.report.host_ranks import rank_hosts
 
 DEFAULT_CHOICE = ("slowest", "median")
 """The choice for sessions of many hosts when the link has none. Words, as they apply to every session."""
@@ -25,7 +25,7 @@ def chosen_hosts(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
         if item == "all":
             indices |= set(range(count))
         elif item in DEFAULT_CHOICE:
-            indices.add(ranks(report)[item])
+            indices.add(rank_hosts(report)[item])
         elif match and int(match[1]) <= (last := int(match[2] or match[1])) < count:
             indices |= set(range(int(match[1]), last + 1))
         else:

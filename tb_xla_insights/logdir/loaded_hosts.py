@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.sessions import SessionFiles
 
 if TYPE_CHECKING:
@@ -53,18 +53,18 @@ class LoadedHosts:
         try:
             self.timeline.find_scopes()
         except Exception:
-            _log.exception("%s: cannot find scopes", escaped(self.files.path))
+            _log.exception("%s: cannot find scopes", escape_text(self.files.path))
 
     @cached_property
     def head(self) -> dict[str, Any]:
         """What the page needs before it draws: the report's summary, phases, rows and the overview strip. For chosen
         hosts also their indices (`chosen`) and the hosts to look at first (`ranks`, see `report.host_ranks`)."""
-        from tb_xla_insights.report.device_columns import device_heads
+        from tb_xla_insights.report.device_columns import device_overview
         from tb_xla_insights.report.host_document import session_summary
 
         if self.report is None:
             summary = session_summary(self.trace)
-            return {**summary, "devices": device_heads(summary["devices"]), **self.timeline.head()}
+            return {**summary, "devices": device_overview(summary["devices"]), **self.timeline.head()}
         return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
 
     @property
@@ -132,14 +132,19 @@ class _ComparisonMemo:
 
 def head_without_rows(report: Report) -> dict[str, Any]:
     """What the page needs before it draws views of a report alone: as `LoadedHosts.head`, with no host chosen."""
-    from tb_xla_insights.report.device_columns import device_heads
-    from tb_xla_insights.report.host_ranks import ranks
+    from tb_xla_insights.report.device_columns import device_overview
+    from tb_xla_insights.report.host_ranks import rank_hosts
 
     summary = {
         "session": report["session"],
         "environment": report["environment"],
         "diagnostics": report["diagnostics"],
-        "devices": device_heads(report["devices"]),
+        "devices": device_overview(report["devices"]),
     }
     empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
-    return {**summary, **empty, "strip": {"buckets": 0, "devices": [], "host": []}, "ranks": ranks(report)}
+    return {
+        **summary,
+        **empty,
+        "strip": {"buckets": 0, "devices": [], "host": []},
+        "ranks": rank_hosts(report),
+    }

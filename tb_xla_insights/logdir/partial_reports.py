@@ -12,8 +12,8 @@ from tb_xla_insights.logdir.pod import reported_session
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
     from tb_xla_insights.pod.comparison import HostComparison
-    from tb_xla_insights.report.host_parts import Parts
-    from tb_xla_insights.report.merge import Merged
+    from tb_xla_insights.report.host_parts import HostParts
+    from tb_xla_insights.report.merge import ReportMerger
     from tb_xla_insights.trace.model import SessionTrace
 
 _MIN_INTERVAL_S = 2.0
@@ -43,7 +43,7 @@ class PartialReporter:
     def __init__(
         self,
         reader: SessionHosts,
-        parts: HostExtras[Parts],
+        parts: HostExtras[HostParts],
         show: Callable[[PartialReport], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -54,7 +54,7 @@ class PartialReporter:
         self._reported_hosts = 0
         self._next_report_at = 0.0
 
-    def update(self, merged: Merged) -> None:
+    def update(self, merged: ReportMerger) -> None:
         """Builds a report if one is due; called after every host and repeatedly while none arrives."""
         began = self._clock()
         hosts = len(self._parts.results)
@@ -62,9 +62,9 @@ class PartialReporter:
         if hosts == self._reported_hosts or not (is_power or began >= self._next_report_at):
             return
         self._reported_hosts = hosts
-        from tb_xla_insights.report.partial import unfinished
+        from tb_xla_insights.report.partial import partial_report
 
-        document = unfinished(self._reader.document(merged))
+        document = partial_report(self._reader.document(merged))
         session = reported_session(self._reader.files, document, self._parts.in_session_order())
         comparison = self._reader.comparison
         assert comparison is not None, "set by `document`"

@@ -15,13 +15,13 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.host_choice import DEFAULT_CHOICE, chosen_hosts
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.session_hosts import SessionHosts
-from tb_xla_insights.memory import give_back
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
-    from tb_xla_insights.report.host_parts import Parts
+    from tb_xla_insights.report.host_parts import HostParts
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
     from tb_xla_insights.timeline.host import HostTimeline
@@ -39,7 +39,7 @@ class Pod:
         self,
         hosts: SessionHosts,
         report: Report,
-        parts: list[Parts],
+        parts: list[HostParts],
         budget: int | None = None,
     ) -> None:
         self.files = hosts.files
@@ -146,12 +146,12 @@ class Pod:
                 hosts = self._cached(indices)
                 missing = [index for index in indices if index not in hosts and index not in self._unread]
                 tasks = [partial(self._try_read, index) for index in missing]
-                read = side_by_side(tasks, min(os.cpu_count() or 1, 4))
+                read = run_parallel(tasks, min(os.cpu_count() or 1, 4))
                 hosts |= {index: host for index, host in zip(missing, read, strict=True) if host}
                 with self._lock:
                     self._hosts |= hosts
                 self._evict(indices)
-            give_back()
+            release_freed_memory()
         return {index: hosts[index] for index in indices if index in hosts}
 
     def _cached(self, indices: tuple[int, ...]) -> dict[int, HostTimeline]:
@@ -200,13 +200,13 @@ class Pod:
                     }
 
 
-def reported_session(files: Any, report: Report, parts: list[Parts]) -> SessionTrace:
+def reported_session(files: Any, report: Report, parts: list[HostParts]) -> SessionTrace:
     """The session without traces: views that a report is enough for cover all hosts, as if all were in memory."""
-    from tb_xla_insights.report.host_parts import keep_parts
+    from tb_xla_insights.report.host_parts import cache_parts
     from tb_xla_insights.report.views import keep_report
     from tb_xla_insights.trace.model import SessionTrace
 
     session = SessionTrace(files.name, files.path, [], whole_ps=report["session"]["duration_ps"])
-    keep_parts(session, parts)
+    cache_parts(session, parts)
     keep_report(session, report)
     return session

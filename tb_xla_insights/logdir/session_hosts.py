@@ -21,7 +21,7 @@ from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.pod.comparison import HostComparison
-    from tb_xla_insights.report.merge import Merged
+    from tb_xla_insights.report.merge import ReportMerger
     from tb_xla_insights.report.summary import HostSummary
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session import HostFile
@@ -203,7 +203,7 @@ class SessionHosts:
         self,
         all_gaps: bool = False,
         samples_per_step: float | None = None,
-        on_progress: Callable[[Merged], None] = lambda _: None,
+        on_progress: Callable[[ReportMerger], None] = lambda _: None,
         extras: HostExtras[Any] | None = None,
     ) -> Report:
         """The session's report, merged from its hosts' summaries in order of completion. `on_progress` is called after
@@ -211,9 +211,9 @@ class SessionHosts:
 
         Raises InputError if no host could be read.
         """
-        from tb_xla_insights.report.merge import Merged
+        from tb_xla_insights.report.merge import ReportMerger
 
-        merged = Merged(self.files.name, self.files.path, all_gaps)
+        merged = ReportMerger(self.files.name, self.files.path, all_gaps)
         summarise = partial(
             summarise_task,
             extras=None if extras is None else extras.function,
@@ -235,10 +235,10 @@ class SessionHosts:
             on_progress(merged)
         return self.document(merged)
 
-    def document(self, merged: Merged) -> Report:
+    def document(self, merged: ReportMerger) -> Report:
         """The report of the hosts merged so far, with paths as the user gave them."""
         document = merged.document()
-        self.comparison = merged.compared
+        self.comparison = merged.comparison
         user_paths = self._user_paths()
         head = document["session"]
         hosts: list[HostFile] = [

@@ -1,1 +1,1 @@
-"""Sessions of many hosts: what each of them tells on its own, and what only all of them together tell."""
+"""Compares the hosts of a session that train together: their clocks, their arrivals at collectives, the late hosts."""

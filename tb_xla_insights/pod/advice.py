@@ -1,4 +1,4 @@
-"""What to do about hosts that hold up the others: one sentence by what takes longer on them."""
+"""The advice about hosts that hold up the others: one sentence, by what takes longer on them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
 
-MOST_CAUSES = 2
-"""Causes of which a text tells."""
+MAX_CAUSES = 2
+"""Causes that a text names at most."""
 
 _ADVICE = {
     "input": "Feed {host} as fast as the rest: compare its storage, network and shard of the data with another host's, "
@@ -25,65 +25,68 @@ _ADVICE = {
     DEVICE: "Look at the device before the program: {host} has a hot or faulty chip, or more of the work; shard "
     "evenly, or take {host} out of the job.",
 }
-"""By what takes longer."""
+"""Advice by the name of the cause."""
 
-_ADVICE_ELSE = (
+_OTHER_ADVICE = (
     "Give {host} no more to do than the rest: move what the others do not do{where} to another thread, or out of the "
     "steps (logs, checkpoints, evaluation, garbage collection)."
 )
-_ADVICE_UNKNOWN = (
+_UNKNOWN_CAUSE_ADVICE = (
     "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
     "not tell what takes longer."
 )
-_ADVICE_CHANGING = (
+_CHANGING_HOST_ADVICE = (
     "Make the steps of all hosts more even, as no single one is to blame: {what}; do what not every step has on all "
     "hosts in the same one."
 )
-_EVEN = {
+_EVEN_OUT = {
     "input": "prefetch more batches, so that a slow one is hidden",
     "compile": "let no host compile alone: pad shapes alike everywhere",
     "python": "let all of them collect garbage and write logs in the same step",
     DEVICE: "give each the same amount of work, as with batches padded or packed to one length",
 }
+"""How to make the steps of all hosts more even, by the name of the cause; part of _CHANGING_HOST_ADVICE."""
 
 
-def advice(compared: HostComparison) -> str:
-    """One sentence: what to change, and where."""
-    cause = compared.causes[0] if compared.causes else None
-    if compared.late.kind == "changing":
-        what = _EVEN.get(cause.name if cause else "", "look for what only some of them do in a step")
-        return _ADVICE_CHANGING.format(what=what)
+def advice_text(comparison: HostComparison) -> str:
+    """Returns one sentence: what to change, and on which hosts."""
+    if comparison.late_hosts.kind == "changing":
+        cause = comparison.causes[0] if comparison.causes else None
+        what = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
+        return _CHANGING_HOST_ADVICE.format(what=what)
     by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
-    for name, its in zip(names(compared), compared.causes, strict=True):
-        by_cause.setdefault(its.name if its else None, (its, []))[1].append(name)
-    told = [_of_cause(compared, its, hosts) for its, hosts in [*by_cause.values()][:MOST_CAUSES]]
-    first, *rest = told
-    return (
-        "; ".join([first.removesuffix("."), *(text[0].lower() + text[1:] for text in rest)])
-        if rest
-        else first
-    )
+    for name, cause in zip(late_names(comparison), comparison.causes, strict=True):
+        by_cause.setdefault(cause.name if cause else None, (cause, []))[1].append(name)
+    first, *rest = [
+        _cause_advice(comparison, cause, names) for cause, names in [*by_cause.values()][:MAX_CAUSES]
+    ]
+    if not rest:
+        return first
+    return "; ".join([first.removesuffix("."), *(text[0].lower() + text[1:] for text in rest)])
 
 
-def _of_cause(compared: HostComparison, cause: Cause | None, found: Sequence[str]) -> str:
-    """What to do about those that are late for one cause."""
-    several = "these cores" if compared.cores else "these hosts"
-    host = (
-        found[0] if len(found) == 1 else several if len(found) == len(names(compared)) else join_words(found)
-    )
-    median = compared.median_host
+def _cause_advice(comparison: HostComparison, cause: Cause | None, names: Sequence[str]) -> str:
+    """Returns the advice about the hosts that are late for one cause."""
+    if len(names) == 1:
+        host = names[0]
+    elif len(names) == len(late_names(comparison)):
+        host = "these cores" if comparison.core_arrivals else "these hosts"
+    else:
+        host = join_words(names)
+    median = comparison.median_host
     if cause is None:
-        return _ADVICE_UNKNOWN.format(host=host, median="" if median is None else compared.hosts[median].name)
-    if cause.core and not compared.cores and len(found) == 1:
+        median_name = "" if median is None else comparison.hosts[median].name
+        return _UNKNOWN_CAUSE_ADVICE.format(host=host, median=median_name)
+    if cause.core and not comparison.core_arrivals and len(names) == 1:
         host = f"{cause.core.rsplit('/', 1)[-1]} of {host}"
     where = f" ({cause.annotation})" if cause.annotation else ""
-    return _ADVICE.get(cause.name, _ADVICE_ELSE).format(host=host, where=where)
+    return _ADVICE.get(cause.name, _OTHER_ADVICE).format(host=host, where=where)
 
 
-def names(compared: HostComparison) -> list[str]:
-    """The late ones, the worst first."""
-    if compared.cores:
-        return [
-            compared.hosts[0].collectives.cores[party].rsplit("/", 1)[-1] for party in compared.late.parties
-        ]
-    return [compared.hosts[party].name for party in compared.late.parties]
+def late_names(comparison: HostComparison) -> list[str]:
+    """Returns the names of the late hosts or cores, the worst first."""
+    parties = comparison.late_hosts.parties
+    if comparison.core_arrivals:
+        cores = comparison.hosts[0].collectives.cores
+        return [cores[party].rsplit("/", 1)[-1] for party in parties]
+    return [comparison.hosts[party].name for party in parties]

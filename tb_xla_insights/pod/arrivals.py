@@ -1,6 +1,6 @@
-"""Who comes last to what hosts do together, and who waits for it. (docs/definitions.md, "Pods")
+"""Finds which party arrives last at each collective, and how long the others wait for it. (docs/definitions.md, "Pods")
 
-A *party* is a host, or in a session of one host a core of it.
+A *party* is a host, or in a session of one host one of its cores.
 """
 
 from __future__ import annotations
@@ -11,266 +11,291 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.alignment import Aligned, align
-from tb_xla_insights.pod.clocks import Clocks, relate
+from tb_xla_insights.pod.alignment import Alignment, align
+from tb_xla_insights.pod.clocks import Clocks, relate_clocks
 from tb_xla_insights.pod.collective_columns import HostCollectives
 from tb_xla_insights.pod.instances import (
-    HIGH,
-    LOW,
-    NOBODY,
+    INT64_MAX,
+    INT64_MIN,
+    NO_PARTY,
     Instances,
     common_steps,
     find_instances,
-    placed_on,
+    place_on_common_clock,
 )
-from tb_xla_insights.pod.shared_instructions import Shared, numberings, share
+from tb_xla_insights.pod.shared_instructions import (
+    SharedInstructions,
+    candidate_numberings,
+    match_instructions,
+)
 from tb_xla_insights.trace.clock import earliest, is_near
 from tb_xla_insights.trace.model import Int32, Int64
 
-_SLACK_PS = 50_000_000
-"""How much sooner than the last one came a collective may end on a clock that is read wrong, here at the least."""
+_MIN_SLACK_PS = 50_000_000
+"""How long before the last arrival a collective may end because clocks are not exact, at least."""
 
-_IMPOSSIBLE = 0.05
-"""Of the collectives, how many may be over before the last one came; of more, these are not those who wait for each
-other."""
+_MAX_IMPOSSIBLE_SHARE = 0.05
+"""The share of instances that may end before the last arrival. If more do, the matched ops are not one collective."""
 
-
-_MOST_BEFORE = 32
-"""Collectives since all met, of which is known what a party lost in them."""
+_MAX_EARLIER_INSTANCES = 32
+"""Instances since all parties met in one that are searched for a party's earlier waiting."""
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """Who comes last. Per instance `last`, the party that does; per instance and party `late_ps`, how long after the
-    party in the middle it comes (negative: before; 0 where it is not there), `waits_ps`, how long it waits for the last
-    one, and `charged`, the party that this is charged to (NOBODY where it does not wait, or waits by design).
+    """The arrivals of parties at their common collectives.
 
-    All other waiting adds up to the same by who waits and by who is charged. `step_of`: per party, for each of its own
-    steps the common one (NOBODY: none); `steps`: how many common ones there are. `shared`: what parties have in common.
-    `own_ps`: per party and step, what its host does for it itself; None: not known.
+    Per instance `last_party`, which arrives last. Per instance and party: `late_ps` (how long after the median party it
+    arrives, negative: before; 0 if it takes no part), `waits_ps` (how long it waits for the last party), and
+    `charged_party` (the party that this wait is charged to; NO_PARTY if it does not wait, or waits by design). Charged
+    waits have the same total by waiting party and by charged party.
+
+    `common_step`: per party, the common step of each of its own steps; `step_count`: the number of common steps.
+    `own_work_ps`: per party and common step, the work that its host does itself (see `StepTable`); None: not known.
     """
 
     parties: tuple[HostCollectives, ...]
-    shared: Shared
+    shared: SharedInstructions
     instances: Instances
     clocks: Clocks
     component: Int32
-    last: Int32
+    last_party: Int32
     late_ps: Int64
     waits_ps: Int64
-    charged: Int32
-    step_of: list[Int32]
-    steps: int
-    own_ps: Int64 | None = None
+    charged_party: Int32
+    common_step: list[Int32]
+    step_count: int
+    own_work_ps: Int64 | None = None
 
     @property
-    def charged_ps(self) -> Int64:
-        """Per instance and party, how long it waits for somebody who could have come sooner."""
-        found: Int64 = np.where(self.charged >= 0, self.waits_ps, 0)
-        return found
+    def charged_waits_ps(self) -> Int64:
+        """Per instance and party, how long it waits where the wait is charged to a party."""
+        waits: Int64 = np.where(self.charged_party >= 0, self.waits_ps, 0)
+        return waits
 
     @property
     def others_wait_ps(self) -> Int64:
-        """Per party, how long others wait for it in all."""
-        found = np.zeros(len(self.parties), np.int64)
-        some = self.charged >= 0
-        np.add.at(found, self.charged[some], self.waits_ps[some])
-        return found
+        """Per party, how long others wait for it in total."""
+        totals = np.zeros(len(self.parties), np.int64)
+        is_charged = self.charged_party >= 0
+        np.add.at(totals, self.charged_party[is_charged], self.waits_ps[is_charged])
+        return totals
 
     @property
     def last_count(self) -> Int32:
-        """Per party, how many times it comes last."""
-        found: Int32 = np.bincount(self.last, minlength=len(self.parties)).astype(np.int32)
-        return found
+        """Per party, how many times it arrives last."""
+        counts: Int32 = np.bincount(self.last_party, minlength=len(self.parties)).astype(np.int32)
+        return counts
 
     @property
     def shared_count(self) -> Int32:
         """Per party, in how many instances it takes part."""
-        found: Int32 = self.instances.there.sum(axis=0).astype(np.int32)
-        return found
+        counts: Int32 = self.instances.present.sum(axis=0).astype(np.int32)
+        return counts
 
-    def charges(self) -> Int64:
-        """Per step and party, how long others wait for it; the last row is outside of steps."""
-        found = np.zeros((self.steps + 1, len(self.parties)), np.int64)
-        row, waits = np.nonzero(self.charged >= 0)
-        np.add.at(found, (self.instances.step[row], self.charged[row, waits]), self.waits_ps[row, waits])
-        return found
+    def charges_ps(self) -> Int64:
+        """Per step and party, how long others wait for it; the last row holds waits outside of the common steps."""
+        charges = np.zeros((self.step_count + 1, len(self.parties)), np.int64)
+        row, waiting = np.nonzero(self.charged_party >= 0)
+        cells = self.instances.step[row], self.charged_party[row, waiting]
+        np.add.at(charges, cells, self.waits_ps[row, waiting])
+        return charges
 
-    def latest(self) -> Int64:
-        """Per step and party, how late it comes to the collective to which it comes latest; -1: it comes to none."""
-        found = np.full((self.steps + 1, len(self.parties)), -1, np.int64)
-        rows, which = np.nonzero(self.instances.there)
-        np.maximum.at(found, (self.instances.step[rows], which), np.maximum(self.late_ps[rows, which], 0))
-        return found[:-1]
+    def max_late_ps(self) -> Int64:
+        """Per step and party, its largest lateness at a collective, at least 0; -1 where it takes part in none."""
+        max_late = np.full((self.step_count + 1, len(self.parties)), -1, np.int64)
+        rows, party = np.nonzero(self.instances.present)
+        np.maximum.at(max_late, (self.instances.step[rows], party), np.maximum(self.late_ps[rows, party], 0))
+        return max_late[:-1]
 
 
 def find_arrivals(hosts: Sequence[HostCollectives]) -> Arrivals:
-    """Who comes last, of all hosts of a session. The hosts come in the order of their numbers."""
-    base = _bases(hosts)
-    found = None
-    for number in numberings(hosts):
-        shared = share(hosts, number)
-        aligned = align(hosts, shared, base)
-        found = _of(hosts, shared, aligned, base)
-        wrong = _impossible(found)
-        if len(wrong) and wrong.mean() <= _IMPOSSIBLE:
-            return charge(found, found.instances.chosen(np.flatnonzero(~wrong)))
-    assert found is not None
-    return charge(found, found.instances.chosen(np.zeros(0, np.intp)))
+    """Returns the arrivals of the hosts of a session, given in the order in which their cores are counted."""
+    base = _epoch_shifts(hosts)
+    arrivals = None
+    for numbering in candidate_numberings(hosts):
+        shared = match_instructions(hosts, numbering)
+        alignment = align(hosts, shared, base)
+        arrivals = _compute_arrivals(hosts, shared, alignment, base)
+        impossible = _impossible_instances(arrivals)
+        if len(impossible) and impossible.mean() <= _MAX_IMPOSSIBLE_SHARE:
+            return with_instances(arrivals, arrivals.instances.select(np.flatnonzero(~impossible)))
+    assert arrivals is not None
+    return with_instances(arrivals, arrivals.instances.select(np.zeros(0, np.intp)))
 
 
 def find_core_arrivals(host: HostCollectives) -> Arrivals:
-    """Who comes last, of the cores of one host."""
-    cores = [host.chosen(host.core == core) for core in range(len(host.cores))]
+    """Returns the arrivals of the cores of one host."""
+    cores = [host.select(host.core == core) for core in range(len(host.cores))]
     parties = [
         replace(core, step_work_ps=host.step_work_ps[:, [number]]) for number, core in enumerate(cores)
     ]
-    number = numberings([host])[0]
-    assert number is not None
-    shared = share(parties, [number[0]] * len(parties))
-    same = np.arange(len(host.run_program), dtype=np.int32)
-    none = np.zeros(len(parties), np.int64)
-    aligned = Aligned(np.zeros(len(parties), np.int32), none, [same] * len(parties))
-    return _of(parties, shared, aligned, none)
+    numbering = candidate_numberings([host])[0]
+    assert numbering is not None
+    shared = match_instructions(parties, [numbering[0]] * len(parties))
+    run_label = np.arange(len(host.run_program), dtype=np.int32)
+    no_shift = np.zeros(len(parties), np.int64)
+    alignment = Alignment(np.zeros(len(parties), np.int32), no_shift, [run_label] * len(parties))
+    return _compute_arrivals(parties, shared, alignment, no_shift)
 
 
-def charge(arrivals: Arrivals, instances: Instances) -> Arrivals:
-    """The same parties, had they come as `instances` says, and who is charged then."""
-    last, late, waits, charged = charges_of(instances)
-    return replace(arrivals, instances=instances, last=last, late_ps=late, waits_ps=waits, charged=charged)
+def with_instances(arrivals: Arrivals, instances: Instances) -> Arrivals:
+    """Returns arrivals of the same parties at other instances, with their waits charged anew."""
+    last_party, late, waits, charged_party = charge_waits(instances)
+    return replace(
+        arrivals,
+        instances=instances,
+        last_party=last_party,
+        late_ps=late,
+        waits_ps=waits,
+        charged_party=charged_party,
+    )
 
 
-def _bases(hosts: Sequence[HostCollectives]) -> Int64:
-    """What to add to each host's times, as the epochs in their files say; 0 where a file has none, or one of another
-    year."""
-    known = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = earliest(known) if known else 0
-    since = [host.base_unix_ns - first if is_near(host.base_unix_ns, first) else 0 for host in hosts]
-    return np.array(since, np.int64) * 1000
+def _epoch_shifts(hosts: Sequence[HostCollectives]) -> Int64:
+    """Returns, per host, what to add to its times according to the epochs in the files; 0 if a file has no epoch, or
+    one of another year."""
+    epochs = [host.base_unix_ns for host in hosts if host.base_unix_ns]
+    first = earliest(epochs) if epochs else 0
+    shifts_ns = [host.base_unix_ns - first if is_near(host.base_unix_ns, first) else 0 for host in hosts]
+    return np.array(shifts_ns, np.int64) * 1000
 
 
-def _of(parties: Sequence[HostCollectives], shared: Shared, aligned: Aligned, base_ps: Int64) -> Arrivals:
-    step_of, steps, step_of_label = common_steps(parties, aligned)
-    rough = find_instances(parties, shared, aligned, step_of_label)
-    tells = _telling(rough, shared, parties)
-    clocks = relate(
-        rough.end_ps[tells],
-        rough.there[tells],
-        rough.instruction[tells],
-        aligned.component,
-        aligned.shift_ps,
+def _compute_arrivals(
+    parties: Sequence[HostCollectives], shared: SharedInstructions, alignment: Alignment, base_ps: Int64
+) -> Arrivals:
+    """Returns the arrivals of aligned parties; `base_ps`: see `align`."""
+    common_step, step_count, step_of_run = common_steps(parties, alignment)
+    on_own_clocks = find_instances(parties, shared, alignment, step_of_run)
+    rows = _ending_together(on_own_clocks, shared)
+    clocks = relate_clocks(
+        on_own_clocks.end_ps[rows],
+        on_own_clocks.present[rows],
+        on_own_clocks.instruction[rows],
+        alignment.component,
+        alignment.shift_ps,
         base_ps,
     )
-    placed = placed_on(rough, clocks)
+    instances = place_on_common_clock(on_own_clocks, clocks)
     return Arrivals(
-        tuple(parties), shared, placed, clocks, aligned.component, *charges_of(placed), step_of, steps
+        tuple(parties), shared, instances, clocks, alignment.component, *charge_waits(instances),
+        common_step, step_count,
     )  # fmt: skip
 
 
-def _telling(rough: Instances, shared: Shared, parties: Sequence[HostCollectives]) -> NDArray[np.bool_]:
-    """The instances whose ends relate clocks: nobody was done before the others began to wait."""
-    found = np.ones(len(rough), np.bool_)
-    for number in range(len(parties)):
-        some = rough.of_row[number]
-        silent = some[(some >= 0) & ~shared.tells[number]]
-        found[silent] = False
-    return found
+def _ending_together(instances: Instances, shared: SharedInstructions) -> NDArray[np.bool_]:
+    """Returns the instances that end at one instant on all parties, by which clocks can be related."""
+    is_usable = np.ones(len(instances), np.bool_)
+    for instance_of_row, ends_together in zip(instances.instance_of_row, shared.ends_together, strict=True):
+        is_usable[instance_of_row[(instance_of_row >= 0) & ~ends_together]] = False
+    return is_usable
 
 
-def charges_of(placed: Instances) -> tuple[Int32, Int64, Int64, Int32]:
-    """Who is last, lateness, waiting, and to whom it is charged.
+def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
+    """Returns `last_party`, `late_ps`, `waits_ps` and `charged_party` of `Arrivals`.
 
-    The last one is charged, but for what it lost itself by waiting for another one, in a collective of which the
-    waiting party was no part: that is passed on to whom it was charged to. Nobody is where the last one waited for what
-    another one sends: stages of a pipeline come one after the other by design.
+    A wait is charged to the last party. If that party itself lost time by waiting for another party, in a collective
+    without the now waiting one, the charge is passed on to the party that its own wait was charged to. No party is
+    charged if the last one waited for point-to-point data: stages of a pipeline arrive one after the other by design.
     """
-    there = placed.there
-    begin = np.where(there, placed.begin_ps, LOW)
-    last = begin.argmax(axis=1).astype(np.int32) if len(placed) else np.zeros(0, np.int32)
-    latest = begin[np.arange(len(placed)), last] if len(placed) else np.zeros(0, np.int64)
-    until = np.minimum(latest[:, None], placed.end_ps)
-    waits = np.where(there, np.maximum(until - placed.wait_ps, 0), 0)
-    if len(placed):
-        waits[np.arange(len(placed)), last] = 0
-    late = np.where(there, placed.begin_ps - middle_of(placed.begin_ps, there)[:, None], 0)
-    charged = np.where(waits > 0, last[:, None], np.int32(NOBODY)).astype(np.int32)
-    if not there.all():
-        charged = _passed_on(there, last, waits, charged)
-    if placed.handed_ps is not None:
-        charged = _but_by_design(there, placed.handed_ps, last, waits, charged)
-    return last, late, waits, charged
+    present = instances.present
+    begin = np.where(present, instances.begin_ps, INT64_MIN)
+    every_row = np.arange(len(instances))
+    last_party = begin.argmax(axis=1).astype(np.int32) if len(instances) else np.zeros(0, np.int32)
+    last_arrival = begin[every_row, last_party] if len(instances) else np.zeros(0, np.int64)
+    wait_end = np.minimum(last_arrival[:, None], instances.end_ps)
+    waits = np.where(present, np.maximum(wait_end - instances.wait_start_ps, 0), 0)
+    if len(instances):
+        waits[every_row, last_party] = 0
+    late = np.where(present, instances.begin_ps - lower_medians(instances.begin_ps, present)[:, None], 0)
+    charged_party = np.where(waits > 0, last_party[:, None], np.int32(NO_PARTY)).astype(np.int32)
+    if not present.all():
+        charged_party = _pass_on_charges(present, last_party, waits, charged_party)
+    if instances.point_to_point_ps is not None:
+        charged_party = _remove_charges_by_design(
+            present, instances.point_to_point_ps, last_party, waits, charged_party
+        )
+    return last_party, late, waits, charged_party
 
 
-def _passed_on(there: NDArray[np.bool_], last: Int32, waits: Int64, charged: Int32) -> Int32:
-    """Charges after what hosts lost themselves was passed on; see `charges_of`. A wait that is only in part another
-    one's fault is charged to whom most of it is due."""
-    charged = charged.copy()
-    everybody = there.any(axis=0)
-    lost: list[list[int]] = [[] for _ in range(there.shape[1])]
-    for row in range(len(there)):
-        late = int(last[row])
-        before = np.array(lost[late], np.intp)
-        if len(before):
-            times = waits[before, late]
-            apart = (times[:, None] * ~there[before]).sum(axis=0)
-            passed = (waits[row] > 0) & (2 * apart >= waits[row])
-            charged[row, passed] = charged[before[times.argmax()], late]
-        together = there[row][everybody].all()
-        for party in np.flatnonzero(there[row]).tolist():
-            if together:
-                lost[party].clear()
-            elif waits[row, party] > 0:
-                lost[party] = [*lost[party][-_MOST_BEFORE:], row]
-    return charged
-
-
-def _but_by_design(
-    there: NDArray[np.bool_], handed: Int64, last: Int32, waits: Int64, charged: Int32
+def _pass_on_charges(
+    present: NDArray[np.bool_], last_party: Int32, waits: Int64, charged_party: Int32
 ) -> Int32:
-    """Charges without those for being later by what another one sends, since all who wait now met before."""
-    charged = charged.copy()
-    met: list[int] = []
-    for row in range(len(there)):
-        since = next((before for before in reversed(met) if there[before][there[row]].all()), None)
-        late = int(last[row])
-        waited = handed[row, late] - (0 if since is None else handed[since, late])
-        charged[row, (charged[row] == late) & (2 * waited >= waits[row])] = NOBODY
-        met = [*met[-_MOST_BEFORE:], row]
-    return charged
+    """Passes charges on, see `charge_waits`. A wait with several causes is charged to the party that most of it is due
+    to."""
+    charged_party = charged_party.copy()
+    all_parties = present.any(axis=0)
+    waited_rows: list[list[int]] = [[] for _ in range(present.shape[1])]
+    """Per party, the instances in which it waited since all parties met."""
+    for row in range(len(present)):
+        late = int(last_party[row])
+        earlier = np.array(waited_rows[late], np.intp)
+        if len(earlier):
+            lost = waits[earlier, late]
+            lost_without_party = (lost[:, None] * ~present[earlier]).sum(axis=0)
+            is_passed_on = (waits[row] > 0) & (2 * lost_without_party >= waits[row])
+            charged_party[row, is_passed_on] = charged_party[earlier[lost.argmax()], late]
+        is_meeting_of_all = present[row][all_parties].all()
+        for party in np.flatnonzero(present[row]).tolist():
+            if is_meeting_of_all:
+                waited_rows[party].clear()
+            elif waits[row, party] > 0:
+                waited_rows[party] = [*waited_rows[party][-_MAX_EARLIER_INSTANCES:], row]
+    return charged_party
 
 
-def middle_of(values: Int64, there: NDArray[np.bool_]) -> Int64:
-    """Per row the lower median of the values that are there, 0 without any."""
+def _remove_charges_by_design(
+    present: NDArray[np.bool_], point_to_point: Int64, last_party: Int32, waits: Int64, charged_party: Int32
+) -> Int32:
+    """Removes charges of parties that are late because they waited for point-to-point data since the last instance in
+    which all of the now waiting parties met."""
+    charged_party = charged_party.copy()
+    earlier: list[int] = []
+    for row in range(len(present)):
+        meeting = next((before for before in reversed(earlier) if present[before][present[row]].all()), None)
+        late = int(last_party[row])
+        waited = point_to_point[row, late] - (0 if meeting is None else point_to_point[meeting, late])
+        charged_party[row, (charged_party[row] == late) & (2 * waited >= waits[row])] = NO_PARTY
+        earlier = [*earlier[-_MAX_EARLIER_INSTANCES:], row]
+    return charged_party
+
+
+def lower_medians(values: Int64, valid: NDArray[np.bool_]) -> Int64:
+    """Returns the lower median of the valid values of each row, 0 without any."""
     if not len(values):
         return np.zeros(0, np.int64)
-    ordered = np.sort(np.where(there, values, HIGH), axis=1)
-    at = np.maximum(there.sum(axis=1) - 1, 0) // 2
-    found: Int64 = ordered[np.arange(len(values)), at]
-    return np.where(there.any(axis=1), found, 0)
+    ordered = np.sort(np.where(valid, values, INT64_MAX), axis=1)
+    middle = np.maximum(valid.sum(axis=1) - 1, 0) // 2
+    medians: Int64 = ordered[np.arange(len(values)), middle]
+    return np.where(valid.any(axis=1), medians, 0)
 
 
-def waiting_for_others(arrivals: Arrivals) -> Int64:
-    """Per party, how much of the exposed time in its collectives it only waits for the last one, over its cores."""
-    its = arrivals.instances
-    found = np.zeros(len(arrivals.parties), np.int64)
-    if not len(its):
-        return found
-    latest = its.begin_ps[np.arange(len(its)), arrivals.last]
+def exposed_waits_ps(arrivals: Arrivals) -> Int64:
+    """Returns, per party, which part of the exposed time of its collectives it waits for the last party, summed over
+    its cores."""
+    instances = arrivals.instances
+    totals = np.zeros(len(arrivals.parties), np.int64)
+    if not len(instances):
+        return totals
+    last_arrival = instances.begin_ps[np.arange(len(instances)), arrivals.last_party]
     for party, host in enumerate(arrivals.parties):
-        rows = np.flatnonzero(its.of_row[party] >= 0)
-        until = np.minimum(latest[its.of_row[party][rows]], arrivals.clocks.common(party, host.end_ps[rows]))
-        waits = np.maximum(until - arrivals.clocks.common(party, host.wait_ps[rows]), 0)
-        found[party] = int(np.minimum(waits, host.exposed_ps[rows]).sum())
-    return found
+        instance_of_row = instances.instance_of_row[party]
+        rows = np.flatnonzero(instance_of_row >= 0)
+        end = arrivals.clocks.to_common(party, host.end_ps[rows])
+        wait_end = np.minimum(last_arrival[instance_of_row[rows]], end)
+        waits = np.maximum(wait_end - arrivals.clocks.to_common(party, host.wait_start_ps[rows]), 0)
+        totals[party] = int(np.minimum(waits, host.exposed_ps[rows]).sum())
+    return totals
 
 
-def _impossible(found: Arrivals) -> NDArray[np.bool_]:
-    """The instances in which somebody is done before the last one comes: what is not the same on all of them. An
-    asynchronous one may be over before anybody waits for its end."""
-    its = found.instances
-    latest = its.begin_ps[np.arange(len(its)), found.last]
-    first = np.where(its.there, its.end_ps, HIGH).min(axis=1, initial=HIGH)
-    residuals = found.clocks.residual_ps[found.clocks.known]
-    slack = max(_SLACK_PS, 3 * int(residuals.max(initial=0)))
-    early: NDArray[np.bool_] = (first + slack < latest) & (its.wait_ps == its.begin_ps).all(axis=1)
-    return early
+def _impossible_instances(arrivals: Arrivals) -> NDArray[np.bool_]:
+    """Returns the instances in which a party is done before the last one arrives: the matched ops are not one
+    collective. Asynchronous collectives are exempt: they may be over before any party waits for their end."""
+    instances = arrivals.instances
+    last_arrival = instances.begin_ps[np.arange(len(instances)), arrivals.last_party]
+    first_end = np.where(instances.present, instances.end_ps, INT64_MAX).min(axis=1, initial=INT64_MAX)
+    residuals = arrivals.clocks.residual_ps[arrivals.clocks.is_known]
+    slack = max(_MIN_SLACK_PS, 3 * int(residuals.max(initial=0)))
+    is_synchronous = (instances.wait_start_ps == instances.begin_ps).all(axis=1)
+    impossible: NDArray[np.bool_] = (first_end + slack < last_arrival) & is_synchronous
+    return impossible

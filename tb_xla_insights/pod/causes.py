@@ -1,4 +1,4 @@
-"""What a late host did meanwhile that the median host did not. (docs/definitions.md, "Pods")"""
+"""Finds what takes longer on a late host than on the median host. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
@@ -7,92 +7,106 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING, Table
+from tb_xla_insights.pod.host_steps import COLUMNS, DEVICE, WAITING_CLASSES, StepTable
 
-EXPLAINS = 0.25
-"""Of how late a host is, what the class that takes longer must take longer to be the cause."""
+MIN_EXPLAINED_SHARE = 0.25
+"""The share of a host's lateness that a class must take longer to be the cause."""
 
-NAMES = 0.6
-"""Of what a class takes longer, what an annotation must take longer to be named."""
+MIN_ANNOTATION_SHARE = 0.6
+"""The share of a cause's extra time that an annotation must take longer to be named."""
 
-_ALONE = 0.6
-"""Of what a host's busiest core computes longer than the median host's, what it must compute longer than its neighbours
-to be to blame alone."""
+_MIN_CORE_SHARE = 0.6
+"""A core alone is the cause if it computes longer than its neighbours by this share of what it computes longer than the
+median host's busiest core."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What takes longer on a host than on the median one: `name` (of COLUMNS), how long it takes a step on either, over
-    the steps that count, and the path of the annotation in which most of that is, None where no annotation says so;
-    `core`, the device that is slower than its neighbours, None: all are, or it is not the device."""
+    """What takes longer on a host than on the median one. `name`: one of COLUMNS. `host_ps` and `median_ps`: its time
+    per step on either host, over the steps that count. `annotation`: the path of the annotation with most of the extra
+    time, None if no annotation has it. `core`: the device that is slower than its neighbours, None if all are equally
+    slow or the cause is not the device."""
 
     name: str
-    own_ps: int
+    host_ps: int
     median_ps: int
     annotation: str | None
     core: str | None
 
     @property
     def longer_ps(self) -> int:
-        return self.own_ps - self.median_ps
+        return self.host_ps - self.median_ps
 
 
 def find_cause(
-    table: Table, host: int, median: int | None, late_ps: int, steps: NDArray[np.intp] | None = None
+    table: StepTable, host: int, median: int | None, late_ps: int, steps: NDArray[np.intp] | None = None
 ) -> Cause | None:
-    """What explains that a host is late by so much, in some common steps (None: in all), against the median host; None
-    where nothing does, as where nothing of it is recorded."""
-    if median is None or median == host or table.hosts[host].cut:
+    """Returns what explains that a host is late by `late_ps` in some common steps (None: in all), relative to the
+    median host; None if nothing recorded does."""
+    if median is None or median == host or table.hosts[host].is_cut:
         return None
-    both = table.there[host] & table.there[median]
-    counted = np.flatnonzero(both) if steps is None else np.intersect1d(np.flatnonzero(both), steps)
+    in_both = table.present[host] & table.present[median]
+    counted = np.flatnonzero(in_both) if steps is None else np.intersect1d(np.flatnonzero(in_both), steps)
     if not len(counted):
         return None
-    own, usual = table.parts_ps[host, counted], table.parts_ps[median, counted]
+    host_parts, median_parts = table.parts_ps[host, counted], table.parts_ps[median, counted]
     if steps is not None:
-        # A host may be ahead of its devices: what delays a step's work may be in the step before.
+        # A host may run ahead of its devices: what delays a step's work may be in the step before.
         before = np.maximum(counted - 1, 0)
-        earlier, then = table.parts_ps[host, before], table.parts_ps[median, before]
-        better = (earlier - then > own - usual) & both[before, None]
-        own, usual = np.where(better, earlier, own), np.where(better, then, usual)
-    own, usual = own.sum(axis=0) // len(counted), usual.sum(axis=0) // len(counted)
-    longer = [(int(own[at] - usual[at]), name) for at, name in enumerate(COLUMNS) if name not in WAITING]
-    most, name = max(longer, key=lambda it: it[0])
-    if most <= 0 or most < EXPLAINS * late_ps or name == "unrecorded":
+        host_before, median_before = table.parts_ps[host, before], table.parts_ps[median, before]
+        differs_more = (host_before - median_before > host_parts - median_parts) & in_both[before, None]
+        host_parts = np.where(differs_more, host_before, host_parts)
+        median_parts = np.where(differs_more, median_before, median_parts)
+    host_ps, median_ps = (parts.sum(axis=0) // len(counted) for parts in (host_parts, median_parts))
+    longer_ps, name = max(
+        (
+            (int(host_ps[column] - median_ps[column]), name)
+            for column, name in enumerate(COLUMNS)
+            if name not in WAITING_CLASSES
+        ),
+        key=lambda part: part[0],
+    )
+    if longer_ps <= 0 or longer_ps < MIN_EXPLAINED_SHARE * late_ps or name == "unrecorded":
         return None
-    at = COLUMNS.index(name)
-    found = Cause(name, int(own[at]), int(usual[at]), None, None)
-    annotation = _annotation(table, host, median, found, steps) if name != DEVICE else None
-    core = _core(table, host, median) if name == DEVICE else None
-    return replace(found, annotation=annotation, core=core)
+    column = COLUMNS.index(name)
+    cause = Cause(name, int(host_ps[column]), int(median_ps[column]), None, None)
+    if name == DEVICE:
+        return replace(cause, core=_slow_core(table, host, median))
+    return replace(cause, annotation=_find_annotation(table, host, median, cause, steps))
 
 
-def _annotation(
-    table: Table, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
+def _find_annotation(
+    table: StepTable, host: int, median: int, cause: Cause, steps: NDArray[np.intp] | None
 ) -> str | None:
-    """The deepest annotation that takes most of the time longer. What documents say of annotations is of all steps, so
-    of a few steps the sum counts."""
-    own, usual = (_annotations(table, it) for it in (host, median))
-    count = max(int(table.there[host].sum()), 1)
-    share = 1.0 if steps is None else len(steps) / count
-    wanted = NAMES * cause.longer_ps * share
-    found = [path for path, time in own.items() if "/" in path and time - usual.get(path, 0.0) >= wanted]
-    return max(found, key=lambda path: (path.count("/"), own[path])) if found else None
+    """Returns the deepest annotation with most of the extra time. Documents sum annotations over all steps, so the
+    extra time of a cause in some steps is spread over all of them."""
+    host_ps, median_ps = (_mean_annotation_times(table, index) for index in (host, median))
+    step_count = max(int(table.present[host].sum()), 1)
+    share = 1.0 if steps is None else len(steps) / step_count
+    min_longer_ps = MIN_ANNOTATION_SHARE * cause.longer_ps * share
+    candidates = [
+        path
+        for path, time in host_ps.items()
+        if "/" in path and time - median_ps.get(path, 0.0) >= min_longer_ps
+    ]
+    return max(candidates, key=lambda path: (path.count("/"), host_ps[path])) if candidates else None
 
 
-def _annotations(table: Table, host: int) -> dict[str, float]:
-    """Per annotation its time in the mean step."""
-    count = max(int(table.there[host].sum()), 1)
-    return {row["path"]: row["host_ps"] / count for row in table.hosts[host].document.get("annotations", [])}
+def _mean_annotation_times(table: StepTable, host: int) -> dict[str, float]:
+    """Returns the time of each annotation in the mean step, by its path."""
+    step_count = max(int(table.present[host].sum()), 1)
+    rows = table.hosts[host].document.get("annotations", [])
+    return {row["path"]: row["host_ps"] / step_count for row in rows}
 
 
-def _core(table: Table, host: int, median: int) -> str | None:
-    """The core that computes longer than its neighbours."""
-    work, usual = (table.hosts[it].collectives.step_work_ps for it in (host, median))
-    if work.shape[1] < 2 or not len(work) or not usual.size:
+def _slow_core(table: StepTable, host: int, median: int) -> str | None:
+    """Returns the core that computes longer than its neighbours, None if all compute about as long."""
+    host_work, median_work = (table.hosts[index].collectives.step_work_ps for index in (host, median))
+    if host_work.shape[1] < 2 or not len(host_work) or not median_work.size:
         return None
-    means = work.mean(axis=0)
+    means = host_work.mean(axis=0)
     slowest = int(means.argmax())
-    longer = means[slowest] - usual.mean(axis=0).max()
-    apart = means[slowest] - np.median(np.delete(means, slowest))
-    return table.hosts[host].collectives.cores[slowest] if apart >= _ALONE * longer > 0 else None
+    beyond_median_host = means[slowest] - median_work.mean(axis=0).max()
+    beyond_neighbours = means[slowest] - np.median(np.delete(means, slowest))
+    is_alone = beyond_neighbours >= _MIN_CORE_SHARE * beyond_median_host > 0
+    return table.hosts[host].collectives.cores[slowest] if is_alone else None

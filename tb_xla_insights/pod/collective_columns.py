@@ -1,7 +1,4 @@
-"""The collectives of one host as all hosts know them: what is sent to where they are compared.
-
-(docs/definitions.md, "Pods")
-"""
+"""The columns of one host's collectives, the input of the comparison of hosts. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
@@ -16,9 +13,12 @@ from tb_xla_insights.trace.model import Int16, Int32, Int64
 
 @dataclass(frozen=True)
 class Instruction:
-    """A collective in a program, as all hosts know it: the program's name without its id, the instruction's own name
-    (that of its start, where it is asynchronous), its kind (one of `opcodes.COLLECTIVES`), and who takes part together
-    (None: nothing tells; else indices into `HostCollectives.groups`)."""
+    """A collective in a program, identified the same way on all hosts.
+
+    `program`: the program's name without its id. `name`: the instruction's name; of an asynchronous collective, the
+    name of its start. `kind`: one of `opcodes.COLLECTIVES`. `groups`: the cores that take part together, as an index
+    into `HostCollectives.groups`; None if the capture does not record them.
+    """
 
     program: str
     name: str
@@ -28,19 +28,22 @@ class Instruction:
 
 @dataclass(frozen=True)
 class HostCollectives:
-    """The collectives of one host. Times are picoseconds on its own clock, from `base_unix_ns` on (0: not recorded).
+    """The collectives of one host. Times are picoseconds on its own clock, from `base_unix_ns` (0: not recorded).
 
-    `cores`: ids of the devices, `ordinals` their numbers among those of all hosts (-1: not recorded). Per run of a
-    program, which the cores do together: `run_program` (index into `programs`), `run_id` (0: not recorded), `run_step`
-    (index into the host's steps, -1: none), `run_start_ps`. Per core and execution of a collective a row: `instruction`
-    (index into `instructions`), `run`, `repetition` (which one within its run), `core`, and `begin_ps`, when the core
-    takes part; `wait_ps`, from when on it waits (the begin of an asynchronous one's `done`); `end_ps`; and how much of
-    its time no computing hides, `exposed_ps`; `handed_ps`: how long the core has been in exposed point-to-point ones by
-    then, in all: it waits for what one other core sends. `recorded`: how many rows there were before some were left
-    out.
+    Cores: `cores` are the ids of the devices, `ordinals` their numbers among the devices of all hosts (-1: not
+    recorded).
 
-    `step_numbers`: of the host's steps (-1: none); `step_work_ps`: per step and core, how long the core computed for
-    it.
+    Runs of programs, which all cores execute together: `run_program` (index into `programs`), `run_id` (0: not
+    recorded), `run_step` (index into the host's steps, -1: none), `run_start_ps`.
+
+    One row per core and execution of a collective: `instruction` (index into `instructions`), `run`, `repetition`
+    (index among the executions of that instruction in the run), `core`, `begin_ps` (the core joins), `wait_start_ps`
+    (it starts to wait: its `begin_ps`, or the begin of an asynchronous collective's `done`), `end_ps`, `exposed_ps`
+    (the time that no computation hides), and `point_to_point_ps` (how long the core has been in exposed point-to-point
+    collectives before the row, in total: time in which it waits for data from one other core). `recorded_count`: the
+    number of rows before `limit_rows` removed some.
+
+    Steps: `step_numbers` (-1: not numbered); `step_work_ps`: per step and core, how long the core computed for it.
     """
 
     base_unix_ns: int
@@ -58,13 +61,13 @@ class HostCollectives:
     repetition: Int32
     core: Int16
     begin_ps: Int64
-    wait_ps: Int64
+    wait_start_ps: Int64
     end_ps: Int64
     exposed_ps: Int64
-    handed_ps: Int64
+    point_to_point_ps: Int64
     step_numbers: Int64
     step_work_ps: Int64
-    recorded: int
+    recorded_count: int
 
     def __len__(self) -> int:
         return len(self.run)
@@ -73,31 +76,31 @@ class HostCollectives:
     def nbytes(self) -> int:
         return sum(column.nbytes for column in vars(self).values() if isinstance(column, np.ndarray))
 
-    def chosen(self, rows: NDArray[np.bool_]) -> HostCollectives:
-        """Only some of the rows."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in _ROWS})
+    def select(self, rows: NDArray[np.bool_]) -> HostCollectives:
+        """Returns the same host with only the rows where `rows` is true."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in _ROW_COLUMNS})
 
 
-_ROWS = (
+_ROW_COLUMNS = (
     "instruction",
     "run",
     "repetition",
     "core",
     "begin_ps",
-    "wait_ps",
+    "wait_start_ps",
     "end_ps",
     "exposed_ps",
-    "handed_ps",
+    "point_to_point_ps",
 )
 
 
-def counted(*columns: NDArray[np.integer] | NDArray[np.bool_]) -> Int64:
-    """Per row, how many rows before it have the same values; equal ones stand together."""
+def occurrence_index(*columns: NDArray[np.integer] | NDArray[np.bool_]) -> Int64:
+    """Returns, per row, how many rows before it have the same values in all columns; equal rows must be adjacent."""
     if not len(columns[0]):
         return np.zeros(0, np.int64)
-    new = np.zeros(len(columns[0]), np.bool_)
-    new[0] = True
+    is_first = np.zeros(len(columns[0]), np.bool_)
+    is_first[0] = True
     for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    first = np.flatnonzero(new)
-    return np.arange(len(new)) - np.repeat(first, np.diff(np.append(first, len(new))))
+        is_first[1:] |= column[1:] != column[:-1]
+    first = np.flatnonzero(is_first)
+    return np.arange(len(is_first)) - np.repeat(first, np.diff(np.append(first, len(is_first))))

@@ -1,4 +1,4 @@
-"""All hosts of a session compared: whether they can be, who holds up the others, and why.
+"""Compares the hosts of a session: whether it is possible, which hosts hold up the others, and why.
 
 (docs/definitions.md, "Pods")
 """
@@ -16,188 +16,211 @@ import numpy as np
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE
 from tb_xla_insights.pod.arrivals import (
     Arrivals,
+    exposed_waits_ps,
     find_arrivals,
     find_core_arrivals,
-    middle_of,
-    waiting_for_others,
+    lower_medians,
 )
 from tb_xla_insights.pod.causes import Cause, find_cause
-from tb_xla_insights.pod.host_steps import HostInput, Table, side_by_side
-from tb_xla_insights.pod.late_hosts import LateHosts, every_step, find_late_hosts
+from tb_xla_insights.pod.host_steps import HostInput, StepTable, tabulate_steps
+from tb_xla_insights.pod.late_hosts import LateHosts, find_late_hosts, is_late_every_step
 from tb_xla_insights.trace.model import Int64
 
 State = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
 
+_MIN_CORE_DIFFERENCE = 0.01
+"""The share of its neighbours' work that a late core must compute longer for its work to be the cause."""
+
 
 @dataclass(frozen=True)
 class HostComparison:
-    """What a session's hosts are when compared. `arrivals`: of hosts; `cores`: of the cores, in a session of one host;
-    `late`: who holds up the others, of hosts, or with `cores` of these; `causes`: per late one, why (where another one
-    is late each time, one for all); `note`: a sentence about hosts that could not be compared."""
+    """The comparison of a session's hosts.
+
+    `note`: a sentence about hosts that could not be compared. `arrivals`: those of the hosts; `core_arrivals`: those of
+    the cores, in a session of one host. `late_hosts`: the hosts that hold up the others, or the cores if there are
+    `core_arrivals`. `causes`: one per late host; a single one for all if a different host is late each time.
+    """
 
     hosts: tuple[HostInput, ...]
     state: State
     note: str | None
     arrivals: Arrivals
-    cores: Arrivals | None
-    table: Table
-    late: LateHosts
+    core_arrivals: Arrivals | None
+    table: StepTable
+    late_hosts: LateHosts
     causes: tuple[Cause | None, ...]
 
     @property
-    def told(self) -> Arrivals:
-        """The arrivals that `late` is about."""
-        return self.cores or self.arrivals
+    def party_arrivals(self) -> Arrivals:
+        """The arrivals of the parties among which `late_hosts` were searched."""
+        return self.core_arrivals or self.arrivals
 
     @cached_property
     def median_host(self) -> int | None:
-        """The host in the middle of those that are not late, None without steps."""
-        late = set() if self.cores else set(self.late.parties)
+        """The median of the hosts that are not late, None without steps."""
+        late = set() if self.core_arrivals else set(self.late_hosts.parties)
         return self.table.median_of(set(range(len(self.hosts))) - late)
 
     @property
-    def usual(self) -> str:
-        """What the late ones are held against, in words: `the median host w-31`."""
-        if self.cores:
+    def reference_text(self) -> str:
+        """What the late hosts are compared with, in words: `the median host w-31`."""
+        if self.core_arrivals:
             return "its neighbours"
         return (
             "others" if self.median_host is None else f"the median host {self.hosts[self.median_host].name}"
         )
 
     @property
-    def kind(self) -> str | None:
-        """What most of the compared collectives are."""
-        its = self.told
-        kinds = Counter(its.shared.instructions[it].kind for it in its.instances.instruction.tolist())
+    def main_kind(self) -> str | None:
+        """The kind of most of the compared collectives, None without any."""
+        arrivals = self.party_arrivals
+        instructions = arrivals.shared.instructions
+        kinds = Counter(instructions[index].kind for index in arrivals.instances.instruction.tolist())
         return kinds.most_common(1)[0][0] if kinds else None
 
     @property
-    def sampled(self) -> float:
-        """Which share of the recorded collectives is compared at most."""
-        recorded = sum(host.collectives.recorded for host in self.hosts)
-        kept = sum(len(host.collectives) for host in self.hosts)
-        return kept / recorded * self.told.instances.share if recorded else 1.0
+    def sampled_share(self) -> float:
+        """The share of the recorded collectives that is compared at most."""
+        recorded = sum(host.collectives.recorded_count for host in self.hosts)
+        collected = sum(len(host.collectives) for host in self.hosts)
+        return collected / recorded * self.party_arrivals.instances.share if recorded else 1.0
 
-    def late_ps(self, place: int) -> int:
-        """How late one of the late ones usually is, in the steps in which it is last; where they are late together,
-        after the one in the middle of the others."""
-        party, steps = self.late.parties[place], self.late.steps[place]
-        if self.late.alike:
-            return self._after_others_ps(party)
-        latest = self.told.latest()[:, party]
-        some = latest[steps] if len(steps) else latest[latest >= 0]
-        return int(np.median(some)) if len(some) else 0
+    def late_ps(self, position: int) -> int:
+        """Returns the usual lateness of a late party, given by its position in `late_hosts.parties`, in the steps in
+        which it is last; of a class of late parties, relative to the median of the others."""
+        party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
+        if self.late_hosts.is_class:
+            return self._late_after_others_ps(party)
+        late = self.party_arrivals.max_late_ps()[:, party]
+        late = late[steps] if len(steps) else late[late >= 0]
+        return int(np.median(late)) if len(late) else 0
 
-    def _after_others_ps(self, party: int) -> int:
-        """How much later than those who are not late one comes to what it comes latest to, in the usual step."""
-        its = self.told.instances
-        others = its.there.copy()
-        others[:, self.late.parties] = False
-        rows = np.flatnonzero(its.there[:, party] & others.any(axis=1) & (its.step >= 0))
-        after = its.begin_ps[rows, party] - middle_of(its.begin_ps[rows], others[rows])
-        latest = np.full(self.told.steps, -1, np.int64)
-        np.maximum.at(latest, its.step[rows], after)
-        return int(np.median(latest[latest >= 0])) if (latest >= 0).any() else 0
+    def _late_after_others_ps(self, party: int) -> int:
+        """Returns the median over steps of a party's largest lateness relative to the parties that are not late."""
+        instances, step_count = self.party_arrivals.instances, self.party_arrivals.step_count
+        is_other = instances.present.copy()
+        is_other[:, self.late_hosts.parties] = False
+        rows = np.flatnonzero(instances.present[:, party] & is_other.any(axis=1) & (instances.step >= 0))
+        late = instances.begin_ps[rows, party] - lower_medians(instances.begin_ps[rows], is_other[rows])
+        max_late = np.full(step_count, -1, np.int64)
+        np.maximum.at(max_late, instances.step[rows], late)
+        return int(np.median(max_late[max_late >= 0])) if (max_late >= 0).any() else 0
 
     @property
     def recurs(self) -> str | None:
-        """As the findings say it."""
-        if self.late.kind == "changing" or (self.late.alike or every_step(self.late, self.told.steps)):
+        """The `recurs` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
+        late = self.late_hosts
+        if (
+            late.kind == "changing"
+            or late.is_class
+            or is_late_every_step(late, self.party_arrivals.step_count)
+        ):
             return "every_step"
-        return self.late.recurs
+        return late.recurs
 
     @property
     def step_if_fixed_ps(self) -> int | None:
-        """The mean step, at best, if nobody were late; never under what another host, or its devices, work in it."""
+        """The mean step at best without late parties; never shorter than the work of another host or its devices."""
         step = self.table.mean_step_ps
-        if step is None or self.late.kind not in ("late", "changing"):
+        if step is None or self.late_hosts.kind not in ("late", "changing"):
             return None
-        return min(step, step - min(self.late.saved_ps, self._most_ps()))
+        return min(step, step - min(self.late_hosts.saved_ps, self._max_saving_ps()))
 
-    def _most_ps(self) -> int:
-        """How much shorter the mean step of all can be: that of those who share something with the late ones is never
-        under what one of them who is not late does itself, on the host or on its devices."""
-        table, there = self.table, self.table.there
-        if self.cores:
-            return self._spare_ps(0, int(table.mean_step_ps or 0))
-        late = self.late.parties
-        related = (
-            self.arrivals.component[late] if late else self.arrivals.component[self.arrivals.clocks.known]
-        )
-        tied = self.arrivals.clocks.known & there.any(axis=1)
-        if self.arrivals.instances.handed_ps is None:  # else those of other groups wait for what these send
-            tied &= np.isin(self.arrivals.component, related)
-        own = [host for host in np.flatnonzero(tied).tolist() if host not in late]
-        if not own:
+    def _max_saving_ps(self) -> int:
+        """Returns how much shorter the mean step of all hosts can be. The step of the hosts that share collectives with
+        the late ones is never shorter than the work of one of them that is not late, on the host or its devices."""
+        table, present = self.table, self.table.present
+        if self.core_arrivals:
+            return self._idle_ps(0, int(table.mean_step_ps or 0))
+        late, component = self.late_hosts.parties, self.arrivals.component
+        is_known = self.arrivals.clocks.is_known
+        is_tied = is_known & present.any(axis=1)
+        # With point-to-point collectives, hosts of other groups also wait for the late ones' data.
+        if self.arrivals.instances.point_to_point_ps is None:
+            is_tied &= np.isin(component, component[late] if late else component[is_known])
+        others = [host for host in np.flatnonzero(is_tied).tolist() if host not in late]
+        if not others:
             return 0
-        steps = int(there[tied].sum())
-        step_ps = int(table.step_ps[tied][there[tied]].sum()) // steps
-        return min(self._spare_ps(host, step_ps) for host in own) * steps // int(there.sum())
+        steps = int(present[is_tied].sum())
+        step_ps = int(table.step_ps[is_tied][present[is_tied]].sum()) // steps
+        return min(self._idle_ps(host, step_ps) for host in others) * steps // int(present.sum())
 
-    def _spare_ps(self, host: int, step_ps: int) -> int:
-        """How much of a step is neither work of a host nor of its devices. These may take longer for the mean step than
-        it lasts, where the last run ends behind the last step: then as large a part of it as of what they take."""
-        works, waits = self._device_ps(host)
-        work_ps = works * step_ps // max(works + waits, step_ps, 1)
-        return max(step_ps - max(self._host_ps(host), work_ps), 0)
+    def _idle_ps(self, host: int, step_ps: int) -> int:
+        """Returns how much of a step is neither work of a host nor of its devices.
 
-    def _host_ps(self, host: int) -> int:
-        """What a host does itself for its mean step."""
-        return int(self.table.own_work_ps[host].sum()) // max(int(self.table.there[host].sum()), 1)
+        The devices' time for the mean step may exceed its length, if the last run ends after the last step. Then their
+        work is scaled to the step's length.
+        """
+        works_ps, waits_ps = self._device_times_ps(host)
+        device_ps = works_ps * step_ps // max(works_ps + waits_ps, step_ps, 1)
+        return max(step_ps - max(self._host_work_ps(host), device_ps), 0)
 
-    def _device_ps(self, which: int) -> tuple[int, int]:
-        """What a host's devices need for the mean step, their own work and what of collectives is no waiting for
-        others; and that waiting."""
-        host = self.hosts[which].collectives
-        each = len(host.cores) * len(host.step_numbers)
-        if not each:
+    def _host_work_ps(self, host: int) -> int:
+        """Returns a host's own work in its mean step."""
+        return int(self.table.own_work_ps[host].sum()) // max(int(self.table.present[host].sum()), 1)
+
+    def _device_times_ps(self, index: int) -> tuple[int, int]:
+        """Returns the time of a host's devices for the mean step: their work, including exposed collectives without
+        waiting for other parties; and that waiting."""
+        host = self.hosts[index].collectives
+        core_steps = len(host.cores) * len(host.step_numbers)
+        if not core_steps:
             return 0, 0
-        exposed = int(host.exposed_ps[host.run_step[host.run] >= 0].sum())
-        waits = int(self._waiting_ps.sum() if self.cores else self._waiting_ps[which])
-        works = host.step_work_ps.mean(axis=0)
-        return int(np.median(works) if self.cores else works.max()) + max(
-            exposed - waits, 0
-        ) // each, waits // each
+        exposed_ps = int(host.exposed_ps[host.run_step[host.run] >= 0].sum())
+        waits = self._exposed_waits_ps
+        waits_ps = int(waits.sum() if self.core_arrivals else waits[index])
+        work = host.step_work_ps.mean(axis=0)
+        work_ps = int(np.median(work) if self.core_arrivals else work.max())
+        return work_ps + max(exposed_ps - waits_ps, 0) // core_steps, waits_ps // core_steps
 
     @cached_property
-    def _waiting_ps(self) -> Int64:
-        return waiting_for_others(self.told)
+    def _exposed_waits_ps(self) -> Int64:
+        return exposed_waits_ps(self.party_arrivals)
 
 
 def compare_hosts(hosts: Sequence[HostInput]) -> HostComparison:
-    """Compares the hosts of a session, given in the order in which their cores are counted: by name, numbers as
-    numbers."""
+    """Compares the hosts of a session, given in the order in which their cores are counted: by name, numbers in names
+    as numbers."""
     collectives = [host.collectives for host in hosts]
     arrivals = find_arrivals(collectives)
-    cores = find_core_arrivals(collectives[0]) if len(hosts) == 1 and _has_cores(hosts[0]) else None
-    table = side_by_side(hosts, arrivals)
-    arrivals = replace(arrivals, own_ps=table.own_work_ps)
-    late = find_late_hosts(cores or arrivals, table.mean_step_ps)
-    made = HostComparison(
-        tuple(hosts), _state(collectives, arrivals), _note(arrivals), arrivals, cores, table, late, ()
+    core_arrivals = (
+        find_core_arrivals(collectives[0]) if len(hosts) == 1 and _can_compare_cores(hosts[0]) else None
     )
-    causes: list[Cause | None]
-    if late.kind == "changing":
-        causes = [None if cores else _changing_cause(made)]
-    elif cores:
-        causes = [_core_cause(hosts[0], party) for party in late.parties]
-    else:
-        always = [len(steps) >= EVERY_STEP_SHARE * arrivals.steps or late.alike for steps in late.steps]
-        causes = [
-            find_cause(
-                table,
-                party,
-                made.median_host,
-                made.late_ps(place),
-                None if always[place] else late.steps[place],
-            )
-            for place, party in enumerate(late.parties)
-        ]
-    return replace(made, causes=tuple(causes))
+    table = tabulate_steps(hosts, arrivals)
+    arrivals = replace(arrivals, own_work_ps=table.own_work_ps)
+    late_hosts = find_late_hosts(core_arrivals or arrivals, table.mean_step_ps)
+    comparison = HostComparison(
+        hosts=tuple(hosts),
+        state=_state(collectives, arrivals),
+        note=_note(arrivals),
+        arrivals=arrivals,
+        core_arrivals=core_arrivals,
+        table=table,
+        late_hosts=late_hosts,
+        causes=(),
+    )
+    return replace(comparison, causes=tuple(_find_causes(comparison)))
 
 
-def _has_cores(host: HostInput) -> bool:
-    """Whether cores may be compared: those of a CPU share its processors, so that one of them always comes last."""
+def _find_causes(comparison: HostComparison) -> list[Cause | None]:
+    """Returns `HostComparison.causes`."""
+    late_hosts, arrivals = comparison.late_hosts, comparison.arrivals
+    if late_hosts.kind == "changing":
+        return [None if comparison.core_arrivals else _changing_cause(comparison)]
+    if comparison.core_arrivals:
+        return [_core_cause(comparison.hosts[0], party) for party in late_hosts.parties]
+    causes = []
+    for position, (party, steps) in enumerate(zip(late_hosts.parties, late_hosts.steps, strict=True)):
+        is_always = len(steps) >= EVERY_STEP_SHARE * arrivals.step_count or late_hosts.is_class
+        late_ps = comparison.late_ps(position)
+        causes.append(
+            find_cause(comparison.table, party, comparison.median_host, late_ps, None if is_always else steps)
+        )
+    return causes
+
+
+def _can_compare_cores(host: HostInput) -> bool:
+    """Whether the cores can be compared. Those of a CPU cannot: they share its processors, so one always comes last."""
     return len(host.collectives.cores) > 1 and all(row["kind"] != "cpu" for row in host.document["devices"])
 
 
@@ -206,53 +229,55 @@ def _state(hosts: Sequence[Any], arrivals: Arrivals) -> State:
         return "one_host"
     if len(arrivals.instances):
         return "compared"
-    names = [{(it.program, it.name) for it in host.instructions} for host in hosts]
-    several = Counter(name for some in names for name in some)
-    return "clocks_apart" if any(count > 1 for count in several.values()) else "no_collectives"
+    names_of_hosts = [
+        {(instruction.program, instruction.name) for instruction in host.instructions} for host in hosts
+    ]
+    host_counts = Counter(name for names in names_of_hosts for name in names)
+    return "clocks_apart" if any(count > 1 for count in host_counts.values()) else "no_collectives"
 
 
 def _note(arrivals: Arrivals) -> str | None:
     if len(arrivals.parties) < 2 or not len(arrivals.instances):
         return None
-    lost = int((~arrivals.clocks.known).sum())
-    if lost:
-        whose = "The clock of 1 host is" if lost == 1 else f"The clocks of {lost} hosts are"
-        return f"{whose} not related to the others': when it came to a collective is not compared."
-    parts = len(set(arrivals.component.tolist()))
+    unrelated = int((~arrivals.clocks.is_known).sum())
+    if unrelated:
+        clocks = "The clock of 1 host is" if unrelated == 1 else f"The clocks of {unrelated} hosts are"
+        return f"{clocks} not related to the others': when it came to a collective is not compared."
+    components = len(set(arrivals.component.tolist()))
     return (
-        f"The hosts are {parts} groups that have no collective in common: each is compared in itself."
-        if parts > 1
+        f"The hosts are {components} groups that have no collective in common: each is compared in itself."
+        if components > 1
         else None
     )
 
 
 def _core_cause(host: HostInput, core: int) -> Cause | None:
-    """Why one core of a host is late: nothing but its own work is known."""
+    """Returns why a core of the only host is late: its own work is all that is known of it."""
     work = host.collectives.step_work_ps
     if not work.size:
         return None
     means = work.mean(axis=0)
-    usual = float(np.median(np.delete(means, core)))
-    if means[core] - usual < 0.01 * usual:
+    median = float(np.median(np.delete(means, core)))
+    if means[core] - median < _MIN_CORE_DIFFERENCE * median:
         return None
-    return Cause("device", int(means[core]), int(usual), None, host.collectives.cores[core])
+    return Cause("device", int(means[core]), int(median), None, host.collectives.cores[core])
 
 
-def _changing_cause(made: HostComparison) -> Cause | None:
-    """What takes longer on whoever is last than on the median host, over all steps."""
-    charges = made.arrivals.charges()[:-1]
-    found: Counter[str] = Counter()
-    sums: dict[str, list[int]] = {}
+def _changing_cause(comparison: HostComparison) -> Cause | None:
+    """Returns what takes longer in total, over all steps, on the last host of each step than on the median host."""
+    charges = comparison.arrivals.charges_ps()[:-1]
+    longer_ps: Counter[str] = Counter()
+    totals: dict[str, tuple[int, int]] = {}
     steps = np.flatnonzero(charges.any(axis=1)).tolist()
     for step in steps:
         host = int(charges[step].argmax())
-        cause = find_cause(made.table, host, made.median_host, 0, np.array([step]))
+        cause = find_cause(comparison.table, host, comparison.median_host, 0, np.array([step]))
         if cause is not None:
-            found[cause.name] += cause.longer_ps
-            total = sums.setdefault(cause.name, [0, 0])
-            total[0] += cause.own_ps
-            total[1] += cause.median_ps
-    if not found:
+            longer_ps[cause.name] += cause.longer_ps
+            host_ps, median_ps = totals.get(cause.name, (0, 0))
+            totals[cause.name] = host_ps + cause.host_ps, median_ps + cause.median_ps
+    if not longer_ps:
         return None
-    name = found.most_common(1)[0][0]
-    return Cause(name, sums[name][0] // len(steps), sums[name][1] // len(steps), None, None)
+    name = longer_ps.most_common(1)[0][0]
+    host_ps, median_ps = totals[name]
+    return Cause(name, host_ps // len(steps), median_ps // len(steps), None, None)

@@ -1,4 +1,4 @@
-"""What several hosts did together, and which steps of theirs are the same. (docs/definitions.md, "Pods")"""
+"""Finds the collectives that several parties took part in, and their common steps. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
@@ -8,201 +8,242 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.alignment import NOT, Aligned
+from tb_xla_insights.pod.alignment import UNALIGNED, Alignment
 from tb_xla_insights.pod.clocks import Clocks
 from tb_xla_insights.pod.collective_columns import HostCollectives
-from tb_xla_insights.pod.shared_instructions import Shared
+from tb_xla_insights.pod.shared_instructions import SharedInstructions
 from tb_xla_insights.trace.model import Int32, Int64
 
-NOBODY = -1
+NO_PARTY = -1
+"""Stands for a party where there is none."""
 
-MOST_CELLS = 4_000_000
-"""Instances times parties that are compared, at most: 200 MB of columns."""
+NO_STEP = -1
+"""The step of an instance outside of the common steps."""
 
-LOW, HIGH = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+MAX_CELLS = 4_000_000
+"""Instances times parties that are compared at most: 200 MB of columns."""
+
+INT64_MIN, INT64_MAX = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+RunLabel = tuple[int, int]
+"""A run that several parties share: its component and its label (see `Alignment`)."""
 
 
 @dataclass(frozen=True)
 class Instances:
-    """What several parties did together, in order of time: a row per instance, a column per party, valid where `there`.
+    """Collectives that several parties took part in together, in order of time: a row per instance, a column per party,
+    valid where `present`. Times are on the common clock.
 
-    `begin_ps`: when the party's last core took part, its arrival; `wait_ps`: from when on it waits; `end_ps`: when its
-    first core is done. All on the common clock. `instruction`: index into `Shared.instructions`; `step`: index into the
-    common steps, NOBODY outside of them; `of_row`: per party, for each row of its collectives, the instance that it is
-    a part of, -1: none. `share`: of all rows that are part of one, how many are compared: see MOST_CELLS. `handed_ps`:
-    how long the party has waited by then, in all, for what one other sends (None: nobody does).
+    `begin_ps`: the party's arrival, when its last core joins. `wait_start_ps`: when it starts to wait. `end_ps`: when
+    its first core is done. `instruction`: index into `SharedInstructions.instructions`. `step`: index into the common
+    steps, or NO_STEP. `instance_of_row`: per party, for each row of its collectives, the index of its instance (-1:
+    none). `share`: the share of all matched rows that is compared, see MAX_CELLS. `point_to_point_ps`: how long the
+    party has waited in point-to-point collectives before the instance, in total; None if no party does.
     """
 
     instruction: Int32
     step: Int32
-    there: NDArray[np.bool_]
+    present: NDArray[np.bool_]
     begin_ps: Int64
-    wait_ps: Int64
+    wait_start_ps: Int64
     end_ps: Int64
-    of_row: list[Int32]
+    instance_of_row: list[Int32]
     share: float = 1.0
-    handed_ps: Int64 | None = None
+    point_to_point_ps: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.step)
 
-    def chosen(self, rows: NDArray[np.intp]) -> Instances:
-        """Only some instances, in that order."""
-        place = np.full(len(self) + 1, -1, np.int32)
-        place[rows] = np.arange(len(rows), dtype=np.int32)
+    def select(self, rows: NDArray[np.intp]) -> Instances:
+        """Returns only these instances, in this order."""
+        position = np.full(len(self) + 1, -1, np.int32)
+        position[rows] = np.arange(len(rows), dtype=np.int32)
         return Instances(
             self.instruction[rows],
             self.step[rows],
-            self.there[rows],
+            self.present[rows],
             self.begin_ps[rows],
-            self.wait_ps[rows],
+            self.wait_start_ps[rows],
             self.end_ps[rows],
-            [place[it] for it in self.of_row],
+            [position[instances] for instances in self.instance_of_row],
             self.share,
-            None if self.handed_ps is None else self.handed_ps[rows],
+            None if self.point_to_point_ps is None else self.point_to_point_ps[rows],
         )
 
 
 def common_steps(
-    parties: Sequence[HostCollectives], aligned: Aligned
-) -> tuple[list[Int32], int, dict[tuple[int, int], int]]:
-    """Per party, for each of its steps the common one; how many there are; and the common step of each run, by
-    component and label. The party with most steps counts; another one's are as many earlier or later as most runs say
-    that it has in common with those before it, else as the numbers of steps say."""
-    of_run: dict[tuple[int, int], int] = {}
-    of_number: dict[int, int] = {}
+    parties: Sequence[HostCollectives], alignment: Alignment
+) -> tuple[list[Int32], int, dict[RunLabel, int]]:
+    """Returns, per party, the common step of each of its steps; the number of common steps; and the common step of each
+    run.
+
+    Steps count from those of the party with most steps. Each other party's steps are shifted by as many as most of the
+    runs say that it shares with earlier parties, else by as many as the numbers of steps say.
+    """
+    step_of_run: dict[RunLabel, int] = {}
+    step_of_number: dict[int, int] = {}
     shifts = np.zeros(len(parties), np.int64)
-    begun: set[int] = set()
-    alone = aligned.component == NOT
-    waiting = sorted(range(len(parties)), key=lambda it: (alone[it], -len(parties[it].step_numbers)))
+    started_components: set[int] = set()
+    is_unaligned = alignment.component == UNALIGNED
+    waiting = sorted(
+        range(len(parties)), key=lambda party: (is_unaligned[party], -len(parties[party].step_numbers))
+    )
     while waiting:
-        left: list[int] = []
-        for number in waiting:
-            party, component = parties[number], int(aligned.component[number])
+        postponed: list[int] = []
+        for index in waiting:
+            party, component = parties[index], int(alignment.component[index])
+            labels = alignment.label[index].tolist()
             runs = [
                 (step, (component, label))
-                for step, label in zip(party.run_step.tolist(), aligned.label[number].tolist(), strict=True)
-                if step >= 0 and label != NOT
+                for step, label in zip(party.run_step.tolist(), labels, strict=True)
+                if step >= 0 and label != UNALIGNED
             ]
             numbered = list(enumerate(party.step_numbers.tolist()))
-            apart = [of_run[run] - step for step, run in runs if run in of_run]
-            if not apart and component != NOT and component in begun and len(left) + 1 < len(waiting):
-                left.append(number)
+            differences = [step_of_run[run] - step for step, run in runs if run in step_of_run]
+            is_aligned = component != UNALIGNED
+            may_share_later = is_aligned and component in started_components
+            if not differences and may_share_later and len(postponed) + 1 < len(waiting):
+                postponed.append(index)
                 continue
-            apart = apart or [of_number[told] - step for step, told in numbered if told in of_number]
-            shift = shifts[number] = _most_common(apart)
-            begun.add(component)
+            differences = differences or [
+                step_of_number[number] - step for step, number in numbered if number in step_of_number
+            ]
+            shift = shifts[index] = _most_common(differences)
+            started_components.add(component)
             for step, run in runs:
-                of_run.setdefault(run, step + int(shift))
-            for step, told in numbered:
-                if told >= 0:
-                    of_number.setdefault(told, step + int(shift))
-        waiting = left
+                step_of_run.setdefault(run, step + int(shift))
+            for step, number in numbered:
+                if number >= 0:
+                    step_of_number.setdefault(number, step + int(shift))
+        waiting = postponed
     counts = np.array([len(party.step_numbers) for party in parties], np.int64)
-    some = counts > 0
-    first = int(shifts[some].min()) if some.any() else 0
-    number_of = int((shifts + counts)[some].max()) - first if some.any() else 0
-    step_of = [
+    has_steps = counts > 0
+    first = int(shifts[has_steps].min()) if has_steps.any() else 0
+    step_count = int((shifts + counts)[has_steps].max()) - first if has_steps.any() else 0
+    common_step = [
         (np.arange(count) + shift - first).astype(np.int32)
         for count, shift in zip(counts.tolist(), shifts.tolist(), strict=True)
     ]
-    return step_of, number_of, {run: step - first for run, step in of_run.items()}
+    return common_step, step_count, {run: step - first for run, step in step_of_run.items()}
 
 
 def _most_common(values: Sequence[int]) -> int:
-    """The number that comes most often, 0 without any."""
+    """Returns the most frequent value, 0 without values."""
     if not values:
         return 0
-    found, count = np.unique(np.array(values), return_counts=True)
-    return int(found[count.argmax()])
+    distinct, count = np.unique(np.array(values), return_counts=True)
+    return int(distinct[count.argmax()])
 
 
 def find_instances(
     parties: Sequence[HostCollectives],
-    shared: Shared,
-    aligned: Aligned,
-    step_of_run: dict[tuple[int, int], int],
+    shared: SharedInstructions,
+    alignment: Alignment,
+    step_of_run: dict[RunLabel, int],
 ) -> Instances:
-    """What two parties or more recorded, on the clocks of each. `step_of_run`: as `common_steps` gives it."""
-    keys = [_keys(party, shared, aligned, number) for number, party in enumerate(parties)]
-    columns = [np.concatenate([key[at] for key in keys]).astype(np.int64) for at in range(5)]
-    party_of = np.repeat(np.arange(len(parties)), [len(party) for party in parties])
+    """Returns the instances that two or more parties recorded, each party's times on its own clock. `step_of_run`: from
+    `common_steps`."""
+    keys = [_instance_keys(party, shared, alignment, index) for index, party in enumerate(parties)]
+    columns = [np.concatenate([key[column] for key in keys]).astype(np.int64) for column in range(5)]
+    party_of_row = np.repeat(np.arange(len(parties)), [len(party) for party in parties])
     component, instruction, group, label, _ = columns
     rows = np.flatnonzero((component >= 0) & (group >= 0) & (label >= 0))
     key = np.zeros(len(rows), np.int64)
-    for column in columns:  # all of them in one number
+    for column in columns:  # combines all columns into one number
         key = key * (int(column.max(initial=0)) + 1) + column[rows]
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    members = np.unique(which * len(parties) + party_of[rows]) // max(len(parties), 1)
-    several = np.bincount(members, minlength=len(first)) >= 2
-    lengths = np.concatenate([party.end_ps - party.begin_ps for party in parties])[rows]
-    of_instance = instruction[rows[first]]
-    longest = _affordable(
-        of_instance[several], np.bincount(instruction[rows], lengths).astype(np.float64), len(parties)
+    _, first, instance = np.unique(key, return_index=True, return_inverse=True)
+    members = np.unique(instance * len(parties) + party_of_row[rows]) // max(len(parties), 1)
+    is_shared = np.bincount(members, minlength=len(first)) >= 2
+    durations = np.concatenate([party.end_ps - party.begin_ps for party in parties])[rows]
+    instruction_of = instruction[rows[first]]
+    is_affordable = _affordable_instructions(
+        instruction_of[is_shared],
+        np.bincount(instruction[rows], durations).astype(np.float64),
+        len(parties),
     )
-    chosen = several & longest[of_instance]
-    share = float(chosen[which].sum() / max(several[which].sum(), 1))
-    instance = np.full(len(party_of), -1, np.int32)
-    instance[rows] = np.where(chosen, np.cumsum(chosen) - 1, -1)[which]
-    first = rows[first[chosen]]
-    rows = np.flatnonzero(instance >= 0)
-    cells = instance[rows], party_of[rows]
-    there = np.zeros((len(first), len(parties)), np.bool_)
-    there[cells] = True
+    is_compared = is_shared & is_affordable[instruction_of]
+    share = float(is_compared[instance].sum() / max(is_shared[instance].sum(), 1))
+    instance_of_row = np.full(len(party_of_row), -1, np.int32)
+    instance_of_row[rows] = np.where(is_compared, np.cumsum(is_compared) - 1, -1)[instance]
+    first = rows[first[is_compared]]
+    rows = np.flatnonzero(instance_of_row >= 0)
+    cells = instance_of_row[rows], party_of_row[rows]
+    present = np.zeros((len(first), len(parties)), np.bool_)
+    present[cells] = True
     step = [
-        step_of_run.get(run, NOBODY)
+        step_of_run.get(run, NO_STEP)
         for run in zip(component[first].tolist(), label[first].tolist(), strict=True)
     ]
-    begin, wait, end = (np.full(there.shape, limit, np.int64) for limit in (LOW, LOW, HIGH))
-    for column, name in ((begin, "begin_ps"), (wait, "wait_ps")):
-        np.maximum.at(column, cells, np.concatenate([getattr(party, name) for party in parties])[rows])
+    begin, wait_start, end = (
+        np.full(present.shape, limit, np.int64) for limit in (INT64_MIN, INT64_MIN, INT64_MAX)
+    )
+    for times, name in ((begin, "begin_ps"), (wait_start, "wait_start_ps")):
+        np.maximum.at(times, cells, np.concatenate([getattr(party, name) for party in parties])[rows])
     np.minimum.at(end, cells, np.concatenate([party.end_ps for party in parties])[rows])
-    begin, wait, end = (np.where(there, column, 0) for column in (begin, wait, end))
-    handed = np.zeros(there.shape, np.int64)
-    np.maximum.at(handed, cells, np.concatenate([party.handed_ps for party in parties])[rows])
+    begin, wait_start, end = (np.where(present, times, 0) for times in (begin, wait_start, end))
+    point_to_point = np.zeros(present.shape, np.int64)
+    np.maximum.at(point_to_point, cells, np.concatenate([party.point_to_point_ps for party in parties])[rows])
     bounds = np.cumsum([len(party) for party in parties])[:-1]
     return Instances(
         instruction[first].astype(np.int32),
         np.array(step, np.int32),
-        there,
+        present,
         begin,
-        wait,
+        wait_start,
         end,
-        np.split(instance, bounds),
+        np.split(instance_of_row, bounds),
         share,
-        handed if handed.any() else None,
+        point_to_point if point_to_point.any() else None,
     )
 
 
-def _affordable(instruction: Int64, time_ps: NDArray[np.float64], parties: int) -> NDArray[np.bool_]:
-    """Which instructions are compared, given that of each instance, and the time in each: those that take longest, as
-    waiting does, until there are MOST_CELLS; one at least."""
-    number = np.bincount(instruction, minlength=len(time_ps)) * parties
+def _affordable_instructions(
+    instruction: Int64, time_ps: NDArray[np.float64], parties: int
+) -> NDArray[np.bool_]:
+    """Returns which instructions are compared, from the instruction of each instance and the time in each instruction:
+    those with most time, as waiting takes time, up to MAX_CELLS; at least one."""
+    cells = np.bincount(instruction, minlength=len(time_ps)) * parties
     order = np.argsort(-time_ps, kind="stable")
-    found = np.zeros(len(time_ps), np.bool_)
-    found[order[np.cumsum(number[order]) <= MOST_CELLS]] = True
-    found[order[:1]] = True
-    return found
+    is_affordable = np.zeros(len(time_ps), np.bool_)
+    is_affordable[order[np.cumsum(cells[order]) <= MAX_CELLS]] = True
+    is_affordable[order[:1]] = True
+    return is_affordable
 
 
-def _keys(party: HostCollectives, shared: Shared, aligned: Aligned, number: int) -> tuple[Int32, ...]:
-    """Per row what it shares with those of the same instance elsewhere."""
-    label = aligned.label[number][party.run] if len(party) else np.zeros(0, np.int32)
-    component = np.full(len(party), aligned.component[number], np.int32)
-    return component, shared.instruction[number], shared.group[number], label, party.repetition
+def _instance_keys(
+    party: HostCollectives, shared: SharedInstructions, alignment: Alignment, index: int
+) -> tuple[Int32, ...]:
+    """Returns the columns (component, instruction, group, label, repetition) that identify the instance of a row."""
+    label = alignment.label[index][party.run] if len(party) else np.zeros(0, np.int32)
+    component = np.full(len(party), alignment.component[index], np.int32)
+    return component, shared.instruction[index], shared.group[index], label, party.repetition
 
 
-def placed_on(rough: Instances, clocks: Clocks) -> Instances:
-    """The instances on the common clock, in order of time, and only parties whose clocks are known."""
-    there = rough.there & clocks.known
-    begin, wait, end = (np.zeros_like(rough.begin_ps) for _ in range(3))
-    for host in np.flatnonzero(clocks.known).tolist():
-        rows = there[:, host]
-        for column, times in ((begin, rough.begin_ps), (wait, rough.wait_ps), (end, rough.end_ps)):
-            column[rows, host] = clocks.common(host, times[rows, host])
-    kept = np.flatnonzero(there.sum(axis=1) >= 2)
-    latest = np.where(there[kept], begin[kept], LOW).max(axis=1, initial=LOW)
-    known = zip(rough.of_row, clocks.known.tolist(), strict=True)
-    of_row = [np.where(has, rows, -1).astype(np.int32) for rows, has in known]
-    placed = replace(rough, there=there, begin_ps=begin, wait_ps=wait, end_ps=end, of_row=of_row)
-    return placed.chosen(kept[np.argsort(latest, kind="stable")])
+def place_on_common_clock(instances: Instances, clocks: Clocks) -> Instances:
+    """Converts instances from each party's clock to the common one, in order of time. Parties whose clocks are not
+    known are removed."""
+    present = instances.present & clocks.is_known
+    begin, wait_start, end = (np.zeros_like(instances.begin_ps) for _ in range(3))
+    for host in np.flatnonzero(clocks.is_known).tolist():
+        rows = present[:, host]
+        for common, times in (
+            (begin, instances.begin_ps),
+            (wait_start, instances.wait_start_ps),
+            (end, instances.end_ps),
+        ):
+            common[rows, host] = clocks.to_common(host, times[rows, host])
+    shared = np.flatnonzero(present.sum(axis=1) >= 2)
+    latest = np.where(present[shared], begin[shared], INT64_MIN).max(axis=1, initial=INT64_MIN)
+    instance_of_row = [
+        np.where(is_known, rows, -1).astype(np.int32)
+        for rows, is_known in zip(instances.instance_of_row, clocks.is_known.tolist(), strict=True)
+    ]
+    placed = replace(
+        instances,
+        present=present,
+        begin_ps=begin,
+        wait_start_ps=wait_start,
+        end_ps=end,
+        instance_of_row=instance_of_row,
+    )
+    return placed.select(shared[np.argsort(latest, kind="stable")])

@@ -1,4 +1,4 @@
-"""Which hosts hold up the others: those that come last more often than chance has it, and those that cost much once.
+"""Finds the hosts that hold up the others: last more often than by chance, or at a high cost in some steps.
 
 (docs/definitions.md, "Pods")
 """
@@ -14,216 +14,240 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
 from tb_xla_insights.pod.arrivals import Arrivals
-from tb_xla_insights.pod.replay import in_time
+from tb_xla_insights.pod.replay import replay_on_time
 from tb_xla_insights.trace.model import Int64
 
-TIMES_ITS_SHARE = 2
-"""A host stands out that is last in more than so many times its share of the steps, …"""
+MIN_SHARE_FACTOR = 2
+"""A host stands out if it is last in more than this many times its share of the steps, …"""
 
-MOST_NEEDED = 0.75
-"""… or of few hosts, in more than this share of them."""
+MAX_NEEDED_SHARE = 0.75
+"""… or, among few hosts, in more than this share of them."""
 
-LEVEL = 0.01
-"""How often chance may make a host stand out, in a session in which none does."""
+SIGNIFICANCE = 0.01
+"""The probability that chance makes a host stand out in a session without late hosts."""
 
-LEAST_SHARE = 0.01
-"""Of a step, what a host must cost the others to be told: what they wait is measured, and no mean of different runs."""
+MIN_COST_SHARE = 0.01
+"""The share of a step that a host must cost the others to be reported. Waiting is measured, not a mean of varying runs,
+so little is enough."""
 
-EVENT_TIMES = 8
-"""How many times the waiting of the usual step must be charged to a host in a step for that to be an event of its own,
-however few hosts and steps there are. All of them together must cost INFO_SHARE."""
+MIN_EVENT_FACTOR = 8
+"""A step in which a host is charged this many times the waiting of the usual step is an event in itself, however few
+hosts and steps there are. All events of a host together must cost INFO_SHARE."""
 
-MUCH_MORE = 1.25
-"""How many times more the mean step must gain with a class of hosts than with those that stand out one by one."""
+MIN_CLASS_GAIN_FACTOR = 1.25
+"""A class of late hosts is reported if the mean step gains this many times more with all of them than with the hosts
+that stand out one by one."""
 
-FEWEST_STEPS = 5
-"""Steps that a class of hosts needs; in MOST_NEEDED of them all of it must come after all others."""
+MIN_CLASS_STEPS = 5
+"""Steps that a class of late hosts needs; in MAX_NEEDED_SHARE of them all of it must arrive after all others."""
 
-MOST_FOUND = 8
-"""Hosts that are looked for one after the other."""
+MAX_LATE_HOSTS = 8
+"""Late hosts that are searched for one by one."""
 
 Kind = Literal["late", "changing", "none", "unknown"]
 
 
 @dataclass(frozen=True)
 class LateHosts:
-    """Who holds up the others. `kind`: `late`, these `parties` do, the worst first; `changing`, another one each time;
-    `none`; `unknown`, nothing compares them. `alike`: the parties are late together, as a class of their own. Per party
-    `steps`, those in which most waiting is charged to it, once those before it in the list are as the middle one.
+    """The parties that hold up the others.
 
-    `waits_ps`: what a party waits for others in the mean step; `saved_ps`: how much
-    shorter that step is if none of them is late.
+    `kind`: `late` (`parties` do, the worst first), `changing` (a different one each time), `none`, or `unknown`
+    (nothing could be compared). `steps`: per late party, the steps in which most waiting is charged to it, once the
+    parties before it in the list arrive on time. `is_class`: the parties are late together, as a class. `waits_ps`: how
+    long a party waits for others in the mean step. `saved_ps`: how much shorter that step is without late parties.
     """
 
     kind: Kind
     parties: list[int]
     steps: list[NDArray[np.intp]]
-    alike: bool
+    is_class: bool
     waits_ps: int
     saved_ps: int
 
     @property
     def recurs(self) -> str | None:
-        """As the findings say it; of a single step nobody knows."""
+        """`once`, `some_steps`, or None if the steps are not known; the value of the findings' `recurs`."""
         count = len(np.unique(np.concatenate(self.steps))) if self.steps else 0
         return None if not count else "once" if count == 1 else "some_steps"
 
 
 def find_late_hosts(arrivals: Arrivals, step_ps: int | None) -> LateHosts:
-    """Who holds up the others. `step_ps`: the mean step, of which a cost is a share; None: not known, nobody does."""
-    if not len(arrivals.instances) or not arrivals.steps or not step_ps:
+    """Returns the parties that hold up the others. `step_ps`: the mean step, the base of shares; None: not known."""
+    if not len(arrivals.instances) or not arrivals.step_count or not step_ps:
         return LateHosts("unknown", [], [], False, 0, 0)
-    waits = _per_step(arrivals, arrivals.charged_ps)
-    parties, steps, saved = _one_by_one(arrivals, step_ps)
-    several = _class_of_late(arrivals, step_ps)
-    if several:
-        _, sooner = in_time(arrivals, several)
-        last = _last_of_steps(arrivals)
-        if _mean(arrivals, sooner) > saved * MUCH_MORE:
-            steps = [np.flatnonzero(last == party) for party in several]
-            return LateHosts("late", several, steps, True, waits, _mean(arrivals, sooner))
+    waits_ps = _mean_wait_per_step(arrivals)
+    parties, steps, saved_ps = _find_individuals(arrivals, step_ps)
+    late_class = _find_class(arrivals, step_ps)
+    if late_class:
+        _, earlier = replay_on_time(arrivals, late_class)
+        class_saved_ps = _mean_saving(arrivals, earlier)
+        if class_saved_ps > saved_ps * MIN_CLASS_GAIN_FACTOR:
+            most_charged = _most_charged_parties(arrivals)
+            steps = [np.flatnonzero(most_charged == party) for party in late_class]
+            return LateHosts("late", late_class, steps, True, waits_ps, class_saved_ps)
     if parties:
-        return LateHosts("late", parties, steps, False, waits, saved)
-    if waits >= INFO_SHARE * step_ps and _beyond_clocks(arrivals):
-        _, sooner = in_time(arrivals, list(range(len(arrivals.parties))))
-        return LateHosts("changing", [], [], False, waits, _mean(arrivals, sooner))
-    return LateHosts("none", [], [], False, waits, 0)
+        return LateHosts("late", parties, steps, False, waits_ps, saved_ps)
+    if waits_ps >= INFO_SHARE * step_ps and _exceeds_clock_noise(arrivals):
+        _, earlier = replay_on_time(arrivals, list(range(len(arrivals.parties))))
+        return LateHosts("changing", [], [], False, waits_ps, _mean_saving(arrivals, earlier))
+    return LateHosts("none", [], [], False, waits_ps, 0)
 
 
-def _one_by_one(arrivals: Arrivals, step_ps: int) -> tuple[list[int], list[NDArray[np.intp]], int]:
-    """Parties that stand out, each once those before it come in time; the steps in which they are last; and how much
-    shorter the mean step is without all of that."""
-    found: list[int] = []
+def _find_individuals(arrivals: Arrivals, step_ps: int) -> tuple[list[int], list[NDArray[np.intp]], int]:
+    """Finds parties that stand out, each after a replay in which those before it arrive on time. Returns them, the
+    steps of each, and how much shorter the mean step is without their lateness."""
+    parties: list[int] = []
     steps: list[NDArray[np.intp]] = []
-    left, saved = arrivals, 0
-    while len(found) < min(MOST_FOUND, len(arrivals.parties) - 1):
-        worst = _worst(left, arrivals, found, step_ps)
+    replayed, saved_ps = arrivals, 0
+    while len(parties) < min(MAX_LATE_HOSTS, len(arrivals.parties) - 1):
+        worst = _find_worst(replayed, arrivals, parties, step_ps)
         if worst is None:
             break
-        found.append(worst[0])
-        steps.append(worst[1])
-        left, sooner = in_time(arrivals, found)
-        saved = _mean(arrivals, sooner)
-    return found, steps, saved
+        party, party_steps = worst
+        parties.append(party)
+        steps.append(party_steps)
+        replayed, earlier = replay_on_time(arrivals, parties)
+        saved_ps = _mean_saving(arrivals, earlier)
+    return parties, steps, saved_ps
 
 
-def _mean(arrivals: Arrivals, sooner: Int64) -> int:
-    """How much sooner the mean step is, of those who do something together; each in as many steps as it has."""
-    its = arrivals.instances
-    has = np.zeros((arrivals.steps + 1, len(arrivals.parties)), np.bool_)
-    rows, which = np.nonzero(its.there)
-    has[its.step[rows], which] = True
-    steps = has[:-1].sum(axis=0)
-    some = steps > 0
-    return max(int((sooner[some] / steps[some]).mean()), 0) if some.any() else 0
+def _mean_saving(arrivals: Arrivals, earlier: Int64) -> int:
+    """Returns how much shorter the mean step is: the mean over the parties that share instances, each divided by the
+    number of its steps."""
+    instances = arrivals.instances
+    has_step = np.zeros((arrivals.step_count + 1, len(arrivals.parties)), np.bool_)
+    rows, party = np.nonzero(instances.present)
+    has_step[instances.step[rows], party] = True
+    steps = has_step[:-1].sum(axis=0)
+    takes_part = steps > 0
+    return max(int((earlier[takes_part] / steps[takes_part]).mean()), 0) if takes_part.any() else 0
 
 
-def _per_step(arrivals: Arrivals, waits_ps: Int64) -> int:
-    """What a party waits in the mean step, the mean of all parties."""
-    inside = waits_ps[arrivals.instances.step >= 0]
-    return int(inside.sum()) // (len(arrivals.parties) * arrivals.steps)
+def _mean_wait_per_step(arrivals: Arrivals) -> int:
+    """Returns how long a party waits in the mean step, as the mean over all parties."""
+    waits = arrivals.charged_waits_ps[arrivals.instances.step >= 0]
+    return int(waits.sum()) // (len(arrivals.parties) * arrivals.step_count)
 
 
-def _last_of_steps(arrivals: Arrivals) -> NDArray[np.intp]:
-    """Per step, whom most waiting is charged to; -1 for nobody."""
-    charges = arrivals.charges()[:-1]
+def _most_charged_parties(arrivals: Arrivals) -> NDArray[np.intp]:
+    """Returns, per step, the party that most waiting is charged to; -1: none."""
+    charges = arrivals.charges_ps()[:-1]
     return np.where(charges.any(axis=1), charges.argmax(axis=1), -1)
 
 
-def _worst(
-    left: Arrivals, all_: Arrivals, found: list[int], step_ps: int
+def _find_worst(
+    replayed: Arrivals, original: Arrivals, excluded: list[int], step_ps: int
 ) -> tuple[int, NDArray[np.intp]] | None:
-    """Of the parties that stand out, but for those found already, the one that others wait for longest, and the steps
-    in which they do. A step counts in which somebody is late by more than clocks can be wrong, and costs enough."""
-    charges, last, latest = left.charges()[:-1], _last_of_steps(left), left.latest()
-    costs, usual = charges.sum(axis=0), float(np.median(all_.charges()[:-1].sum(axis=1)))
-    # Per party, the time of a step of those who may wait for it.
-    theirs = {party: step_ps * _companions(left, party) for party in np.unique(last[last >= 0]).tolist()}
-    matters = {
-        party: (latest[:, party] > noise_ps(all_, party)) & (charges[:, party] >= LEAST_SHARE * time)
-        for party, time in theirs.items()
+    """Returns the party that the others wait for longest among those that stand out, and the steps in which they do.
+    `excluded`: late parties found before, which are on time in `replayed`.
+
+    A step counts for a party if most of its waiting is charged to it, its lateness exceeds the error of the clocks, and
+    the cost is high enough.
+    """
+    charges, most_charged = replayed.charges_ps()[:-1], _most_charged_parties(replayed)
+    max_late, costs = replayed.max_late_ps(), charges.sum(axis=0)
+    usual_waits = float(np.median(original.charges_ps()[:-1].sum(axis=1)))
+    # Per party, the time of one step of all parties that may wait for it.
+    others_step_ps = {
+        party: step_ps * _companion_count(replayed, party)
+        for party in np.unique(most_charged[most_charged >= 0]).tolist()
     }
-    steps = {party: np.flatnonzero((last == party) & clear) for party, clear in matters.items()}
-    counted, share = sum(map(len, steps.values())), 1 / len(left.parties)
-    for party in sorted(theirs, key=lambda it: -costs[it]):
-        least = theirs[party] * left.steps
-        if party in found or costs[party] < LEAST_SHARE * least:
+    is_significant = {
+        party: (max_late[:, party] > clock_noise_ps(original, party))
+        & (charges[:, party] >= MIN_COST_SHARE * time)
+        for party, time in others_step_ps.items()
+    }
+    steps = {
+        party: np.flatnonzero((most_charged == party) & significant)
+        for party, significant in is_significant.items()
+    }
+    counted, share = sum(map(len, steps.values())), 1 / len(replayed.parties)
+    for party in sorted(others_step_ps, key=lambda party: -costs[party]):
+        others_time_ps = others_step_ps[party] * replayed.step_count
+        if party in excluded or costs[party] < MIN_COST_SHARE * others_time_ps:
             continue
-        number = len(steps[party])
-        needed = min(TIMES_ITS_SHARE * share, MOST_NEEDED) * counted
-        if number > needed and _tail(number, counted, share) * len(left.parties) < LEVEL:
+        count = len(steps[party])
+        needed = min(MIN_SHARE_FACTOR * share, MAX_NEEDED_SHARE) * counted
+        if count > needed and _binomial_tail(count, counted, share) * len(replayed.parties) < SIGNIFICANCE:
             return party, steps[party]
-        few = np.flatnonzero(matters[party] & (charges[:, party] > EVENT_TIMES * usual))
-        if len(few) and int(charges[few, party].sum()) >= INFO_SHARE * least:
-            return party, few
+        events = np.flatnonzero(is_significant[party] & (charges[:, party] > MIN_EVENT_FACTOR * usual_waits))
+        if len(events) and int(charges[events, party].sum()) >= INFO_SHARE * others_time_ps:
+            return party, events
     return None
 
 
-def _companions(arrivals: Arrivals, party: int) -> int:
-    """With how many others a party does something together."""
-    there = arrivals.instances.there
-    return int(there[there[:, party]].any(axis=0).sum()) - 1
+def _companion_count(arrivals: Arrivals, party: int) -> int:
+    """Returns how many other parties share an instance with a party."""
+    present = arrivals.instances.present
+    return int(present[present[:, party]].any(axis=0).sum()) - 1
 
 
-def noise_ps(arrivals: Arrivals, party: int) -> int:
-    """How late a party may seem to be because clocks are read wrong: its own, and that of the one in the middle."""
+def clock_noise_ps(arrivals: Arrivals, party: int) -> int:
+    """Returns how late a party may seem because of clock errors: its own clock's, or the median host's if larger."""
     residuals = arrivals.clocks.residual_ps
-    known = residuals[arrivals.clocks.known]
-    return max(int(residuals[party]), int(np.median(known)) if len(known) else 0)
+    related = residuals[arrivals.clocks.is_known]
+    return max(int(residuals[party]), int(np.median(related)) if len(related) else 0)
 
 
-def _beyond_clocks(arrivals: Arrivals) -> bool:
-    """Whether the last ones of steps are mostly later than clocks can be wrong."""
-    last, latest = _last_of_steps(arrivals), arrivals.latest()
-    steps = np.flatnonzero(last >= 0)
-    late = [latest[step, last[step]] > noise_ps(arrivals, int(last[step])) for step in steps.tolist()]
-    return bool(late) and sum(late) > len(late) / 2
+def _exceeds_clock_noise(arrivals: Arrivals) -> bool:
+    """Whether in most steps the party that most waiting is charged to is later than clock errors explain."""
+    most_charged, max_late = _most_charged_parties(arrivals), arrivals.max_late_ps()
+    is_late = [
+        max_late[step, most_charged[step]] > clock_noise_ps(arrivals, int(most_charged[step]))
+        for step in np.flatnonzero(most_charged >= 0).tolist()
+    ]
+    return bool(is_late) and sum(is_late) > len(is_late) / 2
 
 
-def _class_of_late(arrivals: Arrivals, step_ps: int) -> list[int]:
-    """Parties that are all late by about the same: between them and the others lies more than within either. Empty
-    where there is no such class."""
-    its = arrivals.instances
-    inside = np.flatnonzero(its.step >= 0)
-    waited = np.zeros(arrivals.steps, np.int64)
-    sums = arrivals.charged_ps[inside].sum(axis=1)
-    np.maximum.at(waited, its.step[inside], sums)
-    rows = inside[(sums > 0) & (sums == waited[its.step[inside]])]
-    there = its.there[rows]
-    first = np.where(there, its.begin_ps[rows], np.iinfo(np.int64).max).min(axis=1)
-    after = np.where(there, its.begin_ps[rows] - first[:, None], 0).astype(np.float64)
-    after[~there] = np.nan
-    if not len(rows) or np.isnan(after).all(axis=0).any():
+def _find_class(arrivals: Arrivals, step_ps: int) -> list[int]:
+    """Returns a class of parties that are all late by about as much: the gap between them and the others is larger than
+    the range within either. Empty if there is no such class."""
+    instances = arrivals.instances
+    in_steps = np.flatnonzero(instances.step >= 0)
+    waits = arrivals.charged_waits_ps[in_steps].sum(axis=1)
+    max_waits = np.zeros(arrivals.step_count, np.int64)
+    np.maximum.at(max_waits, instances.step[in_steps], waits)
+    # The instance with most waiting of each step.
+    rows = in_steps[(waits > 0) & (waits == max_waits[instances.step[in_steps]])]
+    present = instances.present[rows]
+    first = np.where(present, instances.begin_ps[rows], np.iinfo(np.int64).max).min(axis=1)
+    after_first = np.where(present, instances.begin_ps[rows] - first[:, None], 0).astype(np.float64)
+    after_first[~present] = np.nan
+    if not len(rows) or np.isnan(after_first).all(axis=0).any():
         return []
-    usual = np.nanmedian(after, axis=0)
+    usual = np.nanmedian(after_first, axis=0)
     order = np.argsort(usual, kind="stable")
     gaps = np.diff(usual[order])
-    at = int(gaps.argmax())
-    early, late = order[: at + 1], order[at + 1 :]
-    within = max(np.ptp(usual[early]), np.ptp(usual[late]))
-    noise = max(noise_ps(arrivals, party) for party in range(len(usual)))
-    if min(len(early), len(late)) < 2 or gaps[at] < max(2 * within, 3 * noise, INFO_SHARE * step_ps):
+    widest = int(gaps.argmax())
+    early_parties, late_parties = order[: widest + 1], order[widest + 1 :]
+    range_within = max(np.ptp(usual[early_parties]), np.ptp(usual[late_parties]))
+    noise = max(clock_noise_ps(arrivals, party) for party in range(len(usual)))
+    is_distinct = gaps[widest] >= max(2 * range_within, 3 * noise, INFO_SHARE * step_ps)
+    if min(len(early_parties), len(late_parties)) < 2 or not is_distinct:
         return []
-    absent = np.isnan(after)
-    soonest = np.where(absent, np.inf, after)[:, late].min(axis=1)
-    apart = soonest > np.where(absent, -np.inf, after)[:, early].max(axis=1)
-    if len(rows) < FEWEST_STEPS or apart.mean() < MOST_NEEDED:
+    first_late = np.where(present, after_first, np.inf)[:, late_parties].min(axis=1)
+    last_early = np.where(present, after_first, -np.inf)[:, early_parties].max(axis=1)
+    if len(rows) < MIN_CLASS_STEPS or (first_late > last_early).mean() < MAX_NEEDED_SHARE:
         return []
-    return sorted(late.tolist(), key=lambda it: -usual[it])
+    return sorted(late_parties.tolist(), key=lambda party: -usual[party])
 
 
-def _tail(count: int, of: int, share: float) -> float:
-    """How likely something with this chance happens at least `count` times of so many."""
-    if share >= 1:
+def _binomial_tail(count: int, trials: int, probability: float) -> float:
+    """Returns the probability of at least `count` successes in `trials` independent trials."""
+    if probability >= 1:
         return 1.0
     terms = (
-        lgamma(of + 1) - lgamma(it + 1) - lgamma(of - it + 1) + it * log(share) + (of - it) * log1p(-share)
-        for it in range(count, of + 1)
+        lgamma(trials + 1)
+        - lgamma(successes + 1)
+        - lgamma(trials - successes + 1)
+        + successes * log(probability)
+        + (trials - successes) * log1p(-probability)
+        for successes in range(count, trials + 1)
     )
     return min(sum(map(exp, terms)), 1.0)
 
 
-def every_step(late: LateHosts, steps: int) -> bool:
-    """Whether somebody is late in nearly all of so many steps."""
-    found = np.unique(np.concatenate(late.steps)) if late.steps else np.zeros(0)
-    return len(found) >= EVERY_STEP_SHARE * steps
+def is_late_every_step(late_hosts: LateHosts, step_count: int) -> bool:
+    """Whether some party is late in nearly all of the session's steps."""
+    steps = np.unique(np.concatenate(late_hosts.steps)) if late_hosts.steps else np.zeros(0)
+    return len(steps) >= EVERY_STEP_SHARE * step_count

@@ -1,4 +1,4 @@
-"""How a session had gone on if some had not come late. (docs/definitions.md, "Pods")"""
+"""Replays a session as if some parties had arrived on time. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
@@ -7,85 +7,95 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.pod.arrivals import Arrivals, charge
-from tb_xla_insights.pod.instances import HIGH, NOBODY
+from tb_xla_insights.pod.arrivals import Arrivals, with_instances
+from tb_xla_insights.pod.instances import INT64_MAX, NO_STEP
 from tb_xla_insights.trace.model import Int64
 
 
-def in_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
-    """The same replayed, with these parties coming when the one in the middle of the others does, where they were
-    later: what is over sooner makes all who took part sooner by as much from then on. Who waits for what another one
-    sends does so for less by as much as anybody is sooner, at best; who has more to do on its host is no sooner than
-    that. And how much sooner each party is in the end than in the beginning."""
-    its = arrivals.instances
-    late = np.zeros(len(arrivals.parties), np.bool_)
-    late[parties] = True
-    others = its.there & ~late
-    sooner = np.zeros(len(arrivals.parties), np.int64)
-    first = sooner.copy()
-    seen = np.zeros(len(arrivals.parties), np.bool_)
-    waited = np.zeros(len(arrivals.parties), np.int64)
-    shift, moved = np.zeros_like(its.begin_ps), np.zeros(len(its), np.int64)
-    ahead = _Ahead(arrivals, late)
-    for row in range(len(its)):
-        there = its.there[row]
-        new = there & ~seen
-        if new.any() and (known := there & seen).any():
-            # Its capture begins here: until then it went along with the others.
-            sooner[new] = first[new] = int(np.median(sooner[known]))
-        seen |= there
-        if its.handed_ps is not None:
-            since = np.where(there, its.handed_ps[row] - waited, 0)
-            sooner += np.clip(sooner.max() - sooner, 0, since)
-            waited += since
-        sooner = np.minimum(sooner, ahead.most(row))
-        begin = its.begin_ps[row] - sooner
-        some = np.sort(begin[others[row] if others[row].any() else there])
-        shift[row] = sooner + np.where(late, np.maximum(begin - some[(len(some) - 1) // 2], 0), 0)
-        ahead.came(row, shift[row])
-        latest = int((its.begin_ps[row] - shift[row])[there].max())
-        moved[row] = int(its.begin_ps[row, arrivals.last[row]]) - latest
-        # Who does not come to wait, as the work before takes that long, is no sooner than that.
-        least = its.end_ps[row] - its.wait_ps[row] + shift[row]
-        sooner[there] = np.minimum(moved[row], least)[there]
-    shift = np.where(its.there, shift, 0)
-    end = np.where(its.there, its.end_ps - moved[:, None], 0)
-    made = replace(its, begin_ps=its.begin_ps - shift, wait_ps=its.wait_ps - shift, end_ps=end)
-    return charge(arrivals, made), sooner - first
+def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, Int64]:
+    """Returns the arrivals if `parties` came no later than the median of the other parties, and how much earlier each
+    party is at the end than at the beginning.
+
+    An instance that is over earlier makes all its members earlier by as much from then on. Waiting for point-to-point
+    data becomes shorter by as much as any party is earlier, at best. A party with more work on its host than that
+    allows is no earlier than its work.
+    """
+    instances = arrivals.instances
+    is_late = np.zeros(len(arrivals.parties), np.bool_)
+    is_late[parties] = True
+    is_reference = instances.present & ~is_late
+    earlier = np.zeros(len(arrivals.parties), np.int64)
+    earlier_at_first = earlier.copy()
+    has_started = np.zeros(len(arrivals.parties), np.bool_)
+    point_to_point = np.zeros(len(arrivals.parties), np.int64)
+    shift, moved = np.zeros_like(instances.begin_ps), np.zeros(len(instances), np.int64)
+    work_limit = _HostWorkLimit(arrivals, is_late)
+    for row in range(len(instances)):
+        present = instances.present[row]
+        starts = present & ~has_started
+        if starts.any() and (running := present & has_started).any():
+            # The capture of these parties begins here: until then they went along with the others.
+            earlier[starts] = earlier_at_first[starts] = int(np.median(earlier[running]))
+        has_started |= present
+        if instances.point_to_point_ps is not None:
+            waited = np.where(present, instances.point_to_point_ps[row] - point_to_point, 0)
+            earlier += np.clip(earlier.max() - earlier, 0, waited)
+            point_to_point += waited
+        earlier = np.minimum(earlier, work_limit.max_earlier_ps(row))
+        begin = instances.begin_ps[row] - earlier
+        reference = np.sort(begin[is_reference[row] if is_reference[row].any() else present])
+        median = reference[(len(reference) - 1) // 2]
+        shift[row] = earlier + np.where(is_late, np.maximum(begin - median, 0), 0)
+        work_limit.record_arrival(row, shift[row])
+        last_arrival = int((instances.begin_ps[row] - shift[row])[present].max())
+        moved[row] = int(instances.begin_ps[row, arrivals.last_party[row]]) - last_arrival
+        # A party that does not reach the wait, as its work before takes that long, is no earlier than its work.
+        most = instances.end_ps[row] - instances.wait_start_ps[row] + shift[row]
+        earlier[present] = np.minimum(moved[row], most)[present]
+    shift = np.where(instances.present, shift, 0)
+    replayed = replace(
+        instances,
+        begin_ps=instances.begin_ps - shift,
+        wait_start_ps=instances.wait_start_ps - shift,
+        end_ps=np.where(instances.present, instances.end_ps - moved[:, None], 0),
+    )
+    return with_instances(arrivals, replayed), earlier - earlier_at_first
 
 
-class _Ahead:
-    """How much sooner parties may come to what is first in a step: their hosts take as long for it as they do."""
+class _HostWorkLimit:
+    """Limits how much earlier parties arrive at the first instance of a step: from one step's first instance to the
+    next one's, a party takes at least as long as its host's own work."""
 
-    def __init__(self, arrivals: Arrivals, late: NDArray[np.bool_]) -> None:
-        self._its, self._own = arrivals.instances, arrivals.own_ps
-        self._late = late
-        self._step = np.full(len(late), NOBODY)
-        self._began = np.zeros(len(late), np.int64)
-        self._sooner = np.zeros(len(late), np.int64)
-        self._any = np.full(len(late), HIGH)
+    def __init__(self, arrivals: Arrivals, is_late: NDArray[np.bool_]) -> None:
+        self._instances, self._own_work = arrivals.instances, arrivals.own_work_ps
+        self._is_late = is_late
+        self._step = np.full(len(is_late), NO_STEP)
+        """Per party, the step that it is in; the next two are about its first instance in that step."""
+        self._begin = np.zeros(len(is_late), np.int64)
+        self._earlier = np.zeros(len(is_late), np.int64)
+        self._unlimited = np.full(len(is_late), INT64_MAX)
 
-    def _first(self, row: int) -> NDArray[np.bool_]:
-        """The parties for which an instance is the first one of its step."""
-        first: NDArray[np.bool_] = self._its.there[row] & (self._step != self._its.step[row])
-        return first
+    def _starts_step(self, row: int) -> NDArray[np.bool_]:
+        """Returns the parties for which an instance is the first one of its step."""
+        starts: NDArray[np.bool_] = self._instances.present[row] & (self._step != self._instances.step[row])
+        return starts
 
-    def most(self, row: int) -> Int64:
-        """Per party, how much sooner it may be there than it was, after `came` of the step before."""
-        step = int(self._its.step[row])
-        if self._own is None or step <= 0:
-            return self._any
-        follows = self._first(row) & (self._step == step - 1) & ~self._late
-        if not follows.any():
-            return self._any
-        between = self._its.begin_ps[row] - self._began
-        return np.where(follows, self._sooner + np.maximum(between - self._own[:, step], 0), self._any)
+    def max_earlier_ps(self, row: int) -> Int64:
+        """Returns, per party, how much earlier it may arrive than it did, after `record_arrival` of the step before."""
+        step = int(self._instances.step[row])
+        if self._own_work is None or step <= 0:
+            return self._unlimited
+        is_limited = self._starts_step(row) & (self._step == step - 1) & ~self._is_late
+        if not is_limited.any():
+            return self._unlimited
+        spare = np.maximum(self._instances.begin_ps[row] - self._begin - self._own_work[:, step], 0)
+        return np.where(is_limited, self._earlier + spare, self._unlimited)
 
-    def came(self, row: int, sooner: Int64) -> None:
-        """Parties come to an instance by so much sooner."""
-        if self._own is None or self._its.step[row] < 0:
+    def record_arrival(self, row: int, earlier_ps: Int64) -> None:
+        """Records how much earlier the parties arrive at an instance."""
+        if self._own_work is None or self._instances.step[row] < 0:
             return
-        first = self._first(row)
-        self._step[first] = self._its.step[row]
-        self._began[first] = self._its.begin_ps[row][first]
-        self._sooner[first] = sooner[first]
+        starts = self._starts_step(row)
+        self._step[starts] = self._instances.step[row]
+        self._begin[starts] = self._instances.begin_ps[row][starts]
+        self._earlier[starts] = earlier_ps[starts]

@@ -1,4 +1,4 @@
-"""What is the same on several hosts: instructions, and who takes part in them."""
+"""Finds the collective instructions that several hosts share, and the group of cores of each execution."""
 
 from __future__ import annotations
 
@@ -10,74 +10,86 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.pod.collective_columns import HostCollectives, Instruction
+from tb_xla_insights.pod.groups import Groups
 from tb_xla_insights.trace.model import Int32, Int64
 
-WAITED_PS = 5_000_000
-"""An asynchronous collective of which the end takes less than this was over before: its end tells nothing."""
+MIN_DONE_PS = 5_000_000
+"""An asynchronous collective whose `done` takes less than this was over before: its recorded end says nothing about the
+other parties' ends."""
 
 
 @dataclass(frozen=True)
-class Shared:
-    """Per host, for each of its rows: `instruction` (index into `instructions`), `group`, which group of that (-1: not
-    known), and whether the end of the row `tells` when all others end."""
+class SharedInstructions:
+    """`instructions`: the distinct collectives of all hosts. Per host, for each of its rows: `instruction` (index into
+    `instructions`), `group` (index of the row's group among the instruction's groups, -1: not known), and
+    `ends_together` (whether the row ends at the same instant on all parties)."""
 
     instructions: list[Instruction]
     instruction: list[Int32]
     group: list[Int32]
-    tells: list[NDArray[np.bool_]]
+    ends_together: list[NDArray[np.bool_]]
 
 
-def share(hosts: Sequence[HostCollectives], number: Sequence[Int64] | None) -> Shared:
-    """What hosts have in common. `number`: of each core of each host, its number in `replica_groups`; None: not known,
-    and collectives of which the groups are known are no one's then."""
-    places: dict[tuple[str, str], int] = {}
-    found: list[Instruction] = []
-    groups: dict[int, tuple[tuple[int, ...], ...]] = {}
+def match_instructions(
+    hosts: Sequence[HostCollectives], numbering: Sequence[Int64] | None
+) -> SharedInstructions:
+    """Matches the instructions of several hosts.
+
+    `numbering`: per host and core, the core's number in `replica_groups`. If it is None (not known), rows of
+    instructions with recorded groups belong to no group.
+    """
+    indices: dict[tuple[str, str], int] = {}
+    instructions: list[Instruction] = []
+    groups: dict[int, Groups] = {}
     for host in hosts:
-        for it in host.instructions:
-            place = places.setdefault((it.program, it.name), len(found))
-            if place == len(found):
-                found.append(it)
-            if it.groups is not None:
-                groups.setdefault(place, host.groups[it.groups])
-    instruction, group, tells = [], [], []
-    for which, host in enumerate(hosts):
-        of_own = np.array([places[it.program, it.name] for it in host.instructions], np.int32)
-        rows = of_own[host.instruction] if len(of_own) else np.zeros(0, np.int32)
-        instruction.append(rows)
-        group.append(_groups(host, rows, groups, None if number is None else number[which]))
-        tells.append((host.wait_ps == host.begin_ps) | (host.end_ps - host.wait_ps >= WAITED_PS))
-    return Shared(found, instruction, group, tells)
+        for instruction in host.instructions:
+            index = indices.setdefault((instruction.program, instruction.name), len(instructions))
+            if index == len(instructions):
+                instructions.append(instruction)
+            if instruction.groups is not None:
+                groups.setdefault(index, host.groups[instruction.groups])
+    shared = SharedInstructions(instructions, [], [], [])
+    for number, host in enumerate(hosts):
+        index_of = np.array([indices[item.program, item.name] for item in host.instructions], np.int32)
+        rows = index_of[host.instruction] if len(index_of) else np.zeros(0, np.int32)
+        shared.instruction.append(rows)
+        shared.group.append(
+            _groups_of_rows(host, rows, groups, None if numbering is None else numbering[number])
+        )
+        is_synchronous = host.wait_start_ps == host.begin_ps
+        shared.ends_together.append(is_synchronous | (host.end_ps - host.wait_start_ps >= MIN_DONE_PS))
+    return shared
 
 
-def _groups(
-    host: HostCollectives, rows: Int32, groups: dict[int, tuple[tuple[int, ...], ...]], number: Int64 | None
+def _groups_of_rows(
+    host: HostCollectives, instruction: Int32, groups: dict[int, Groups], core_numbers: Int64 | None
 ) -> Int32:
-    found = np.zeros(len(rows), np.int32)
-    for place in np.unique(rows).tolist():
-        told = groups.get(place, ())
-        if not told:
+    """Returns, per row, the index of its group among those of its instruction; 0 without groups, -1 if not known."""
+    group_of_row = np.zeros(len(instruction), np.int32)
+    for index in np.unique(instruction).tolist():
+        members_of_group = groups.get(index, ())
+        if not members_of_group:
             continue
-        mine = np.flatnonzero(rows == place)
-        if number is None:
-            found[mine] = -1
+        rows = np.flatnonzero(instruction == index)
+        if core_numbers is None:
+            group_of_row[rows] = -1
             continue
-        of_member = {member: which for which, members in enumerate(told) for member in members}
-        of_core = np.array([of_member.get(member, -1) for member in number.tolist()], np.int32)
-        found[mine] = of_core[host.core[mine]]
-    return found
+        group_of = {member: group for group, members in enumerate(members_of_group) for member in members}
+        group_of_core = np.array([group_of.get(core, -1) for core in core_numbers.tolist()], np.int32)
+        group_of_row[rows] = group_of_core[host.core[rows]]
+    return group_of_row
 
 
-def numberings(hosts: Sequence[HostCollectives]) -> list[list[Int64] | None]:
-    """What the numbers of the cores in `replica_groups` may be, the likeliest first: in the order of the recorded
-    ordinals, or host by host in their order; then None, not known."""
-    told = [number for host in hosts for number in host.ordinals]
-    first = np.cumsum([0, *(len(host.cores) for host in hosts)])
-    by_host = [
-        np.arange(len(host.cores), dtype=np.int64) + low
-        for host, low in zip(hosts, first.tolist(), strict=False)
+def candidate_numberings(hosts: Sequence[HostCollectives]) -> list[list[Int64] | None]:
+    """Returns the possible numbers of the cores in `replica_groups`, per host and core, the likeliest first: the ranks
+    of the recorded ordinals, else host by host in the given order; then None (not known)."""
+    ordinals = [ordinal for host in hosts for ordinal in host.ordinals]
+    first_core = np.cumsum([0, *(len(host.cores) for host in hosts)])
+    if ordinals and min(ordinals) >= 0 and len(set(ordinals)) == len(ordinals):
+        rank = np.argsort(np.argsort(ordinals)).astype(np.int64)
+        return [[rank[low:high] for low, high in pairwise(first_core.tolist())], None]
+    host_by_host = [
+        np.arange(len(host.cores), dtype=np.int64) + first
+        for host, first in zip(hosts, first_core.tolist(), strict=False)
     ]
-    if told and min(told) >= 0 and len(set(told)) == len(told):
-        rank = np.argsort(np.argsort(told)).astype(np.int64)
-        return [[rank[low:high] for low, high in pairwise(first.tolist())], None]
-    return [by_host, None]
+    return [host_by_host, None]

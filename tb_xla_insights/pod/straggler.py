@@ -1,4 +1,4 @@
-"""The finding about who holds up the others, and what is left of exposed collectives without waiting for them.
+"""The finding about the hosts that hold up the others, and the exposed time of collectives without waiting for them.
 
 (docs/definitions.md, "Pods")
 """
@@ -18,8 +18,8 @@ from tb_xla_insights.analysis.findings.base import (
 )
 from tb_xla_insights.analysis.thresholds import severity_of
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.pod.advice import MOST_CAUSES, advice, names
-from tb_xla_insights.pod.arrivals import waiting_for_others
+from tb_xla_insights.pod.advice import MAX_CAUSES, advice_text, late_names
+from tb_xla_insights.pod.arrivals import Arrivals, exposed_waits_ps
 from tb_xla_insights.pod.causes import Cause
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_steps import DEVICE
@@ -28,31 +28,32 @@ from tb_xla_insights.units import brief_time, brief_times, count, share
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
 
-MOST_NAMED = 3
-"""Hosts that a sentence names."""
+MAX_NAMED = 3
+"""Hosts that a sentence names at most."""
 
-_WAITS = 0.1
-"""Of what the one waits that waits longest, what others must wait to be told of."""
+_MIN_WAIT_SHARE = 0.1
+"""The share of the longest waiting host's time that another one must wait to be counted."""
 
 
-def straggler(compared: HostComparison) -> Finding | None:
-    """Who holds up the others; None where nobody does, or nothing tells. Its gain is that of the mean step."""
-    late, step = compared.late, compared.table.mean_step_ps
-    if late.kind not in ("late", "changing") or not step:
+def straggler_finding(comparison: HostComparison) -> Finding | None:
+    """Returns the finding about the hosts that hold up the others; None if none does, or it is not known. Its gain is
+    that of the mean step."""
+    step = comparison.table.mean_step_ps
+    if comparison.late_hosts.kind not in ("late", "changing") or not step:
         return None
-    fixed = compared.step_if_fixed_ps
+    fixed = comparison.step_if_fixed_ps
     gain = (step - fixed) / step if fixed is not None else None
     severity = severity_of(gain or 0.0) or "info"
-    recurs = compared.recurs
+    recurs = comparison.recurs
     return Finding(
         "straggler",
-        _title(compared),
-        _brief(compared),
-        _detail(compared),
-        advice(compared),
-        _cost_ps(compared),
-        _evidence(compared),
-        _windows(compared),
+        _title(comparison),
+        _brief(comparison),
+        _detail(comparison),
+        advice_text(comparison),
+        _cost_ps(comparison),
+        _evidence(comparison),
+        _windows(comparison),
         recurs,  # type: ignore[arg-type]
         None,
         gain,
@@ -63,206 +64,212 @@ def straggler(compared: HostComparison) -> Finding | None:
     )
 
 
-def straggler_json(compared: HostComparison) -> FindingRow | None:
-    """The finding as it stands in the report, a mistake."""
-    found = straggler(compared)
-    return found.as_json("mistake", compared.table.mean_step_ps) if found else None
+def straggler_row(comparison: HostComparison) -> FindingRow | None:
+    """Returns the finding as the report has it, as a mistake."""
+    finding = straggler_finding(comparison)
+    return finding.as_json("mistake", comparison.table.mean_step_ps) if finding else None
 
 
-def _title(compared: HostComparison) -> str:
-    found = names(compared)
-    others = whom(compared)
-    if not found:
-        return f"In each step another {'core' if compared.cores else 'host'} holds up {others}"
-    step = _step(compared) if compared.recurs == "once" else None
-    does = others if step is None else f"{others} in step {step}"
-    if len(found) == 1:
+def _title(comparison: HostComparison) -> str:
+    names = late_names(comparison)
+    others = waiting_hosts_text(comparison)
+    if not names:
+        return f"In each step another {'core' if comparison.core_arrivals else 'host'} holds up {others}"
+    step = _step_number(comparison) if comparison.recurs == "once" else None
+    whom = others if step is None else f"{others} in step {step}"
+    if len(names) == 1:
         verb = "holds up" if step is None else "held up"
-        core = compared.causes[0].core if compared.causes[0] and not compared.cores else None
-        exact = [f"{_short(core)} of {found[0]} {verb} {does}"] if core else []
-        return first_fitting_title(*exact, f"{found[0]} {verb} {does}", f"One host {verb} {does}")
-    verb, what = "hold up" if step is None else "held up", "cores" if compared.cores else "hosts"
-    named = [f"{join_words(found)} {verb} {does}"] if len(found) <= MOST_NAMED else []
-    return first_fitting_title(
-        *named, f"{count(len(found))} of {count(len(compared.told.parties))} {what} {verb} {does}"
-    )
+        cause = comparison.causes[0]
+        core = cause.core if cause and not comparison.core_arrivals else None
+        with_core = [f"{_core_name(core)} of {names[0]} {verb} {whom}"] if core else []
+        return first_fitting_title(*with_core, f"{names[0]} {verb} {whom}", f"One host {verb} {whom}")
+    verb = "hold up" if step is None else "held up"
+    parties = "cores" if comparison.core_arrivals else "hosts"
+    with_names = [f"{join_words(names)} {verb} {whom}"] if len(names) <= MAX_NAMED else []
+    party_count = count(len(comparison.party_arrivals.parties))
+    return first_fitting_title(*with_names, f"{count(len(names))} of {party_count} {parties} {verb} {whom}")
 
 
-def whom(compared: HostComparison) -> str:
-    """Who waits for the late ones: `the others`, or as many as do, where some have nothing to do with them."""
-    if compared.cores or compared.late.kind != "late":
-        return "the other cores" if compared.cores else "the others"
-    told, late = compared.told, compared.late.parties
-    waits = np.where(np.isin(told.charged, late), told.waits_ps, 0).sum(axis=0)
+def waiting_hosts_text(comparison: HostComparison) -> str:
+    """Returns who waits for the late hosts: `the others`, or how many do if some share no collectives with them."""
+    if comparison.core_arrivals or comparison.late_hosts.kind != "late":
+        return "the other cores" if comparison.core_arrivals else "the others"
+    arrivals, late = comparison.party_arrivals, comparison.late_hosts.parties
+    waits = np.where(np.isin(arrivals.charged_party, late), arrivals.waits_ps, 0).sum(axis=0)
     waits[late] = 0
-    waiting = np.flatnonzero((waits > 0) & (waits >= _WAITS * waits.max())).tolist()
-    if not waiting or len(waiting) + len(late) == len(told.parties):
+    waiting = np.flatnonzero((waits > 0) & (waits >= _MIN_WAIT_SHARE * waits.max())).tolist()
+    if not waiting or len(waiting) + len(late) == len(arrivals.parties):
         return "the others"
-    return compared.hosts[waiting[0]].name if len(waiting) == 1 else f"{count(len(waiting))} other hosts"
+    return comparison.hosts[waiting[0]].name if len(waiting) == 1 else f"{count(len(waiting))} other hosts"
 
 
-def _short(core: str) -> str:
-    """A core without its host: `TPU:2`."""
+def _core_name(core: str) -> str:
+    """Returns the id of a core without its host: `TPU:2`."""
     return core.rsplit("/", 1)[-1]
 
 
-def _step(compared: HostComparison) -> int | None:
-    """The number of the step in which it happened, its place where it has none."""
-    steps: list[int] = compared.late.steps[0].tolist() if compared.late.steps else []
+def _step_number(comparison: HostComparison) -> int | None:
+    """Returns the number of the first late host's first step, or the step's index if it has no number; None without
+    steps."""
+    steps: list[int] = comparison.late_hosts.steps[0].tolist() if comparison.late_hosts.steps else []
     if not steps:
         return None
-    number = compared.table.number[steps[0]]
+    number = comparison.table.number[steps[0]]
     return steps[0] if number is None else number
 
 
-def _brief(compared: HostComparison) -> str:
-    found = names(compared)
-    if not found:
+def _brief(comparison: HostComparison) -> str:
+    names = late_names(comparison)
+    if not names:
         return "another host is late each time"
-    what = found[0] if len(found) == 1 else f"{count(len(found))} {'cores' if compared.cores else 'hosts'}"
-    cause = compared.causes[0]
-    why = f" ({', '.join(_words(cause))})" if cause else ""
-    return f"{what} {'arrives' if len(found) == 1 else 'arrive'} late{why}"
+    parties = "cores" if comparison.core_arrivals else "hosts"
+    subject = f"{names[0]} arrives" if len(names) == 1 else f"{count(len(names))} {parties} arrive"
+    cause = comparison.causes[0]
+    reason = f" ({', '.join(_cause_words(cause))})" if cause else ""
+    return f"{subject} late{reason}"
 
 
-def what_takes(cause: Cause) -> str:
-    """What takes longer: `next_batch (input)`, or the class alone."""
-    first, *rest = _words(cause)
+def cause_text(cause: Cause) -> str:
+    """Returns what takes longer: `next_batch (input)`, or only the class."""
+    first, *rest = _cause_words(cause)
     return f"{first} ({rest[0]})" if rest else first
 
 
-def _words(cause: Cause) -> list[str]:
-    """The annotation by its own name, where one is known, and the class."""
+def _cause_words(cause: Cause) -> list[str]:
+    """Returns the last part of the annotation's path, if there is one, and the class."""
     name = "device work" if cause.name == DEVICE else label(cause.name)
     return [cause.annotation.rsplit("/", 1)[-1], name] if cause.annotation else [name]
 
 
-def _detail(compared: HostComparison) -> str:
-    late, told, found = compared.late, compared.told, names(compared)
-    kind = f"{compared.kind}s" if compared.kind else "collectives"
-    if not found:
-        who = "core" if compared.cores else "host"
-        text = f"A {who} waits {brief_time(late.waits_ps)} a step for the last one"
-        most = share(int(told.last_count.max()) / max(len(told.instances), 1))
-        cause = compared.causes[0]
-        more = (
-            f"; the last one takes {brief_time(cause.longer_ps)} longer in {what_takes(cause)}"
+def _detail(comparison: HostComparison) -> str:
+    late, arrivals = comparison.late_hosts, comparison.party_arrivals
+    names, kinds = late_names(comparison), f"{comparison.main_kind or 'collective'}s"
+    if not names:
+        party_word = "core" if comparison.core_arrivals else "host"
+        text = f"A {party_word} waits {brief_time(late.waits_ps)} a step for the last one"
+        highest = share(int(arrivals.last_count.max()) / max(len(arrivals.instances), 1))
+        cause = comparison.causes[0]
+        reason = (
+            f"; the last one takes {brief_time(cause.longer_ps)} longer in {cause_text(cause)}"
             if cause
             else ""
         )
-        return f"{text}, and none is last at more than {most} of the {kind}{more}."
+        return f"{text}, and none is last at more than {highest} of the {kinds}{reason}."
     party, steps = late.parties[0], late.steps[0]
-    last = share(int(told.last_count[party]) / int(told.shared_count[party]))
-    by, often = brief_time(compared.late_ps(0)), f"in {len(steps)} of {told.steps} steps"
-    if len(found) == 1:
-        arrives = "arrived" if compared.recurs == "once" else "arrives"
-        head = f"{found[0]} {arrives} {by} late {often}, last at {last} of the {kind}"
+    last = share(int(arrivals.last_count[party]) / int(arrivals.shared_count[party]))
+    lateness = brief_time(comparison.late_ps(0))
+    frequency = f"in {len(steps)} of {arrivals.step_count} steps"
+    if len(names) == 1:
+        verb = "arrived" if comparison.recurs == "once" else "arrives"
+        head = f"{names[0]} {verb} {lateness} late {frequency}, last at {last} of the {kinds}"
     else:
-        head = f"{_some(found)} arrive late, the first of them by {by} {often}"
-    return f"{head}. {_because(compared, found)}"
+        head = f"{_first_names(names)} arrive late, the first of them by {lateness} {frequency}"
+    return f"{head}. {_reason(comparison, names)}"
 
 
-def _some(found: list[str]) -> str:
-    """Names, the first ones of many."""
-    more = len(found) - MOST_NAMED
-    return join_words(found) if more <= 0 else f"{', '.join(found[:MOST_NAMED])} and {more} more"
+def _first_names(names: list[str]) -> str:
+    """Returns the first MAX_NAMED names, and how many more there are."""
+    more = len(names) - MAX_NAMED
+    return join_words(names) if more <= 0 else f"{', '.join(names[:MAX_NAMED])} and {more} more"
 
 
-def _because(compared: HostComparison, found: list[str]) -> str:
-    """What takes longer meanwhile, on the first host for each cause."""
-    first: dict[str, tuple[str, Cause]] = {}
-    for name, cause in zip(found, compared.causes, strict=True):
+def _reason(comparison: HostComparison, names: list[str]) -> str:
+    """Returns what takes longer, for each cause on its first host."""
+    first_of_cause: dict[str, tuple[str, Cause]] = {}
+    for name, cause in zip(names, comparison.causes, strict=True):
         if cause is not None:
-            first.setdefault(cause.name, (name, cause))
-    if not first:
-        return f"Nothing that is recorded takes longer there than on {compared.usual}."
+            first_of_cause.setdefault(cause.name, (name, cause))
+    reference = comparison.reference_text
+    if not first_of_cause:
+        return f"Nothing that is recorded takes longer there than on {reference}."
+    per_step = {"once": "in that step", "some_steps": "in such a step"}.get(comparison.recurs or "", "a step")
     parts = []
-    for name, cause in [*first.values()][:MOST_CAUSES]:
-        where = name
-        if cause.core and not compared.cores:
-            where = f"{_short(cause.core)} of {name}"
-        every = {"once": "in that step", "some_steps": "in such a step"}.get(compared.recurs or "", "a step")
-        own, usual = brief_times(cause.own_ps, cause.median_ps)
-        usual = usual if cause.median_ps else "nothing"
-        parts.append(f"{what_takes(cause)} takes {own} {every} on {where}, {usual} on {compared.usual}")
+    for name, cause in [*first_of_cause.values()][:MAX_CAUSES]:
+        where = f"{_core_name(cause.core)} of {name}" if cause.core and not comparison.core_arrivals else name
+        host_time, median_time = brief_times(cause.host_ps, cause.median_ps)
+        median_time = median_time if cause.median_ps else "nothing"
+        parts.append(
+            f"{cause_text(cause)} takes {host_time} {per_step} on {where}, {median_time} on {reference}"
+        )
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if parts[0].startswith("device work") else f"{text}."
 
 
-def _cost_ps(compared: HostComparison) -> int:
-    """What the others' cores wait for the late ones."""
-    told = compared.told
-    cores = np.array([1 if compared.cores else len(host.cores) for host in told.parties], np.int64)
-    some = told.charged >= 0
-    if compared.late.parties:
-        some &= np.isin(told.charged, compared.late.parties)
-    return int((np.where(some, told.waits_ps, 0).sum(axis=0) * cores).sum())
+def _cost_ps(comparison: HostComparison) -> int:
+    """Returns how long all cores wait for the late hosts."""
+    arrivals = comparison.party_arrivals
+    cores = np.array(
+        [1 if comparison.core_arrivals else len(host.cores) for host in arrivals.parties], np.int64
+    )
+    is_charged = arrivals.charged_party >= 0
+    if comparison.late_hosts.parties:
+        is_charged &= np.isin(arrivals.charged_party, comparison.late_hosts.parties)
+    return int((np.where(is_charged, arrivals.waits_ps, 0).sum(axis=0) * cores).sum())
 
 
-def _evidence(compared: HostComparison) -> dict[str, Any]:
-    late, told, table = compared.late, compared.told, compared.table
+def _evidence(comparison: HostComparison) -> dict[str, Any]:
+    late, arrivals, numbers = comparison.late_hosts, comparison.party_arrivals, comparison.table.number
     parties = late.parties
-    cause = compared.causes[0] if compared.causes else None
-    residuals = told.clocks.residual_ps
-    first = late.steps[0].tolist() if late.steps else []
+    cause = comparison.causes[0] if comparison.causes else None
+    residuals = arrivals.clocks.residual_ps
+    median_host = comparison.median_host
+    steps = late.steps[0].tolist() if late.steps else []
     return {
         "kind": late.kind,
-        "alike": late.alike,
-        "hosts": names(compared),
-        "steps": [table.number[it] if table.number[it] is not None else it for it in first],
-        "steps_compared": told.steps,
-        "collectives": len(told.instances),
-        "last": [int(told.last_count[party]) for party in parties],
+        "alike": late.is_class,
+        "hosts": late_names(comparison),
+        "steps": [step if numbers[step] is None else numbers[step] for step in steps],
+        "steps_compared": arrivals.step_count,
+        "collectives": len(arrivals.instances),
+        "last": [int(arrivals.last_count[party]) for party in parties],
         "last_share": [
-            int(told.last_count[party]) / max(int(told.shared_count[party]), 1) for party in parties
+            int(arrivals.last_count[party]) / max(int(arrivals.shared_count[party]), 1) for party in parties
         ],
-        "late_ps": [compared.late_ps(place) for place in range(len(parties))],
+        "late_ps": [comparison.late_ps(position) for position in range(len(parties))],
         "residual_ps": [int(residuals[party]) for party in parties],
-        "others_wait_ps": [int(told.others_wait_ps[party]) for party in parties],
+        "others_wait_ps": [int(arrivals.others_wait_ps[party]) for party in parties],
         "waits_per_step_ps": late.waits_ps,
         "saved_per_step_ps": late.saved_ps,
         "cause": cause.name if cause else None,
-        "causes": [it.name if it else None for it in compared.causes],
-        "cause_ps": cause.own_ps if cause else None,
+        "causes": [cause.name if cause else None for cause in comparison.causes],
+        "cause_ps": cause.host_ps if cause else None,
         "median_cause_ps": cause.median_ps if cause else None,
         "annotation": cause.annotation if cause else None,
         "core": cause.core if cause else None,
-        "median_host": None if compared.median_host is None else compared.hosts[compared.median_host].name,
+        "median_host": None if median_host is None else comparison.hosts[median_host].name,
     }
 
 
-def _windows(compared: HostComparison) -> list[Window]:
-    """Where the late ones keep others waiting: from when the one in the middle comes until they do, on their own clocks
-    as their files have them."""
-    told = compared.told
-    its = told.instances
-    found = []
-    for row, party in enumerate(told.last.tolist()):
-        if compared.late.parties and party not in compared.late.parties:
+def _windows(comparison: HostComparison) -> list[Window]:
+    """Returns where late hosts keep the others waiting: from the median arrival to the late host's, on the late host's
+    own clock as in its file."""
+    arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
+    windows = []
+    for row, party in enumerate(arrivals.last_party.tolist()):
+        if late_parties and party not in late_parties:
             continue
-        late = int(told.late_ps[row, party])
-        if late > 0:
-            until = int(its.begin_ps[row, party]) + int(told.clocks.offset_ps[party])
-            found.append(Window(until - late, until, _core_of(compared, row, party)))
-    return longest_windows(found)
+        late_ps = int(arrivals.late_ps[row, party])
+        if late_ps > 0:
+            arrival_ps = int(arrivals.instances.begin_ps[row, party]) + int(arrivals.clocks.offset_ps[party])
+            windows.append(Window(arrival_ps - late_ps, arrival_ps, _last_core(arrivals, row, party)))
+    return longest_windows(windows)
 
 
-def _core_of(compared: HostComparison, row: int, party: int) -> str:
-    """The core of a party that comes last."""
-    told = compared.told
-    host = told.parties[party]
-    rows = np.flatnonzero(told.instances.of_row[party] == row)
+def _last_core(arrivals: Arrivals, instance: int, party: int) -> str:
+    """Returns the core of a party that arrives last at an instance."""
+    host = arrivals.parties[party]
+    rows = np.flatnonzero(arrivals.instances.instance_of_row[party] == instance)
     return host.cores[int(host.core[rows[host.begin_ps[rows].argmax()]])]
 
 
-def exposed_without_waiting(compared: HostComparison) -> list[dict[str, int]]:
-    """Per host `exposed_ps`, the exposed time in collectives of its report, `waiting_ps`, what of that is only waiting
-    for others to come, and `left_ps`, the rest: what no other host can take away."""
-    waits = waiting_for_others(compared.told)
-    per_host = [int(waits.sum())] if compared.cores else waits.tolist()
-    found = []
-    for host, waiting in zip(compared.hosts, per_host, strict=True):
+def exposed_without_waiting(comparison: HostComparison) -> list[dict[str, int]]:
+    """Returns, per host, `exposed_ps` (the exposed time of the collectives in its report), `waiting_ps` (the part of it
+    that is waiting for others to arrive), and `left_ps` (the rest, which no other host can remove)."""
+    waits = exposed_waits_ps(comparison.party_arrivals)
+    waits_of_hosts = [int(waits.sum())] if comparison.core_arrivals else waits.tolist()
+    rows = []
+    for host, waiting in zip(comparison.hosts, waits_of_hosts, strict=True):
         exposed = sum(row["exposed_ps"] for row in host.document["collectives"])
         waiting = min(waiting, exposed)
-        found.append({"exposed_ps": exposed, "waiting_ps": waiting, "left_ps": exposed - waiting})
-    return found
+        rows.append({"exposed_ps": exposed, "waiting_ps": waiting, "left_ps": exposed - waiting})
+    return rows

@@ -1,4 +1,4 @@
-"""The columns of the view's hosts, and of the cores of those that are late; `view` says what each means."""
+"""The columns of the view's hosts, and of the cores of late hosts; `view` documents each key."""
 
 from __future__ import annotations
 
@@ -8,133 +8,157 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.comparison import HostComparison
-from tb_xla_insights.pod.host_rows import differs
+from tb_xla_insights.pod.host_rows import largest_difference
 from tb_xla_insights.pod.host_steps import COLUMNS
 from tb_xla_insights.trace.model import Int64
 
-MOST_NAMED = 6
-"""Hosts that have a row of their own in the heat map, at most."""
+MAX_NAMED = 6
+"""Hosts that have their own row in the heat map, at most."""
 
 _US = 1_000_000
 
+_MIN_STEPS_FOR_ONCE = 3
+"""Steps that a host must have for a difference to be called one of a single step."""
 
-def host_columns(compared: HostComparison, rows: Sequence[Any], named: list[int]) -> dict[str, list[Any]]:
-    told, charges = compared.arrivals, compared.arrivals.charges()[:-1]
-    latest = told.latest()
-    last = (
-        np.where(charges.any(axis=1), charges.argmax(axis=1), -1) if charges.size else np.full(told.steps, -1)
-    )
-    found: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in _SAME}
-    found["collectives"] = found.pop("shared")
-    found["waits_us"] = [_or_none(row["others_wait_ps"]) for row in rows]
-    found["waited_us"] = [_or_none(row["waits_ps"]) for row in rows]
-    found["offset_us"] = [_exact(row["clock_offset_ps"]) for row in rows]
-    found["residual_us"] = [_exact(row["residual_ps"]) for row in rows]
-    found["span_us"] = [
-        sum(row["span_ps"] for row in host.document["devices"]) // _US for host in compared.hosts
+_REPORT_KEYS = ("name", "steps", "step_ps", "shared", "last", "last_share", "duty_cycle", "compiles")
+"""Keys of the report's `hosts` that the view has as well."""
+
+
+def host_columns(comparison: HostComparison, rows: Sequence[Any], named: list[int]) -> dict[str, list[Any]]:
+    """Returns the view's `hosts` from the report's `rows`; `named`: the hosts with their own row in the heat map."""
+    arrivals = comparison.arrivals
+    charges, max_late = arrivals.charges_ps()[:-1], arrivals.max_late_ps()
+    most_charged = most_charged_hosts(arrivals, charges)
+    columns: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in _REPORT_KEYS}
+    columns["collectives"] = columns.pop("shared")
+    columns["waits_us"] = [_whole_us(row["others_wait_ps"]) for row in rows]
+    columns["waited_us"] = [_whole_us(row["waits_ps"]) for row in rows]
+    columns["offset_us"] = [_exact_us(row["clock_offset_ps"]) for row in rows]
+    columns["residual_us"] = [_exact_us(row["residual_ps"]) for row in rows]
+    columns["span_us"] = [
+        sum(row["span_ps"] for row in host.document["devices"]) // _US for host in comparison.hosts
     ]
-    extra = [_of_host(compared, host, last, latest) for host in range(len(rows))]
+    lateness = [_lateness(comparison, host, most_charged, max_late) for host in range(len(rows))]
     for name in ("last_steps", "late_us", "too_wide", "worst_step"):
-        found[name] = [row[name] for row in extra]
-    apart = [differs(compared, host) for host in range(len(rows))]
-    found["differs"] = [it["class"] if it else None for it in apart]
-    found["differs_us"] = [
-        _longer(compared, host, it["class"]) if it else None for host, it in enumerate(apart)
+        columns[name] = [row[name] for row in lateness]
+    differences = [largest_difference(comparison, host) for host in range(len(rows))]
+    columns["differs"] = [difference["class"] if difference else None for difference in differences]
+    columns["differs_us"] = [
+        _longer_us(comparison, host, difference["class"]) if difference else None
+        for host, difference in enumerate(differences)
     ]
-    found["once"] = [_once(compared, host) if it else False for host, it in enumerate(apart)]
-    found["named"] = [host in named for host in range(len(rows))]
-    return found
+    columns["once"] = [
+        _differs_once(comparison, host) if difference else False
+        for host, difference in enumerate(differences)
+    ]
+    columns["named"] = [host in named for host in range(len(rows))]
+    return columns
 
 
-_SAME = ("name", "steps", "step_ps", "shared", "last", "last_share", "duty_cycle", "compiles")
+def most_charged_hosts(arrivals: Arrivals, charges: Int64) -> NDArray[np.intp]:
+    """Returns, per step, the host that most waiting is charged to; -1: none. `charges`: those of the steps alone."""
+    if not charges.size:
+        return np.full(arrivals.step_count, -1)
+    return np.where(charges.any(axis=1), charges.argmax(axis=1), -1)
 
 
-def _of_host(compared: HostComparison, host: int, last: NDArray[np.intp], latest: Int64) -> dict[str, Any]:
-    steps = np.flatnonzero(last == host)
-    own = latest[:, host]
-    late = int(np.median(own[steps])) if len(steps) else None
-    known = bool(compared.arrivals.clocks.known[host])
-    residual = int(compared.arrivals.clocks.residual_ps[host])
+def _lateness(
+    comparison: HostComparison, host: int, most_charged: NDArray[np.intp], max_late: Int64
+) -> dict[str, Any]:
+    """Returns the columns of a host that are about how late it is."""
+    clocks = comparison.arrivals.clocks
+    steps, late_ps = np.flatnonzero(most_charged == host), max_late[:, host]
     return {
         "last_steps": len(steps),
-        "late_us": None if late is None else late // _US,
-        "too_wide": known and residual > max(int(own.max(initial=0)), 0),
-        "worst_step": int(own.argmax()) if len(own) and own.max() >= 0 else -1,
+        "late_us": int(np.median(late_ps[steps])) // _US if len(steps) else None,
+        "too_wide": bool(clocks.is_known[host])
+        and int(clocks.residual_ps[host]) > max(int(late_ps.max(initial=0)), 0),
+        "worst_step": int(late_ps.argmax()) if len(late_ps) and late_ps.max() >= 0 else -1,
     }
 
 
-def _longer(compared: HostComparison, host: int, kind: str) -> int:
-    """How much longer a class takes a step than on the median host, from times as the view rounds them."""
-    column = compared.table.means_ps[:, COLUMNS.index(kind)]
-    own, median = (
-        (int(column[it]) + _US // 2) // _US for it in (host, compared.median_host) if it is not None
+def _longer_us(comparison: HostComparison, host: int, class_name: str) -> int:
+    """Returns how much longer a class takes per step than on the median host, from times rounded as in the view."""
+    means_ps = comparison.table.means_ps[:, COLUMNS.index(class_name)]
+    host_us, median_us = (
+        (int(means_ps[index]) + _US // 2) // _US
+        for index in (host, comparison.median_host)
+        if index is not None
     )
-    return own - median
+    return host_us - median_us
 
 
-def _once(compared: HostComparison, host: int) -> bool:
-    """Whether most of what differs is in one step."""
-    table, apart = compared.table, differs(compared, host)
-    median = compared.median_host
-    if apart is None or median is None or table.there[host].sum() < 3:
+def _differs_once(comparison: HostComparison, host: int) -> bool:
+    """Whether most of a host's largest difference from the median host is in one step."""
+    table, difference = comparison.table, largest_difference(comparison, host)
+    median = comparison.median_host
+    if difference is None or median is None or table.present[host].sum() < _MIN_STEPS_FOR_ONCE:
         return False
-    at = COLUMNS.index(apart["class"])
-    both = table.there[host] & table.there[median]
-    each = (table.parts_ps[host, both, at] - table.parts_ps[median, both, at]) * np.sign(apart["longer_ps"])
-    return bool(each.size and 2 * each.max() > np.maximum(each, 0).sum())
+    column = COLUMNS.index(difference["class"])
+    in_both = table.present[host] & table.present[median]
+    by_step = table.parts_ps[host, in_both, column] - table.parts_ps[median, in_both, column]
+    by_step *= np.sign(difference["longer_ps"])
+    return bool(by_step.size and 2 * by_step.max() > np.maximum(by_step, 0).sum())
 
 
-def _or_none(time_ps: int | None) -> int | None:
+def _whole_us(time_ps: int | None) -> int | None:
     return None if time_ps is None else (time_ps + _US // 2) // _US
 
 
-def _exact(time_ps: int | None) -> float | None:
+def _exact_us(time_ps: int | None) -> float | None:
     return None if time_ps is None else round(time_ps / _US, 2)
 
 
-def core_rows(compared: HostComparison) -> list[dict[str, Any]] | None:
-    """The cores of the hosts of the verdict, or of the only host."""
-    if compared.cores:
-        latest = compared.cores.latest()
+def core_rows(comparison: HostComparison) -> list[dict[str, Any]] | None:
+    """Returns the view's `cores`: those of the late hosts, or of the only host."""
+    if comparison.core_arrivals:
+        max_late = comparison.core_arrivals.max_late_ps()
         return [
             {
                 "host": 0,
-                "id": core,
-                "last": int(compared.cores.last_count[number]),
-                "late_us": _usual(latest[:, number]),
-                "device_us": _work(compared, 0, number),
+                "id": id_,
+                "last": int(comparison.core_arrivals.last_count[core]),
+                "late_us": _median_us(max_late[:, core]),
+                "device_us": _mean_work_us(comparison, 0, core),
             }
-            for number, core in enumerate(compared.hosts[0].collectives.cores)
+            for core, id_ in enumerate(comparison.hosts[0].collectives.cores)
         ]
-    found = []
-    for host in compared.late.parties[:MOST_NAMED]:
-        collectives, of_row = compared.hosts[host].collectives, compared.arrivals.instances.of_row[host]
-        rows = np.flatnonzero(of_row >= 0)
-        number = len(collectives.cores)
-        began = np.full((len(compared.arrivals.instances), number), np.nan)
-        began[of_row[rows], collectives.core[rows]] = collectives.begin_ps[rows]
-        began = began[~np.isnan(began).any(axis=1)]
-        after = began - np.median(began, axis=1, keepdims=True)
-        last = np.bincount(began.argmax(axis=1), minlength=number)
-        found += [
-            {
-                "host": host,
-                "id": core,
-                "last": int(last[which]),
-                "late_us": max(int(np.median(after[:, which])), 0) // _US if len(after) else 0,
-                "device_us": _work(compared, host, which),
-            }
-            for which, core in enumerate(collectives.cores)
-        ]
-    return found or None
+    late_hosts = comparison.late_hosts.parties[:MAX_NAMED]
+    return [row for host in late_hosts for row in _core_rows_of(comparison, host)] or None
 
 
-def _usual(late_ps: Int64) -> int:
-    some = late_ps[late_ps >= 0]
-    return int(np.median(some)) // _US if len(some) else 0
+def _core_rows_of(comparison: HostComparison, host: int) -> list[dict[str, Any]]:
+    """Returns a row per core of a host, from the instances in which all of its cores take part."""
+    collectives = comparison.hosts[host].collectives
+    instance_of_row = comparison.arrivals.instances.instance_of_row[host]
+    rows = np.flatnonzero(instance_of_row >= 0)
+    core_count = len(collectives.cores)
+    begin = np.full((len(comparison.arrivals.instances), core_count), np.nan)
+    begin[instance_of_row[rows], collectives.core[rows]] = collectives.begin_ps[rows]
+    begin = begin[~np.isnan(begin).any(axis=1)]
+    late_ps = begin - np.median(begin, axis=1, keepdims=True)
+    last_count = np.bincount(begin.argmax(axis=1), minlength=core_count)
+    return [
+        {
+            "host": host,
+            "id": id_,
+            "last": int(last_count[core]),
+            "late_us": max(int(np.median(late_ps[:, core])), 0) // _US if len(late_ps) else 0,
+            "device_us": _mean_work_us(comparison, host, core),
+        }
+        for core, id_ in enumerate(collectives.cores)
+    ]
 
 
-def _work(compared: HostComparison, host: int, core: int) -> int:
-    work = compared.hosts[host].collectives.step_work_ps
+def _median_us(late_ps: Int64) -> int:
+    """Returns the median of the steps in which the core takes part (0 or more)."""
+    late_ps = late_ps[late_ps >= 0]
+    return int(np.median(late_ps)) // _US if len(late_ps) else 0
+
+
+def _mean_work_us(comparison: HostComparison, host: int, core: int) -> int:
+    """Returns how long a core computes for the mean step."""
+    work = comparison.hosts[host].collectives.step_work_ps
     return int(work[:, core].mean()) // _US if len(work) else 0

@@ -1,4 +1,4 @@
-"""How long each core waits for other hosts, collective by collective. (docs/definitions.md, "Pods")"""
+"""Computes how long each core waits for other hosts in each collective. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tb_xla_insights.trace.model import Int16, Int32, Int64
 
 @dataclass(frozen=True)
 class CoreWaits:
-    """What the cores of one host did in compared collectives, a row per core and instance, in order of time. Times are
+    """The compared collectives of one host's cores: a row per core and instance, in order of time. Times are in
     picoseconds on the host's own clock, as in `HostCollectives`.
 
-    `instance`: which one of `Arrivals.instances`; `begin_ps`, `wait_ps`, `end_ps`: as in `HostCollectives`; `last_ps`:
-    when the last host arrives; `waits_ps`: how long the core waits for it, 0 where its own host is the last one, or
-    where clocks can be wrong by as much.
+    `instance`: index into `Arrivals.instances`; `begin_ps`, `wait_start_ps`, `end_ps`: as in `HostCollectives`;
+    `last_ps`: when the last host arrives; `waits_ps`: how long the core waits for it, 0 if its own host is the last
+    one, or if the wait is within the uncertainty of the clocks.
     """
 
     instance: Int32
     core: Int16
     begin_ps: Int64
-    wait_ps: Int64
+    wait_start_ps: Int64
     last_ps: Int64
     end_ps: Int64
     waits_ps: Int64
@@ -33,43 +33,50 @@ class CoreWaits:
 
 
 def core_waits(arrivals: Arrivals, host: int) -> CoreWaits:
-    """The waits of a host's cores, by its place."""
-    its, own = arrivals.instances, arrivals.parties[host]
-    rows = np.flatnonzero(its.of_row[host] >= 0)
-    rows = rows[np.argsort(own.wait_ps[rows], kind="stable")]
-    instance = its.of_row[host][rows]
-    last = arrivals.last[instance]
-    wait, end = own.wait_ps[rows], own.end_ps[rows]
-    # A difference on the common clock is that on the host's own, but for its drift within one collective.
-    last_ps = wait + its.begin_ps[instance, last] - arrivals.clocks.common(host, wait)
-    waits = np.minimum(last_ps, end) - wait
-    waits[(last == host) | (waits <= unsure_ps(arrivals, host, last))] = 0
-    return CoreWaits(instance, own.core[rows], own.begin_ps[rows], wait, last_ps, end, waits)
+    """Returns the waits of the cores of a host, given by its index."""
+    instances, collectives = arrivals.instances, arrivals.parties[host]
+    rows = np.flatnonzero(instances.instance_of_row[host] >= 0)
+    rows = rows[np.argsort(collectives.wait_start_ps[rows], kind="stable")]
+    instance = instances.instance_of_row[host][rows]
+    last_party = arrivals.last_party[instance]
+    wait_start, end = collectives.wait_start_ps[rows], collectives.end_ps[rows]
+    # A difference on the common clock equals that on the host's own, except for drift within one collective.
+    until_last = instances.begin_ps[instance, last_party] - arrivals.clocks.to_common(host, wait_start)
+    last_ps = wait_start + until_last
+    waits = np.minimum(last_ps, end) - wait_start
+    waits[(last_party == host) | (waits <= clock_uncertainty_ps(arrivals, host, last_party))] = 0
+    return CoreWaits(
+        instance, collectives.core[rows], collectives.begin_ps[rows], wait_start, last_ps, end, waits
+    )
 
 
-def unsure_ps(arrivals: Arrivals, host: int, others: Int32) -> Int64:
-    """By how much the clocks of a host and others may be wrong to each other: no longer wait is told."""
+def clock_uncertainty_ps(arrivals: Arrivals, host: int, others: Int32) -> Int64:
+    """Returns, per other host, the larger residual of its clock and this host's: waits up to that are not reported."""
     residual = arrivals.clocks.residual_ps
-    found: Int64 = np.maximum(residual[others], residual[host])
-    return found
+    uncertainty: Int64 = np.maximum(residual[others], residual[host])
+    return uncertainty
 
 
-def delayed(arrivals: Arrivals, host: int, core: int, start_ps: int, end_ps: int) -> int | None:
-    """The instance that a gap of a core delays, its times on the clock of its host: the first compared one that the
-    core joins after the gap, if its host is the last one there and another one waits for this core; None where it
-    delays none."""
-    waits, its = core_waits(arrivals, host), arrivals.instances
+def delayed_instance(arrivals: Arrivals, host: int, core: int, start_ps: int, end_ps: int) -> int | None:
+    """Returns the instance that a gap of a core delays, None if it delays none. `start_ps` and `end_ps` of the gap are
+    on the clock of the core's host.
+
+    That is the first compared instance that the core joins after the gap, if its host arrives last there and another
+    host waits for this core.
+    """
+    waits, instances = core_waits(arrivals, host), arrivals.instances
     after = np.flatnonzero((waits.core == core) & (waits.begin_ps >= end_ps))
     if not len(after):
         return None
     row = after[waits.begin_ps[after].argmin()]
     instance = int(waits.instance[row])
-    if arrivals.last[instance] != host:
+    if arrivals.last_party[instance] != host:
         return None
-    others = np.flatnonzero(its.there[instance]).astype(np.int32)
+    others = np.flatnonzero(instances.present[instance]).astype(np.int32)
     others = others[others != host]
-    arrival = arrivals.clocks.common(host, waits.begin_ps[row])
-    for_core = np.minimum(arrival, its.end_ps[instance, others]) - its.wait_ps[instance, others]
-    # A gap delays by no more than it lasts.
-    told = np.minimum(for_core, end_ps - start_ps) > unsure_ps(arrivals, host, others)
-    return instance if told.any() else None
+    arrival = arrivals.clocks.to_common(host, waits.begin_ps[row])
+    wait_end = np.minimum(arrival, instances.end_ps[instance, others])
+    waits_for_core = wait_end - instances.wait_start_ps[instance, others]
+    # A gap delays others by no more than its own length.
+    delays = np.minimum(waits_for_core, end_ps - start_ps)
+    return instance if (delays > clock_uncertainty_ps(arrivals, host, others)).any() else None

@@ -17,17 +17,17 @@ _CUT_HEADING = {
     "both": "longer than the capture",
 }
 
-UNKNOWN = "unknown graph"
+UNKNOWN_GRAPH = "unknown graph"
 """What a graph is called of which nothing is known."""
 
 
-def state_of(row: Mapping[str, Any]) -> str:
+def compile_state(row: Mapping[str, Any]) -> str:
     """`warm-up`, `after warm-up, unfinished`."""
     told = ("warm-up" if row["warm_up"] else "after warm-up", _CUT.get(row["cut"]))
     return ", ".join(filter(None, told))
 
 
-def what_is_new(row: Mapping[str, Any]) -> str | None:
+def difference_text(row: Mapping[str, Any]) -> str | None:
     """What differs from the nearest graph, as a phrase that begins with a capital unless it begins with a shape; None
     where nothing is known, and in warm-up where no graph is near: everything is new then."""
     text = row["difference"]
@@ -36,17 +36,17 @@ def what_is_new(row: Mapping[str, Any]) -> str | None:
     return text if row["nearest"] and row["nearest"]["differ"] else f"{text[:1].upper()}{text[1:]}"
 
 
-def heading_of(row: Mapping[str, Any]) -> str:
+def compile_heading(row: Mapping[str, Any]) -> str:
     """`What is new in SyncTensorsGraph.608`, `jit_f: unfinished where the capture ends`."""
-    name = row["module"] or row["graph"] or UNKNOWN
+    name = row["module"] or row["graph"] or UNKNOWN_GRAPH
     if row["cut"]:
         return f"{name}: {_CUT_HEADING[row['cut']]}"
     return f"{name} was compiled in the warm-up" if row["warm_up"] else f"What is new in {name}"
 
 
-def reason_of(row: Mapping[str, Any]) -> str:
+def compile_reason(row: Mapping[str, Any]) -> str:
     """Why a graph was compiled: the cause that a debug log tells, and what is new."""
-    new = what_is_new(row)
+    new = difference_text(row)
     told = ([f"Cause: {row['cause']}."] if row["cause"] else []) + ([f"{new}."] if new else [])
     if told:
         return " ".join(told)

@@ -12,17 +12,17 @@ from tb_xla_insights.analysis.thresholds import INFO_SHARE
 
 Row = Mapping[str, Any]
 
-MANY = 17
-MOST_DEVICES = 3
+CONDENSED_FROM = 17
+MAX_NAMED_GROUPS = 3
 """Groups of devices that are named."""
-MOST_HOSTS = 6
+MAX_NAMED_HOSTS = 6
 """Hosts that are named, …"""
 _TOLD = 0.98
 """… until so much of all waiting is told."""
 
 
 @dataclass(frozen=True)
-class Devices:
+class DeviceGroup:
     """Some devices as one row: their names, their host (empty: several), and means of a core. `duty` is that of all
     of them."""
 
@@ -34,7 +34,9 @@ class Devices:
     duty: float
 
 
-def devices_apart(devices: Sequence[Row], definition: str) -> tuple[list[Devices], Devices | None, Devices]:
+def split_devices(
+    devices: Sequence[Row], definition: str
+) -> tuple[list[DeviceGroup], DeviceGroup | None, DeviceGroup]:
     """The devices with the lowest duty cycles by a definition of busy (a key of the report's `duty`), cores of a host
     that agree together; the others; and all. Named are those that are lower than the one in the middle by more than
     INFO_SHARE."""
@@ -45,7 +47,7 @@ def devices_apart(devices: Sequence[Row], definition: str) -> tuple[list[Devices
     usual = median_low(_duty([device["duty"][definition]]) for device in devices)
     made = [(_together(its, definition, host), its) for (host, _), its in groups.items()]
     low = sorted((it for it in made if it[0].duty < usual - INFO_SHARE), key=lambda it: it[0].duty)
-    named = low[:MOST_DEVICES]
+    named = low[:MAX_NAMED_GROUPS]
     known = [device for _, its in named for device in its]
     rest = [device for device in devices if not any(device is it for it in known)]
     others = _together(rest, definition, "") if rest else None
@@ -57,21 +59,21 @@ def _duty(told: Sequence[Row]) -> float:
     return sum(it["busy_ps"] for it in told) / span if span else 0.0
 
 
-def _together(devices: Sequence[Row], definition: str, host: str) -> Devices:
+def _together(devices: Sequence[Row], definition: str, host: str) -> DeviceGroup:
     told = [device["duty"][definition] for device in devices]
     means = {name: sum(it[name] for it in told) // len(told) for name in ("span_ps", "busy_ps", "stall_ps")}
-    return Devices([device["name"] for device in devices], host, **means, duty=_duty(told))
+    return DeviceGroup([device["name"] for device in devices], host, **means, duty=_duty(told))
 
 
-def hosts_apart(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+def split_hosts(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """Hosts that others wait for longest, until nearly all waiting is told, and the others in their order; of MANY
     hosts or more. Of fewer all are named, in their order."""
-    if len(hosts) < MANY:
+    if len(hosts) < CONDENSED_FROM:
         return [*hosts], []
     ordered = sorted(hosts, key=lambda row: -(row["others_wait_ps"] or 0))
     whole = sum(row["others_wait_ps"] or 0 for row in hosts)
     named: list[Row] = []
-    for row in ordered[:MOST_HOSTS]:
+    for row in ordered[:MAX_NAMED_HOSTS]:
         if sum(it["others_wait_ps"] for it in named) >= _TOLD * whole:
             break
         named.append(row)
@@ -79,7 +81,7 @@ def hosts_apart(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
 
 
 @dataclass(frozen=True)
-class SameStep:
+class StepAcrossHosts:
     """The steps of many hosts that have one number: how many hosts have it, the median time, the longest one."""
 
     name: str
@@ -89,7 +91,7 @@ class SameStep:
     longest: Row
 
 
-def same_steps(steps: Sequence[Row]) -> list[SameStep]:
+def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
     """Steps of all hosts by name and number; those without a number by their place on their host."""
     groups: dict[tuple[str, int], list[Row]] = {}
     first: dict[str, int] = {}
@@ -98,7 +100,7 @@ def same_steps(steps: Sequence[Row]) -> list[SameStep]:
         number = place if step["number"] is None else step["number"]
         groups.setdefault((step["name"].split("#", 1)[0], number), []).append(step)
     return [
-        SameStep(
+        StepAcrossHosts(
             name,
             number,
             len(its),

@@ -7,7 +7,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 
-EXACT = 256
+MAX_EXACT_ROWS = 256
 """Of so many devices, or steps of several hosts, times are exact, of more they have the digits that a page shows."""
 _DIGITS = 4
 """Digits of the longest span of devices; steps have one more."""
@@ -15,16 +15,17 @@ _DIGITS = 4
 _SHARE_DIGITS = 4
 
 
-def device_heads(devices: Sequence[Row]) -> dict[str, Any]:
+def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
     """What every view has to know of devices, who they are and how busy, as columns of the report's `devices`: `host`,
     `name`, `kind`, `modules`, `ops`, `duty_cycle`; `busy`, `idle` and `stall` are multiples of `unit_ps`. The id of a
     device is `<host>/<name>`."""
-    unit = unit_ps((row["span_ps"] for row in devices), len(devices) > EXACT)
+    unit = common_unit_ps((row["span_ps"] for row in devices), len(devices) > MAX_EXACT_ROWS)
     return {
         "unit_ps": unit,
         **{name: [row[name] for row in devices] for name in ("host", "name", "kind", "modules", "ops")},
         **{
-            name: in_units((row[f"{name}_ps"] for row in devices), unit) for name in ("busy", "idle", "stall")
+            name: rounded_to_unit((row[f"{name}_ps"] for row in devices), unit)
+            for name in ("busy", "idle", "stall")
         },
         "duty_cycle": [
             None if row["duty_cycle"] is None else round(row["duty_cycle"], _SHARE_DIGITS) for row in devices
@@ -37,7 +38,7 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[s
     And of `whole_steps`, the devices of `step_idle`: `steps` (null without an entry), `small`, `edges`, and by
     class `idle`.
     Times are multiples of `unit_ps`; the id of a device is `<host>/<name>`."""
-    unit = unit_ps((row["span_ps"] for row in devices), len(devices) > EXACT)
+    unit = common_unit_ps((row["span_ps"] for row in devices), len(devices) > MAX_EXACT_ROWS)
     found = {row["id"]: row for row in whole_steps}
     idle = [found.get(row["id"]) for row in devices]
     classes = dict.fromkeys(name for row in idle if row for name in row["by_class_ps"])
@@ -48,28 +49,28 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[s
         **{name: [row[name] for row in devices] for name in ("host", "name")},
         "duty": {
             name: {
-                definition: in_units((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
+                definition: rounded_to_unit((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
                 for definition in definitions
             }
             for name in ("span", "busy", "stall")
         },
         "steps": [row and row["steps"] for row in idle],
         **{
-            name: in_units((row[f"{name}_ps"] if row else 0 for row in idle), unit)
+            name: rounded_to_unit((row[f"{name}_ps"] if row else 0 for row in idle), unit)
             for name in ("small", "edges")
         },
         "idle": {
-            name: in_units((row["by_class_ps"].get(name, 0) if row else 0 for row in idle), unit)
+            name: rounded_to_unit((row["by_class_ps"].get(name, 0) if row else 0 for row in idle), unit)
             for name in classes
         },
     }
 
 
-def unit_ps(times: Iterable[int], many: bool, digits: int = _DIGITS) -> int:
+def common_unit_ps(times: Iterable[int], many: bool, digits: int = _DIGITS) -> int:
     """What times are multiples of: a power of ten of which the longest one has so many digits, where they are many."""
     return 10 ** max(0, len(str(max(times, default=0))) - digits) if many else 1
 
 
-def in_units(times: Iterable[int], unit: int) -> list[int]:
+def rounded_to_unit(times: Iterable[int], unit: int) -> list[int]:
     """Each to the nearest."""
     return [(time + unit // 2) // unit for time in times]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.device_work import with_peaks
 from tb_xla_insights.device_work.bottlenecks import with_leads
-from tb_xla_insights.report.merge import Merged
+from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.summary import summarise
 from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import SessionTrace
@@ -24,7 +24,7 @@ def session_report(
     `steps`. Files beside the capture (`report.beside`) are read the first time. `samples_per_step` comes before what
     the recording was told.
     """
-    merged = Merged(session.name, session.path, all_gaps)
+    merged = ReportMerger(session.name, session.path, all_gaps)
     for diagnostic in session.diagnostics:
         merged.skip(diagnostic)
     for trace in session.traces:

@@ -25,11 +25,24 @@ from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.compile_text import UNKNOWN, heading_of, reason_of, state_of, what_is_new
+from tb_xla_insights.report.compile_text import (
+    UNKNOWN_GRAPH,
+    compile_heading,
+    compile_reason,
+    compile_state,
+    difference_text,
+)
 from tb_xla_insights.report.figures import joins_text
-from tb_xla_insights.report.host_document import told_programs
-from tb_xla_insights.report.host_parts import Between, added, between_of, graph, of_hosts, runs_of
-from tb_xla_insights.report.host_ranks import ranks
+from tb_xla_insights.report.host_document import program_rows
+from tb_xla_insights.report.host_parts import (
+    IdleBetween,
+    count_runs,
+    empty_graph_row,
+    idle_between_programs,
+    parts_of_hosts,
+    sum_of_idle,
+)
+from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -77,7 +90,7 @@ def usual_step(report: Mapping[str, Any]) -> int | None:
     (the shorter one of two) of the host, of several hosts of the median one (`ranks`)."""
     durations = [(step["duration_ps"], index, step["host"]) for index, step in enumerate(report["steps"])]
     if len(report["hosts"]) > 1:
-        median = report["hosts"][ranks(report)["median"]]["name"]
+        median = report["hosts"][rank_hosts(report)["median"]]["name"]
         durations = [row for row in durations if row[2] == median] or durations
     durations.sort()
     return durations[(len(durations) - 1) // 2][1] if durations else None
@@ -85,7 +98,7 @@ def usual_step(report: Mapping[str, Any]) -> int | None:
 
 def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
     programs: Sequence[Mapping[str, Any]] = (
-        whole_report(session)["programs"] if on is None else told_programs(session, on)
+        whole_report(session)["programs"] if on is None else program_rows(session, on)
     )
     rows = [{**row, "join": joins_text(row["joins"])} for row in programs]
     kinds: dict[str, dict[str, int]] = {}
@@ -107,7 +120,9 @@ def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
 
 
 def _per_step(session: SessionTrace, on: _Choice) -> float | None:
-    every = of_hosts(session, "runs") if on is None else [runs_of(trace, on) for trace in session.traces]
+    every = (
+        parts_of_hosts(session, "runs") if on is None else [count_runs(trace, on) for trace in session.traces]
+    )
     runs, of_steps, step_cores = (sum(column) for column in zip(*every, strict=True)) if every else (0, 0, 0)
     return runs * step_cores / of_steps if of_steps else None
 
@@ -115,10 +130,14 @@ def _per_step(session: SessionTrace, on: _Choice) -> float | None:
 def _between(session: SessionTrace, on: _Choice) -> list[BetweenRow]:
     """Pairs of programs that follow each other on a core, with the mean time between them and the cause of most of the
     gaps there; the most time first."""
-    found: dict[tuple[str, str], Between] = {}
-    for host in of_hosts(session, "between") if on is None else [between_of(it, on) for it in session.traces]:
+    found: dict[tuple[str, str], IdleBetween] = {}
+    for host in (
+        parts_of_hosts(session, "between")
+        if on is None
+        else [idle_between_programs(it, on) for it in session.traces]
+    ):
         for ends, its in host.items():
-            found[ends] = added(found.get(ends), its)
+            found[ends] = sum_of_idle(found.get(ends), its)
     most = sorted(found.items(), key=lambda it: -it[1].total_ps)[:50]
     return [
         {
@@ -194,11 +213,11 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
 
 def _told(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
     return {
-        "graph": row["graph"] or UNKNOWN,
-        "state": state_of(row),
-        "what_is_new": what_is_new(row),
-        "heading": heading_of(row),
-        "reason": reason_of(row),
+        "graph": row["graph"] or UNKNOWN_GRAPH,
+        "state": compile_state(row),
+        "what_is_new": difference_text(row),
+        "heading": compile_heading(row),
+        "reason": compile_reason(row),
         "advice": _advice(row, tracer),
     }
 
@@ -234,9 +253,9 @@ def _graphs(session: SessionTrace) -> dict[str, dict[str, Any]]:
     """The graphs of all hosts by name, with steps (by index, as text) counted over all of them."""
     graphs: dict[str, dict[str, Any]] = {}
     offset = 0
-    for steps, host in zip(of_hosts(session, "steps"), of_hosts(session, "graphs"), strict=True):
+    for steps, host in zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True):
         for name, its in host.items():
-            entry = graphs.setdefault(name, graph(name, its["module"]))
+            entry = graphs.setdefault(name, empty_graph_row(name, its["module"]))
             entry["compiles"] += its["compiles"]
             entry["cost_ps"] += its["cost_ps"]
             entry["program_ids"] += [id_ for id_ in its["program_ids"] if id_ not in entry["program_ids"]]

@@ -13,7 +13,7 @@ Document = Mapping[str, Any]
 _REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
 
 
-def figures(report: Document) -> list[dict[str, Any]]:
+def headline_figures(report: Document) -> list[dict[str, Any]]:
     """`duty`, `step`, `work`, `idle`: each with `value` (a share from 0 to 1, or ps; None where nothing tells it),
     `text` (as it is shown: work and idle time add up to the step, to the digit), `meaning`, and `note`, what is left
     out of it and why (None: nothing)."""
@@ -22,7 +22,7 @@ def figures(report: Document) -> list[dict[str, Any]]:
     duty = busy / span if span else None
     shown = iter(step_texts(told, 1))
     each = "per step and core" if told["steps"] else "per core, first to last run"
-    note = left_out(told)
+    note = left_out_note(told)
     rows = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
         ("step", told["step_ps"], next(shown), _mean_step(told, report["hosts"]), note),
@@ -44,15 +44,15 @@ def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:
     return units.MISSING if step is None else texts[0], texts[1], texts[2]
 
 
-def steps_text(each: Collection[int]) -> str:
+def step_count_text(each: Collection[int]) -> str:
     """How many steps hosts have, as `12 steps`, or `3 – 7 steps`."""
     number = " – ".join(units.count(it) for it in sorted({min(each), max(each)}))
     return f"{number} {'step' if max(each) == 1 else 'steps'}"
 
 
-def steps_of_hosts(each: Collection[int]) -> str:
+def steps_of_hosts_text(each: Collection[int]) -> str:
     """The same with the number of hosts: `12 steps of 16 hosts`."""
-    return f"{steps_text(each)} of {units.count(len(each))} hosts"
+    return f"{step_count_text(each)} of {units.count(len(each))} hosts"
 
 
 def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
@@ -63,7 +63,7 @@ def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
     apart = abs(step - median) > INFO_SHARE * max(step, median)
     usual = f" (median {units.time_in(median, unit, 1)})" if apart else ""
     each = [row["steps"] for row in hosts if row["steps"]]
-    return f"mean step, {steps_text(each if sum(each) == told['steps'] else [told['steps']])}{usual}"
+    return f"mean step, {step_count_text(each if sum(each) == told['steps'] else [told['steps']])}{usual}"
 
 
 def _work(told: Document, each: str, for_hosts_ps: int) -> str:
@@ -93,7 +93,7 @@ def _waits_for_hosts(report: Document) -> int:
     return round(sum(row["waits_ps"] for row in rows) / steps) if steps else 0
 
 
-def left_out(told: Document) -> str | None:
+def left_out_note(told: Document) -> str | None:
     """Which hosts are in none of the means, and why; None where all are."""
     hosts = told["left_out"]
     if not hosts:

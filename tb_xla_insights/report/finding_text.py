@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import HIDDEN_GAIN_SHARE, INFO_SHARE, MAX_GAIN_SPREAD
-from tb_xla_insights.units import change_text, less_text, less_time_text, share, time_text
+from tb_xla_insights.units import change_text, reduction_text, share, time_reduction_text, time_text
 
 Row = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ _TOLD_APART = 0.01
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings of one kind under one head; no title for what is no fault. `gain` is what they gain together."""
 
     title: str
@@ -49,7 +49,7 @@ class Gain:
         return f"{gain}, {self.change}" if self.change else gain
 
 
-def groups(report: Row) -> list[Group]:
+def finding_groups(report: Row) -> list[FindingGroup]:
     """The findings of a report by kind, what is no fault first, then as the report has them."""
     by_kind: dict[str | None, list[Row]] = {}
     for finding in report["findings"]:
@@ -58,7 +58,7 @@ def groups(report: Row) -> list[Group]:
     notes = {"mistake": _MISTAKES_NOTE}
     notes["limit"] = _LIMITS_FIRST_NOTE if kinds[-1:] == ["mistake"] else _LIMITS_NOTE
     return [
-        Group(
+        FindingGroup(
             _TITLES[kind],
             notes.get(kind or "", ""),
             _together(report) if kind == "mistake" else "",
@@ -83,7 +83,7 @@ def limit_text(limit: Row, mistakes: Row) -> str:
     return f"{limit['brief']} ({change_text(step, without)} at best)"
 
 
-def steps_of_a_host(report: Row) -> int:
+def mean_steps_per_host(report: Row) -> int:
     """How many steps a host has, in the mean: so often does what is told per step happen."""
     steps = report["steps"]
     return round(len(steps) / (len({step["host"] for step in steps}) or 1))
@@ -135,11 +135,11 @@ def gain_of(finding: Row, report: Row) -> Gain:
     fixed, most = (round(step * (1 - part)) for part in (gain, worst))
     change = change_text(step, fixed, most)
     if finding["kind"] == "mistake" and finding["recurs"] == "once":
-        steps = steps_of_a_host(report)
+        steps = mean_steps_per_host(report)
         return Gain(
-            less_time_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
+            time_reduction_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
         )
-    return Gain(less_text(gain, worst), of, change)
+    return Gain(reduction_text(gain, worst), of, change)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

@@ -27,8 +27,8 @@ from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.report.metrics import beside_diagnostics, metrics_document
+from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.trace.model import SessionTrace
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.report import HostReport
     from tb_xla_insights.schema.session import SessionHead
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
 """Counts up when a key changes its meaning or goes; more keys do not change it."""
 
 
@@ -80,7 +80,7 @@ def _told_directly(session: SessionTrace) -> SummaryKeys:
 def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
     """What the readers met, and what the capture lacks."""
     found = [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
-    return [*found, *beside_diagnostics(session)]
+    return [*found, *sidecar_diagnostics(session)]
 
 
 def host_report(
@@ -96,7 +96,7 @@ def host_report(
         "step_idle": partial(step_idle_report, session),
         "findings": partial(findings_report, session, found),
         "executions": partial(execution_rows, session),
-        "programs": partial(told_programs, session),
+        "programs": partial(program_rows, session),
         "launching": partial(launching_report, session),
         "early_executions": partial(_early, session),
         "compiles": partial(compiles_report, session, found.causes),
@@ -106,7 +106,7 @@ def host_report(
         "outside": partial(outside_span_report, session),
         "summary": partial(_told_directly, session),
     }
-    answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
+    answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
     propagation, scoped = answers["propagation"]
     summary: SummaryKeys = answers["summary"]
@@ -117,7 +117,7 @@ def host_report(
     summary["environment"]["hlo_scopes"] |= scoped
     summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
     return {
-        "schema": SCHEMA,
+        "schema": SCHEMA_VERSION,
         **summary,
         "steps": answers["steps"],
         "gaps": answers["gaps"],
@@ -145,7 +145,9 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
     program that ran tells one."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
-    scoped |= any(find_ops(it).working for it in session.traces if all(device.made for device in it.devices))
+    scoped |= any(
+        find_ops(it).working for it in session.traces if all(device.from_host_events for device in it.devices)
+    )
     annotations = document["annotations"]
     return {
         "annotations": annotations,
@@ -160,7 +162,7 @@ def execution_rows(session: SessionTrace) -> list[Execution]:
     return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(session)]
 
 
-def told_programs(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
+def program_rows(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
     """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
     causes = causes_by_program(session, read_sidecars(session).executions)
     return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(session, devices)]

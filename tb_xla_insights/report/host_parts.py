@@ -17,13 +17,13 @@ from tb_xla_insights.analysis.steps.partial_steps import partial_steps
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.device_work.step_op_times import op_times
-from tb_xla_insights.report.compile_text import UNKNOWN
+from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
-MOST_STEPS = 500
+MAX_STEPS_OF_GRAPH = 500
 """Steps in which a graph is said to have run."""
 
-Parts = dict[str, Any]
+HostParts = dict[str, Any]
 
 
 class Runs(NamedTuple):
@@ -34,7 +34,7 @@ class Runs(NamedTuple):
     step_cores: int
 
 
-class Between(NamedTuple):
+class IdleBetween(NamedTuple):
     """Idle time between two programs that follow each other on a core: how often, the sum, and gaps by cause."""
 
     number: int
@@ -42,7 +42,7 @@ class Between(NamedTuple):
     by_cause_ps: Int64
 
 
-def runs_of(trace: Trace, on: frozenset[str] | None = None) -> Runs:
+def count_runs(trace: Trace, on: frozenset[str] | None = None) -> Runs:
     """Of all cores, or of the devices `on`."""
     chosen = runs_on(trace, on)
     cores = sum(on is None or device.id in on for device in trace.devices)
@@ -50,9 +50,11 @@ def runs_of(trace: Trace, on: frozenset[str] | None = None) -> Runs:
     return Runs(int(chosen.sum()), int(of_steps.sum()), len(steps_of(trace)) * cores)
 
 
-def between_of(trace: Trace, on: frozenset[str] | None = None) -> dict[tuple[str, str], Between]:
+def idle_between_programs(
+    trace: Trace, on: frozenset[str] | None = None
+) -> dict[tuple[str, str], IdleBetween]:
     """By the names of the program before and the program after."""
-    found: dict[tuple[str, str], Between] = {}
+    found: dict[tuple[str, str], IdleBetween] = {}
     launches, gaps = find_launches(trace), find_gaps(trace)
     runs, names = launches.runs, [name for name, _ in launches.programs]
     after = np.flatnonzero((runs.device[1:] == runs.device[:-1]) & runs_on(trace, on)[1:]) + 1
@@ -66,46 +68,46 @@ def between_of(trace: Trace, on: frozenset[str] | None = None) -> dict[tuple[str
     for its in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
         pair = int(key[its[0]])
         ends = names[pair // len(names)], names[pair % len(names)]
-        here = Between(len(its), int(pause[its].sum()), causes[after[its]].sum(axis=0))
-        found[ends] = added(found.get(ends), here)
+        here = IdleBetween(len(its), int(pause[its].sum()), causes[after[its]].sum(axis=0))
+        found[ends] = sum_of_idle(found.get(ends), here)
     return found
 
 
-def added(one: Between | None, other: Between) -> Between:
+def sum_of_idle(one: IdleBetween | None, other: IdleBetween) -> IdleBetween:
     if one is None:
         return other
     by_cause = one.by_cause_ps + other.by_cause_ps
-    return Between(one.number + other.number, one.total_ps + other.total_ps, by_cause)
+    return IdleBetween(one.number + other.number, one.total_ps + other.total_ps, by_cause)
 
 
-def graphs_of(trace: Trace) -> dict[str, dict[str, Any]]:
+def graph_rows(trace: Trace) -> dict[str, dict[str, Any]]:
     """Graphs by name: those compiled, by their hash; those that only ran, by module and program id. `steps` are the
     host's own, by index: `compiled` or `run`."""
     graphs: dict[str, dict[str, Any]] = {}
     found, launches = find_compilations(trace), find_launches(trace)
     for it in range(len(found)):
-        name = found.graph(it) or UNKNOWN
-        entry = graphs.setdefault(name, graph(name, found.module[it]))
+        name = found.graph(it) or UNKNOWN_GRAPH
+        entry = graphs.setdefault(name, empty_graph_row(name, found.module[it]))
         entry["compiles"] += 1
         entry["cost_ps"] += int(found.duration_ps[it])
         if found.step[it] >= 0:
             entry["steps"][int(found.step[it])] = "compiled"
     for program, ((module, id_), name) in enumerate(zip(launches.programs, graph_names(trace), strict=True)):
-        entry = graphs.setdefault(name, graph(name, module))
+        entry = graphs.setdefault(name, empty_graph_row(name, module))
         if id_ and id_ not in entry["program_ids"]:
             entry["program_ids"].append(id_)
         mine = launches.step[(launches.program == program) & (launches.step >= 0)]
-        for step in np.unique(mine)[:MOST_STEPS].tolist():
+        for step in np.unique(mine)[:MAX_STEPS_OF_GRAPH].tolist():
             entry["steps"].setdefault(step, "run")
     return graphs
 
 
-def graph(name: str, module: str | None) -> dict[str, Any]:
+def empty_graph_row(name: str, module: str | None) -> dict[str, Any]:
     """A graph that nothing is known of yet."""
     return {"graph": name, "module": module, "program_ids": [], "compiles": 0, "cost_ps": 0, "steps": {}}
 
 
-def annotated_of(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
+def annotation_times(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
     """Per path of annotations: time and number in whole steps (in the capture where the host has none), and the time in
     each step."""
     host, steps = host_annotations(trace), len(steps_of(trace))
@@ -117,7 +119,7 @@ def annotated_of(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
     return {name: (ps, count, per_step) for name, ps, count, per_step in rows}
 
 
-def driven_of(trace: Trace) -> tuple[int, int]:
+def count_driving_thread_runs(trace: Trace) -> tuple[int, int]:
     """Device runs on the thread that drives, as a CPU has them, and all."""
     rows = [device.modules.row for device in trace.devices]
     own = sum(int(np.isin(trace.lines_of(row), trace.driving_lines).sum()) for row in rows)
@@ -127,28 +129,28 @@ def driven_of(trace: Trace) -> tuple[int, int]:
 _MAKERS: dict[str, Callable[[Trace], Any]] = {
     "partial_steps": partial_steps,
     "steps": lambda trace: len(steps_of(trace)),
-    "runs": runs_of,
-    "between": between_of,
-    "graphs": graphs_of,
-    "annotated": annotated_of,
-    "driven": driven_of,
+    "runs": count_runs,
+    "between": idle_between_programs,
+    "graphs": graph_rows,
+    "annotated": annotation_times,
+    "driven": count_driving_thread_runs,
     "op_times": op_times,
 }
 
 
-def parts_of(trace: Trace) -> Parts:
+def host_parts(trace: Trace) -> HostParts:
     """Everything of one host, by name."""
     return {name: make(trace) for name, make in _MAKERS.items()}
 
 
-def keep_parts(session: SessionTrace, parts: list[Parts]) -> None:
+def cache_parts(session: SessionTrace, parts: list[HostParts]) -> None:
     """Has the session answer from what all its hosts said before, whichever are in memory."""
     vars(session)["_parts"] = parts
 
 
-def of_hosts(session: SessionTrace, name: str) -> list[Any]:
+def parts_of_hosts(session: SessionTrace, name: str) -> list[Any]:
     """One part of every host, in their order."""
-    kept: list[Parts] | None = vars(session).get("_parts")
+    kept: list[HostParts] | None = vars(session).get("_parts")
     if kept is not None:
         return [parts[name] for parts in kept]
     return [_MAKERS[name](trace) for trace in session.traces]

@@ -8,7 +8,7 @@ from typing import Any
 _MOST_LATE = 8
 
 
-def ranks(report: Mapping[str, Any]) -> dict[str, Any]:
+def rank_hosts(report: Mapping[str, Any]) -> dict[str, Any]:
     """`slowest`: the host that the others wait for longest (where hosts are not compared, that with the longest median
     step); `median`: the median one as the finding on late hosts names it (else the one in the middle by its steps);
     `late`: the hosts that others wait for at all, longest first, 8 at most. All by their places in the report's

@@ -8,7 +8,7 @@ from typing import Any
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.report.condensed import hosts_apart
+from tb_xla_insights.report.condensed import split_hosts
 
 Row = Mapping[str, Any]
 
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
     """The report's `hosts`; of many those that others wait for longest, and one row for the others: the one with the
     median step, with what is waited for all of them."""
-    named, others = hosts_apart(hosts)
+    named, others = split_hosts(hosts)
     if not others:
         return named
     middle = sorted(others, key=lambda row: row["step_ps"] or 0)[(len(others) - 1) // 2]

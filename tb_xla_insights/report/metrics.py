@@ -180,7 +180,7 @@ def _debug(session: SessionTrace, found: Sidecars) -> DebugLog | None:
     }
 
 
-def beside_diagnostics(session: SessionTrace) -> list[Diagnostic]:
+def sidecar_diagnostics(session: SessionTrace) -> list[Diagnostic]:
     """Where texts and trace disagree, and what in the texts is not understood."""
     found = read_sidecars(session)
     disagreements = _disagreements(session) if found.files else ()

@@ -15,7 +15,7 @@ _OF_ALL = ("exposed_collectives", "device_bound", "below_roofline")
 _MOST_NAMED = 2
 
 
-def unfinished(report: Report) -> Report:
+def partial_report(report: Report) -> Report:
     """The report of the hosts read so far, without such findings, and with a verdict that tells nothing to gain."""
     findings = [it for it in report["findings"] if it["id"] not in _OF_ALL]
     verdict: Verdict = {"text": _text(report, findings), "severity": "info"}

@@ -51,7 +51,7 @@ class StepRows(Sequence["Step"]):
         self._ends = [*accumulate(host.count for host in self._hosts)]
 
     @classmethod
-    def of(cls, rows: Sequence[Any]) -> StepRows:
+    def from_rows(cls, rows: Sequence[Any]) -> StepRows:
         """The same rows in columns. Their keys are those of the first one."""
         if isinstance(rows, StepRows):
             return rows
@@ -69,7 +69,7 @@ class StepRows(Sequence["Step"]):
         """All of these, without copies of their columns."""
         return cls([host for part in parts for host in part._hosts])
 
-    def moved(self, steps: int = 0, by_ps: int = 0) -> StepRows:
+    def shifted(self, steps: int = 0, by_ps: int = 0) -> StepRows:
         """The same rows, counted from so many steps on, and later by so much."""
         return StepRows(
             [replace(host, first=host.first + steps, shift_ps=host.shift_ps + by_ps) for host in self._hosts]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tb_xla_insights.pod.causes import Cause
-from tb_xla_insights.pod.straggler import what_takes
+from tb_xla_insights.pod.straggler import cause_text
 from tb_xla_insights.units import part_text, share, time_text
 
 
-def late_cost_text(finding: Mapping[str, Any]) -> str:
+def straggler_cost_text(finding: Mapping[str, Any]) -> str:
     """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; of what
     happened once all that it cost."""
     step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]
@@ -50,4 +50,4 @@ def _why(evidence: Mapping[str, Any]) -> str:
     cause = Cause(evidence["cause"], own, median, evidence["annotation"], evidence["core"])
     hosts = evidence["hosts"]
     where = "there" if len(hosts) == 1 else f"on {hosts[0]}" if hosts else "on the last one"
-    return f": {what_takes(cause)} takes {time_text(cause.longer_ps, 1)} longer {where}"
+    return f": {cause_text(cause)} takes {time_text(cause.longer_ps, 1)} longer {where}"

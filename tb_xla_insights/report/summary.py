@@ -35,5 +35,5 @@ def summarise(
     """
     session = SessionTrace(name, path, [trace])
     document = host_report(session, all_gaps, samples_per_step)
-    document["steps"] = StepRows.of(document["steps"])
+    document["steps"] = StepRows.from_rows(document["steps"])
     return HostSummary(trace.host, trace.base_unix_ns, document, host_collectives(trace))

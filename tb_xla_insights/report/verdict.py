@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
-from tb_xla_insights.report.finding_text import leading_limit, limit_text, steps_of_a_host
+from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
-    late_cost_text,
+    straggler_cost_text,
     waiting_by_name,
     waiting_text,
 )
@@ -151,16 +151,16 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     late = _late(report)
     if limit and mistakes and not first and leading_limit(report):
         head, waiting = "", waiting_by_name(late) if late else ""
-        causes = _limit_first(limit, mistakes, together, steps_of_a_host(report))
+        causes = _limit_first(limit, mistakes, together, mean_steps_per_host(report))
     elif late and late is mistakes[0]:
         further = [
             it for it in mistakes[1:] if not is_straggler_cause(it.get("evidence", {}), late["evidence"])
         ]
-        head, waiting = f"{late_cost_text(late)} ", waiting_text(late)
+        head, waiting = f"{straggler_cost_text(late)} ", waiting_text(late)
         causes = _causes_beside_late(first, further, limit)
     else:
         head, waiting = "", waiting_by_name(late) if late else ""
-        causes = _causes(first, mistakes, limit, together, steps_of_a_host(report))
+        causes = _causes(first, mistakes, limit, together, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
     texts = [
         f"{head}{whose} {busy_text}{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])

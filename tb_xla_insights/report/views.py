@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.busy import stalls_together
+from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.memo import memoised_on
@@ -19,14 +19,19 @@ from tb_xla_insights.analysis.time.class_times import class_times, covered_times
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report.device_columns import EXACT, device_columns, in_units, unit_ps
+from tb_xla_insights.report.device_columns import (
+    MAX_EXACT_ROWS,
+    common_unit_ps,
+    device_columns,
+    rounded_to_unit,
+)
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.figures import figures
-from tb_xla_insights.report.finding_text import gain_of, groups
+from tb_xla_insights.report.figures import headline_figures
+from tb_xla_insights.report.finding_text import finding_groups, gain_of
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
-from tb_xla_insights.report.host_parts import of_hosts
-from tb_xla_insights.report.host_ranks import ranks
+from tb_xla_insights.report.host_parts import parts_of_hosts
+from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
 
@@ -96,18 +101,18 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
     told = told[: MOST_STEPS if here else _MOST_STEPS_SOON]
     return {
         "verdict": report["verdict"],
-        "figures": figures(report),
+        "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
         "step_idle": {name: value for name, value in idle.items() if name != "devices"},
         "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
         "steps": {
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
-            "partial": sum(of_hosts(session, "partial_steps")),
+            "partial": sum(parts_of_hosts(session, "partial_steps")),
             "columns": _columns(told),
             "work": step_work_intervals(session, MOST_WORK, [step["index"] for step in told]),
         },
-        "ranks": ranks(report) if len(report["hosts"]) > 1 else None,
+        "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
         "explains": places(gaps(session)["items"]),
         "mistakes": report["mistakes"],
@@ -115,7 +120,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "input": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),
-        "stalls": _longest(stalls_together(report["devices"])),
+        "stalls": _longest(merge_stalls(report["devices"])),
         "counts": counts(session),
     }
 
@@ -130,7 +135,7 @@ def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
             "gain": group.gain,
             "findings": [{"id": its["id"], **asdict(gain_of(its, report))} for its in group.findings],
         }
-        for group in groups(report)
+        for group in finding_groups(report)
     ]
 
 
@@ -157,11 +162,11 @@ def counts(session: SessionTrace) -> dict[str, int]:
 
 def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
     """Steps of several hosts may be many: their times have the digits then that a page shows."""
-    many = len(steps) > EXACT and len({step["host"] for step in steps}) > 1
-    unit = unit_ps((step["duration_ps"] for step in steps), many, digits=5)
+    many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
+    unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)
 
     def column(values: Iterable[Any], is_time: bool) -> list[Any]:
-        return [unit * count for count in in_units(values, unit)] if is_time else list(values)
+        return [unit * count for count in rounded_to_unit(values, unit)] if is_time else list(values)
 
     used = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
     host = {name: column((step["host_ps"].get(name, 0) for step in steps), True) for name in used}

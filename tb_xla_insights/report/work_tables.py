@@ -12,7 +12,7 @@ from tb_xla_insights.units import THIN
 
 Row = Mapping[str, Any]
 
-WORDS = ("Op", "Category", "Annotation", "Bound by", "Source")
+TEXT_COLUMNS = ("Op", "Category", "Annotation", "Bound by", "Source")
 """Columns of words; the others are of numbers."""
 
 _NO_ANNOTATION, _ALL = "no annotation", "all ops"
@@ -39,12 +39,12 @@ class WorkTable:
 
 
 def by_annotation(work: Row, most: int) -> WorkTable:
-    """Of the report's `device_work`, at most so many rows (see `fitting`)."""
-    rows = _cut(fitting(work["annotations"], most), most)
+    """Of the report's `device_work`, at most so many rows (see `fit_rows`)."""
+    rows = _cut(fit_rows(work["annotations"], most), most)
     return _table("Device work by annotation", rows, work["total"], _cells_of_annotation)
 
 
-def fitting(annotations: Iterable[Row], most: int) -> list[Row]:
+def fit_rows(annotations: Iterable[Row], most: int) -> list[Row]:
     """Of a tree of annotations, rows that add up to all of it, those with most time first, and `name`. As long as
     hardly any time is left behind the first `most` of them, the annotation with most time gives way to those inside of
     it and a row of its own ops; else its row has all ops inside of it, and its name ends in `/…`.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.pod.arrivals import Arrivals
-from tb_xla_insights.pod.waits import CoreWaits, core_waits, delayed, unsure_ps
+from tb_xla_insights.pod.waits import CoreWaits, clock_uncertainty_ps, core_waits, delayed_instance
 from tb_xla_insights.timeline.host import HostTimeline
 
 _MOST = 2000
@@ -46,7 +46,7 @@ def waits_in(
     count = 0
     for place, waits in waits_of.items():
         shift = _shift_ps(arrivals, hosts[place])
-        begin, until = waits.wait_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
+        begin, until = waits.wait_start_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
         inside = (waits.waits_ps > 0) & (begin < end_ps) & (until > start_ps)
         count += int(inside.sum())
         rows = np.flatnonzero(inside & (waits.waits_ps >= pixel))
@@ -63,7 +63,7 @@ def waits_in(
             columns[name] += column
         for instance in waits.instance[rows].tolist():
             kind = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
-            for key, text in (("last", names[arrivals.last[instance]]), ("name", kind.name)):
+            for key, text in (("last", names[arrivals.last_party[instance]]), ("name", kind.name)):
                 columns[key].append(texts.setdefault(text, len(texts)))
     return {"count": count, "names": list(texts), **columns}
 
@@ -97,18 +97,18 @@ def _instance(
 ) -> int | None:
     shift = _shift_ps(arrivals, host)
     if end_ps is not None:
-        return delayed(arrivals, place, core, start_ps - shift, end_ps - shift)
+        return delayed_instance(arrivals, place, core, start_ps - shift, end_ps - shift)
     waits, start = core_waits(arrivals, place), start_ps - shift
-    rows = np.flatnonzero((waits.core == core) & ((waits.begin_ps == start) | (waits.wait_ps == start)))
+    rows = np.flatnonzero((waits.core == core) & ((waits.begin_ps == start) | (waits.wait_start_ps == start)))
     return int(waits.instance[rows[0]]) if len(rows) else None
 
 
 def _collective(
     arrivals: Arrivals, names: Sequence[str], hosts: Mapping[int, HostTimeline], instance: int
 ) -> Json:
-    its, last = arrivals.instances, int(arrivals.last[instance])
-    there = np.flatnonzero(its.there[instance]).astype(np.int32)
-    unsure = unsure_ps(arrivals, last, there)
+    its, last = arrivals.instances, int(arrivals.last_party[instance])
+    there = np.flatnonzero(its.present[instance]).astype(np.int32)
+    unsure = clock_uncertainty_ps(arrivals, last, there)
     waits = np.where(arrivals.waits_ps[instance, there] > unsure, arrivals.waits_ps[instance, there], 0)
     instruction = arrivals.shared.instructions[its.instruction[instance]]
     columns: dict[str, list[Any]] = {}
@@ -137,7 +137,7 @@ def _ops(
 ) -> dict[str, list[Any]]:
     """Columns of the ops in which cores wait."""
     shift = _shift_ps(arrivals, host)
-    start, end = waits.wait_ps[rows] + shift, waits.end_ps[rows] + shift
+    start, end = waits.wait_start_ps[rows] + shift, waits.end_ps[rows] + shift
     cores = waits.core[rows].tolist()
     return {
         "device": [host.trace.devices[core].id for core in cores],

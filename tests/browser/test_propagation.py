@@ -10,7 +10,7 @@ from browser.driver import Xi
 from browser.tables import column, ps
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tb_xla_insights.report.device_columns import device_heads
+from tb_xla_insights.report.device_columns import device_overview
 
 FORWARD, BACKWARD = "annotation-Training_Step/forward", "annotation-Training_Step/backward"
 
@@ -257,7 +257,7 @@ def test_without_scopes_host_times_stay_in_the_tree(xi: Xi, page: Page, baseline
 
 def test_without_a_device_plane_it_says_what_it_needs(xi: Xi, page: Page, baseline: str) -> None:
     empty: dict[str, list[Any]] = {"host": [], "device": [], "runs": []}
-    changed(page, "session", devices=device_heads([]))
+    changed(page, "session", devices=device_overview([]))
     changed(page, "propagation", state="no_ops", device=None, strips=empty, ribbons=[], lines=[], lost=[])
     xi.open(baseline, v="propagation")
     expect(page.get_by_text("Propagation needs a device plane, and this capture has none.")).to_be_visible()

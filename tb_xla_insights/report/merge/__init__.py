@@ -1,5 +1,5 @@
 """The report of a session, from the summaries of its hosts. (docs/definitions.md, "Sessions of several hosts")"""
 
-from tb_xla_insights.report.merge.session import Merged
+from tb_xla_insights.report.merge.session import ReportMerger
 
-__all__ = ["Merged"]
+__all__ = ["ReportMerger"]

@@ -10,10 +10,10 @@ import numpy as np
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
-from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_of
+from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_json
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.report.merge.parts import Part, weighted_mean, weighted_median
+from tb_xla_insights.report.merge.parts import HostPart, weighted_mean, weighted_median
 from tb_xla_insights.report.throughput import throughput
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.steps import LeftOut, Step, StepIdle
     from tb_xla_insights.schema.texts import Throughput
 
-Parts = Sequence[Part]
+Parts = Sequence[HostPart]
 
 
-def environment_together(parts: Parts) -> Environment:
+def merge_environments(parts: Parts) -> Environment:
     """What made the captures: the first framework and runtime that any host tells, the accelerator of most devices."""
     told = [part.rows["environment"] for part in parts]
     frameworks, runtimes = ({it[key] for it in told} for key in ("framework", "runtime"))
@@ -46,7 +46,7 @@ def environment_together(parts: Parts) -> Environment:
     }
 
 
-def devices_together(parts: Parts, duration_ps: int) -> list[Device]:
+def merge_devices(parts: Parts, duration_ps: int) -> list[Device]:
     """All devices; the whole capture is the session's, of `duration_ps`."""
     rows = []
     for device in (device for part in parts for device in part.rows["devices"]):
@@ -55,7 +55,7 @@ def devices_together(parts: Parts, duration_ps: int) -> list[Device]:
     return rows
 
 
-def step_idle_together(parts: Parts) -> StepIdle:
+def merge_step_idle(parts: Parts) -> StepIdle:
     """The report's `step_idle`: where any host has steps, of the hosts that have."""
     in_steps = any(part.steps for part in parts)
     told = [part for part in parts if part.rows["step_idle"]["devices"] and (part.steps or not in_steps)]
@@ -73,12 +73,12 @@ def step_idle_together(parts: Parts) -> StepIdle:
     )
 
 
-def steps_at_work(parts: Parts) -> int:
+def steps_of_working_hosts(parts: Parts) -> int:
     """The steps of hosts whose devices recorded work."""
     return sum(part.steps for part in parts if part.rows["step_idle"]["devices"])
 
 
-def launching_together(parts: Parts) -> Launching:
+def merge_launching(parts: Parts) -> Launching:
     """The report's `launching`: `fixed` is that of the median host, each counted as often as it has runs behind it; of
     `lead` the median is that of the hosts' medians, in the same way."""
     fixed = [it for part in parts if (it := part.rows["launching"]["fixed"])]
@@ -100,7 +100,7 @@ def launching_together(parts: Parts) -> Launching:
     return made
 
 
-def transfers_together(parts: Parts) -> TransfersByDirection:
+def merge_transfers(parts: Parts) -> TransfersByDirection:
     """The report's `transfers`: sums, and means over the steps of all hosts."""
     steps = sum(part.steps for part in parts)
 
@@ -128,7 +128,7 @@ def _known_sum(values: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def input_together(parts: Parts) -> InputPipeline:
+def merge_input_pipelines(parts: Parts) -> InputPipeline:
     """The report's `input_pipeline`: sums, shares of all that is summed, and what they mean for the devices together;
     `kind` is the first host's that has one."""
     rows = [part.rows["input_pipeline"] for part in parts]
@@ -153,7 +153,7 @@ def input_together(parts: Parts) -> InputPipeline:
     }
 
 
-def outside_together(parts: Parts, framework: str) -> Outside | None:
+def merge_outside(parts: Parts, framework: str) -> Outside | None:
     """The report's `outside`: each host before its own first run and after its own last one, in its own capture;
     durations are the means of the hosts whose devices recorded work, times by class their sums."""
     rows = [it for part in parts if (it := part.rows["outside"])]
@@ -173,16 +173,16 @@ def outside_together(parts: Parts, framework: str) -> Outside | None:
         by_class("after"),
         mean([row["capture_ps"] for row in rows]),
     )
-    return outside_span_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
+    return outside_span_json(found, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
-def throughput_together(parts: Parts, steps: Sequence[Step]) -> Throughput | None:
+def merge_throughput(parts: Parts, steps: Sequence[Step]) -> Throughput | None:
     """The report's `throughput`; the samples of a step are those of all hosts together, whoever tells them."""
     told = next((it for part in parts if (it := part.rows["throughput"])), None)
     return throughput(steps, None, told["samples_per_step"]) if told else None
 
 
-def compiles_together(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
+def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
     """The report's `compiles` in order of time, from those of all hosts; `kin` are those of all of them: what only ran
     is in `programs`."""
     ran: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}

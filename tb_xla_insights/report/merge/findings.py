@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.findings.worth import (
     sort_findings,
 )
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
-from tb_xla_insights.report.merge.parts import Part, weighted_mean
+from tb_xla_insights.report.merge.parts import HostPart, weighted_mean
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
@@ -33,13 +33,13 @@ _OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No
 """Words that begin a detail and are no names, which keep their capital letter."""
 
 
-def after_colon(detail: str) -> str:
+def detail_after_colon(detail: str) -> str:
     """A detail as the second half of a sentence."""
     opening = detail.split(" ", 1)[0]
     return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
 
 
-def findings_together(parts: Sequence[Part]) -> FindingKeys:
+def merge_findings(parts: Sequence[HostPart]) -> FindingKeys:
     """The report's `findings` and `mistakes`, of hosts in their order."""
     by_id: dict[str, dict[int, Row]] = {}
     for part in parts:
@@ -55,7 +55,7 @@ def findings_together(parts: Sequence[Part]) -> FindingKeys:
     return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
 
 
-def _tells(parts: Sequence[Part], id_: str, rows: dict[int, Row]) -> bool:
+def _tells(parts: Sequence[HostPart], id_: str, rows: dict[int, Row]) -> bool:
     """Whether what some hosts have is told of all: a limit only where a host gains by it, or it idles as much of all
     devices as one host's must."""
     if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
@@ -64,12 +64,12 @@ def _tells(parts: Sequence[Part], id_: str, rows: dict[int, Row]) -> bool:
     return cost >= INFO_SHARE * sum(part.span_ps for part in parts)
 
 
-def _on_most(parts: Sequence[Part], rows: dict[int, Row]) -> bool:
+def _on_most(parts: Sequence[HostPart], rows: dict[int, Row]) -> bool:
     """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
     return len(rows) >= EVERY_STEP_SHARE * sum(bool(part.span_ps) for part in parts)
 
 
-def _has_mistake(parts: Sequence[Part]) -> bool:
+def _has_mistake(parts: Sequence[HostPart]) -> bool:
     """Whether a host has a mistake that is worth a change there."""
     return any(
         row["kind"] == "mistake" and (row["gain"] or 0.0) >= INFO_SHARE
@@ -78,7 +78,7 @@ def _has_mistake(parts: Sequence[Part]) -> bool:
     )
 
 
-def _together(parts: Sequence[Part], rows: dict[int, Row]) -> Finding:
+def _together(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
     """One finding of the hosts that have it, `rows` by their numbers. What it says is what one of them says: of most
     hosts the median one by gain, of half of them or fewer the one that loses most."""
     ordered = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
@@ -118,12 +118,12 @@ def _where(count: int, hosts: int, host: str) -> str:
 def _told_of(detail: str, count: int, hosts: int, host: str, few: bool) -> str:
     """The evidence of one host, with the hosts that have it and whose numbers these are: numbers come first."""
     if count == 1:
-        return f"On {host} alone, of {hosts} hosts: {after_colon(detail)}"
+        return f"On {host} alone, of {hosts} hosts: {detail_after_colon(detail)}"
     of = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
     return f"{detail.removesuffix('.')} ({host}, the {'worst' if few else 'median'} of {of})."
 
 
-def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:
+def _weights(parts: Sequence[HostPart]) -> Callable[[HostPart], int]:
     """What hosts weigh in means of shares: the time of their steps, so that a gain is the share of the mean step of all
     that goes; where none has steps the spans of their devices."""
     if any(part.steps for part in parts):
@@ -131,7 +131,7 @@ def _weights(parts: Sequence[Part]) -> Callable[[Part], int]:
     return lambda part: part.span_ps
 
 
-def _mean_step(parts: Sequence[Part], of: Callable[[Part], int | None]) -> int | None:
+def _mean_step(parts: Sequence[HostPart], of: Callable[[HostPart], int | None]) -> int | None:
     """The mean over the steps of all hosts, were those of each as long as `of` says in the mean; hosts of which it says
     None keep the steps they have. None where it says so of all."""
     told = [(part, mean) for part in parts if part.steps and (mean := of(part)) is not None]
@@ -141,14 +141,14 @@ def _mean_step(parts: Sequence[Part], of: Callable[[Part], int | None]) -> int |
     return round((sum(part.steps_ps for part in parts) - saved) / sum(part.steps for part in parts))
 
 
-def _mistakes(parts: Sequence[Part], found: Sequence[Finding], step: int | None) -> Mistakes:
+def _mistakes(parts: Sequence[HostPart], found: Sequence[Finding], step: int | None) -> Mistakes:
     """The report's `mistakes`. The largest limit is the session's: hosts that have another one keep the step that their
     mistakes leave."""
     limit = next(
         (it.id for it in found if finding_kind(it) == "limit" and it.step_if_fixed_ps is not None), None
     )
 
-    def without_limit(part: Part) -> int | None:
+    def without_limit(part: HostPart) -> int | None:
         first = next(
             (
                 row["id"]

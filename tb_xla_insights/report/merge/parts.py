@@ -10,7 +10,7 @@ from typing import Any
 
 from tb_xla_insights.report.step_rows import StepRows
 
-BY_HOST = (
+HOST_KEYS = (
     "session", "environment", "devices", "steps", "step_idle", "launching", "early_executions", "compiles",
     "transfers", "input_pipeline", "outside", "throughput", "findings", "mistakes",
 )  # fmt: skip
@@ -18,7 +18,7 @@ BY_HOST = (
 
 
 @dataclass(frozen=True)
-class Part:
+class HostPart:
     """One host's rows, on the session's time base; `rows` has the keys BY_HOST of its document. `number` counts the
     session's hosts, of which some may have one name."""
 
@@ -40,21 +40,21 @@ class Part:
         return sum(device["span_ps"] for device in self.rows["devices"])
 
 
-def moved(value: Any, by_ps: int) -> Any:
+def shifted(value: Any, by_ps: int) -> Any:
     """A part of a document with every instant in it so much later: what stands under `start_ps` and `end_ps`, however
     deep. Everything else is a length and stays; what has no instant in it is not copied."""
     if not by_ps:
         return value
     if isinstance(value, StepRows):
-        return value.moved(by_ps=by_ps)
+        return value.shifted(by_ps=by_ps)
     if isinstance(value, list):
-        rows = [moved(it, by_ps) for it in value]
+        rows = [shifted(it, by_ps) for it in value]
         return value if all(new is it for new, it in zip(rows, value, strict=True)) else rows
     if not isinstance(value, dict):
         return value
     changed = {}
     for key, it in value.items():
-        new = it + by_ps if key in ("start_ps", "end_ps") and isinstance(it, int) else moved(it, by_ps)
+        new = it + by_ps if key in ("start_ps", "end_ps") and isinstance(it, int) else shifted(it, by_ps)
         if new is not it:
             changed[key] = new
     return value | changed if changed else value

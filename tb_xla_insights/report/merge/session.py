@@ -11,21 +11,21 @@ from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
 from tb_xla_insights.pod.host_steps import HostInput
-from tb_xla_insights.report.host_document import SCHEMA, host_report
+from tb_xla_insights.report.host_document import SCHEMA_VERSION, host_report
 from tb_xla_insights.report.merge import answers
-from tb_xla_insights.report.merge.findings import findings_together
-from tb_xla_insights.report.merge.parts import BY_HOST, Part, moved
-from tb_xla_insights.report.merge.repeated import Diagnostics, unlike_hosts
-from tb_xla_insights.report.merge.sidecars import Texts
-from tb_xla_insights.report.merge.stragglers import with_arrivals
+from tb_xla_insights.report.merge.diagnostics import MergedDiagnostics, differing_hosts_diagnostic
+from tb_xla_insights.report.merge.findings import merge_findings
+from tb_xla_insights.report.merge.parts import HOST_KEYS, HostPart, shifted
+from tb_xla_insights.report.merge.sidecars import MergedSidecars
+from tb_xla_insights.report.merge.stragglers import with_host_comparison
 from tb_xla_insights.report.merge.tables import (
-    Annotations,
-    Gaps,
     HostKey,
-    Programs,
-    Propagation,
+    MergedAnnotations,
+    MergedGaps,
+    MergedPrograms,
+    MergedPropagation,
     Row,
-    Sums,
+    SummedRows,
 )
 from tb_xla_insights.report.step_rows import StepRows
 from tb_xla_insights.report.summary import HostSummary
@@ -57,7 +57,7 @@ class _Host:
     told: HostInput
 
 
-class Merged:
+class ReportMerger:
     """One session's report, from summaries that come one by one, in any order: hosts are told in theirs.
 
     Of one host the report is its own. Of several it holds what the report has a row for: steps, devices and findings
@@ -68,23 +68,27 @@ class Merged:
         self._name, self._path = name, path
         self._skipped: list[Diagnostic] = []
         self._hosts: list[_Host] = []
-        self._compared: HostComparison | None = None
+        self._comparison: HostComparison | None = None
         self._only: HostSummary | None = None
-        self._gaps = Gaps(all_gaps)
-        self._executions: Programs[Execution] = Programs("program", "join")
-        self._programs: Programs[Program] = Programs("program")
-        self._collectives: Sums[Collective] = Sums("op", "kind")
-        self._annotations, self._propagation, self._work = Annotations(), Propagation(), WorkTogether()
-        self._texts, self._diagnostics = Texts(), Diagnostics()
+        self._gaps = MergedGaps(all_gaps)
+        self._executions: MergedPrograms[Execution] = MergedPrograms("program", "join")
+        self._programs: MergedPrograms[Program] = MergedPrograms("program")
+        self._collectives: SummedRows[Collective] = SummedRows("op", "kind")
+        self._annotations, self._propagation, self._work = (
+            MergedAnnotations(),
+            MergedPropagation(),
+            WorkTogether(),
+        )
+        self._texts, self._diagnostics = MergedSidecars(), MergedDiagnostics()
 
     def add(self, summary: HostSummary) -> None:
         """Takes a host in."""
         document, number = summary.document, len(self._hosts)
-        self._compared = None
+        self._comparison = None
         (head,) = document["session"]["hosts"]
         key = natural_key(summary.host), head["file"], number
-        rows: Row = {name: it for name, it in document.items() if name in BY_HOST}
-        rows["steps"] = StepRows.of(document["steps"])
+        rows: Row = {name: it for name, it in document.items() if name in HOST_KEYS}
+        rows["steps"] = StepRows.from_rows(document["steps"])
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
         self._only = None if self._hosts else summary
         told = HostInput(summary.host, _for_arrivals(document), summary.collectives)
@@ -105,15 +109,15 @@ class Merged:
         self._skipped.sort(key=_skipped_first)
 
     @property
-    def compared(self) -> HostComparison | None:
+    def comparison(self) -> HostComparison | None:
         """How its hosts came to what all did together, found out once for as many as there are; None without any."""
-        if self._hosts and self._compared is None:
-            self._compared = compare_hosts([host.told for host in self._in_order()])
-        return self._compared
+        if self._hosts and self._comparison is None:
+            self._comparison = compare_hosts([host.told for host in self._in_order()])
+        return self._comparison
 
     def document(self) -> Report:
         """The report's document."""
-        document = with_leads(with_arrivals(self._of_each(self._in_order()), self.compared))
+        document = with_leads(with_host_comparison(self._of_each(self._in_order()), self.comparison))
         return {**document, "verdict": verdict(document)}
 
     def _in_order(self) -> list[_Host]:
@@ -142,12 +146,12 @@ class Merged:
         items: list[Gap] = []
         for number, item in self._gaps.items:
             shift, offset = places[number]
-            items.append(_in_step(moved(item, shift), offset))
-        environment = answers.environment_together(parts)
+            items.append(_in_step(shifted(item, shift), offset))
+        environment = answers.merge_environments(parts)
         duration, programs = max(ends), self._programs.rows()
-        unlike, annotations = unlike_hosts(parts), self._annotations.rows()
+        unlike, annotations = differing_hosts_diagnostic(parts), self._annotations.rows()
         return {
-            "schema": SCHEMA,
+            "schema": SCHEMA_VERSION,
             "session": {
                 "name": self._name,
                 "path": self._path,
@@ -158,28 +162,28 @@ class Merged:
             },
             "environment": environment,
             "diagnostics": _once([*told, *unknown, *([unlike] if unlike else []), *self._diagnostics.rows()]),
-            "devices": answers.devices_together(parts, duration),
+            "devices": answers.merge_devices(parts, duration),
             "steps": steps,
-            "gaps": self._gaps.document(items, answers.steps_at_work(parts)),
-            "step_idle": answers.step_idle_together(parts),
+            "gaps": self._gaps.document(items, answers.steps_of_working_hosts(parts)),
+            "step_idle": answers.merge_step_idle(parts),
             "executions": self._executions.rows(),
             "programs": programs,
-            "launching": answers.launching_together(parts),
+            "launching": answers.merge_launching(parts),
             "early_executions": [row for part in parts for row in part.rows["early_executions"]],
-            "compiles": answers.compiles_together(
+            "compiles": answers.merge_compiles(
                 [row for part in parts for row in part.rows["compiles"]], programs
             ),
-            "transfers": answers.transfers_together(parts),
-            "input_pipeline": answers.input_together(parts),
+            "transfers": answers.merge_transfers(parts),
+            "input_pipeline": answers.merge_input_pipelines(parts),
             "collectives": self._collectives.rows(most="duration_ps"),
-            "outside": answers.outside_together(parts, environment["framework"]),
+            "outside": answers.merge_outside(parts, environment["framework"]),
             "annotations": annotations,
             "propagation": self._propagation.document(),
             **self._work.document(annotations),
             "metrics": self._texts.metrics,
             "recorded": self._texts.recorded,
-            "throughput": answers.throughput_together(parts, steps),
-            **findings_together(parts),
+            "throughput": answers.merge_throughput(parts, steps),
+            **merge_findings(parts),
         }
 
 
@@ -212,16 +216,16 @@ def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]
     return shifts, first, unknown
 
 
-def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
+def _placed(hosts: list[_Host], shifts: list[int]) -> list[HostPart]:
     """The hosts' rows on the session's time base, with steps and hosts counted as in the session."""
     parts = [
-        Part(number, host.name, moved(host.rows, shift))
+        HostPart(number, host.name, shifted(host.rows, shift))
         for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
     ]
     placed = []
     for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
         rows = dict(part.rows)
-        rows["steps"] = rows["steps"].moved(steps=offset)
+        rows["steps"] = rows["steps"].shifted(steps=offset)
         rows["early_executions"] = [_in_step(row, offset) for row in rows["early_executions"]]
         rows["compiles"] = [
             _in_step(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
@@ -231,7 +235,7 @@ def _placed(hosts: list[_Host], shifts: list[int]) -> list[Part]:
     return placed
 
 
-def _offsets(parts: list[Part]) -> list[int]:
+def _offsets(parts: list[HostPart]) -> list[int]:
     """How many steps the hosts before each have."""
     found = [0]
     for part in parts[:-1]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Texts:
+class MergedSidecars:
     """The report's `metrics` and `recorded`: those of the first host that has them. The traces' counts beside them are
     sums; a metrics report is of one process, so it agrees where it does with one host."""
 

@@ -21,7 +21,7 @@ from tb_xla_insights.analysis.host.input_pipeline import input_verdict
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.pod.comparison import HostComparison
 from tb_xla_insights.pod.host_rows import host_rows
-from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler
+from tb_xla_insights.pod.straggler import exposed_without_waiting, straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.report.straggler_text import is_straggler_cause
 from tb_xla_insights.units import share
@@ -49,13 +49,13 @@ _SAID_BY = {
 """Findings of one host that say what makes it late, by the cause."""
 
 
-def with_arrivals(document: HostReport, compared: HostComparison | None) -> HostsReport:
+def with_host_comparison(document: HostReport, compared: HostComparison | None) -> HostsReport:
     """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores);
     `compared` is None without any host."""
     if compared is None:
         return {**document, "hosts": []}
-    found = [finding_of(row) for row in document["findings"]]
-    mistakes, late = document["mistakes"], straggler(compared)
+    found = [finding_from_row(row) for row in document["findings"]]
+    mistakes, late = document["mistakes"], straggler_finding(compared)
     rows = exposed_without_waiting(compared)
     exposed, left = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
     if exposed and left < exposed:
@@ -131,14 +131,14 @@ def _input(its: InputPipeline, late: Finding, compared: HostComparison) -> Input
     if "input" not in causes:
         return its
     hosts = [host for host, cause in zip(late.evidence["hosts"], causes, strict=False) if cause == "input"]
-    if compared.late.kind == "changing":
+    if compared.late_hosts.kind == "changing":
         waits = compared.arrivals.others_wait_ps
         hosts = [compared.hosts[it].name for it in np.flatnonzero(waits > waits.mean() / 2).tolist()]
     verdict = input_verdict(max(its["share"], late.gain or 0.0), True)
     return {**its, "verdict": verdict, "late_hosts": hosts}
 
 
-def finding_of(row: FindingRow) -> Finding:
+def finding_from_row(row: FindingRow) -> Finding:
     """A finding from its row in a report."""
     known = {field.name for field in fields(Finding)}
     windows = [Window(**window) for window in row["windows"]]

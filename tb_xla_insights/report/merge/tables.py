@@ -27,7 +27,7 @@ T = TypeVar("T", bound=Mapping[str, Any])
 HostKey = tuple[Any, ...]
 """What hosts are sorted by."""
 
-MOST_GAPS = 1000
+MAX_GAPS = 1000
 
 
 def in_class_order(by_class: Counter[ClassName]) -> ByClass:
@@ -35,7 +35,7 @@ def in_class_order(by_class: Counter[ClassName]) -> ByClass:
     return {name: by_class[name] for name in CLASSES if by_class[name]}
 
 
-class Sums(Generic[T]):
+class SummedRows(Generic[T]):
     """Rows that agree in some columns as one, with the sums of the others."""
 
     def __init__(self, *keys: str) -> None:
@@ -54,7 +54,7 @@ class Sums(Generic[T]):
         return [cast(T, row) for _, row in ordered]  # with the keys of the rows that were added
 
 
-class Programs(Generic[T]):
+class MergedPrograms(Generic[T]):
     """The report's `executions` or `programs`. The median of a program's runs is that of its hosts' medians, each as
     often as the host has runs."""
 
@@ -101,7 +101,7 @@ class Programs(Generic[T]):
         return cast(T, made)  # with the keys of the first one
 
 
-class Annotations:
+class MergedAnnotations:
     """The report's `annotations`: a path of any host once, each below what encloses it, siblings as the first host
     that has them orders them. What one host's devices carry is not lost."""
 
@@ -152,11 +152,11 @@ class Annotations:
         return [self._place[it] for it in around if it in self._place]
 
 
-class Gaps:
+class MergedGaps:
     """The report's `gaps`: sums, and the longest of all hosts' gaps, of which no more are held than are told."""
 
     def __init__(self, all_gaps: bool) -> None:
-        self._most = None if all_gaps else MOST_GAPS
+        self._most = None if all_gaps else MAX_GAPS
         self._count = self._total = self._listed = 0
         self._by_class: Counter[ClassName] = Counter()
         self._by_kind: gaps.GapsByKind = {"starved": 0, "queued": 0, "unknown": 0}
@@ -242,16 +242,16 @@ class _Pattern:
         }
 
 
-class Propagation:
+class MergedPropagation:
     """The report's `propagation`. Of a program that runs on many hosts, `runs` and `phases` are the medians of the
     hosts', `inversion_share` is of the device time of all."""
 
     def __init__(self) -> None:
         self._device = self._direct = self._recovered = self._bare = self._none = 0
         self._programs: dict[tuple[str, str], list[tree.ProgramOrder]] = {}
-        self._unexplained: Sums[tree.UnexplainedOp] = Sums("op", "source", "state")
-        self._mixed: Sums[tree.MixedOp] = Sums("op", "name", "source", "parts", "unscoped_share")
-        self._lines: Sums[tree.SourceLine] = Sums("source", "path")
+        self._unexplained: SummedRows[tree.UnexplainedOp] = SummedRows("op", "source", "state")
+        self._mixed: SummedRows[tree.MixedOp] = SummedRows("op", "name", "source", "parts", "unscoped_share")
+        self._lines: SummedRows[tree.SourceLine] = SummedRows("source", "path")
 
     def add(self, propagation: tree.Propagation) -> None:
         self._device += propagation["device_ps"]

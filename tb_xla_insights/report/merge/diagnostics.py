@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.analysis.findings.base import plural
-from tb_xla_insights.report.merge.parts import Part
+from tb_xla_insights.report.merge.parts import HostPart
 from tb_xla_insights.report.merge.tables import HostKey
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _Told = tuple[HostKey, int, str, "Diagnostic"]
 """A host, the place in its list, its name, the diagnostic."""
 
 
-class Diagnostics:
+class MergedDiagnostics:
     """What is to be known of each host, by what is said: texts that differ in numbers alone are the same."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Diagnostics:
         return {**row, "message": text, "hosts": len(its)}
 
 
-def unlike_hosts(parts: Sequence[Part]) -> Diagnostic | None:
+def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
     """A diagnostic where means over all steps blend hosts that do not the same: their steps come from another source or
     have another name, another program takes most device time, or their number differs by more than what a capture's
     edges cut. Hosts without steps are in no mean."""
@@ -91,7 +91,7 @@ def unlike_hosts(parts: Sequence[Part]) -> Diagnostic | None:
     return _differ("warning", f"{who} {text} Capture hosts of one job together, or look at each alone.")
 
 
-def _each_its_own(ones: Sequence[Part]) -> Diagnostic:
+def _each_its_own(ones: Sequence[HostPart]) -> Diagnostic:
     """The diagnostic where no two hosts do the same."""
     who = f"Each of {len(ones)} hosts runs something of its own"
     if len(ones) == 2:
@@ -107,25 +107,25 @@ def _differ(severity: Literal["info", "warning"], message: str) -> Diagnostic:
     return {"id": "hosts_differ", "severity": severity, "message": message}
 
 
-def _numbers(ones: Sequence[Part]) -> str:
+def _numbers(ones: Sequence[HostPart]) -> str:
     """`w-2 78, w-3 80 and 2 more`."""
     named = ", ".join(f"{part.host} {part.steps}" for part in ones[:_MOST_NAMED])
     return f"{named} and {len(ones) - _MOST_NAMED} more" if len(ones) > _MOST_NAMED else named
 
 
-def _named(ones: Sequence[Part]) -> str:
+def _named(ones: Sequence[HostPart]) -> str:
     """`w-2: 4 steps eval, w-3: 4 steps test and 2 more`."""
     named = ", ".join(f"{part.host}: {_told(part)}" for part in ones[:_MOST_NAMED])
     return f"{named} and {len(ones) - _MOST_NAMED} more" if len(ones) > _MOST_NAMED else named
 
 
-def _kind(part: Part) -> tuple[str, str, str | None]:
+def _kind(part: HostPart) -> tuple[str, str, str | None]:
     """What a host's steps are: source, name without its number, and the program with most device time."""
     first = part.rows["steps"][0]
     return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), part.rows["main_program"]
 
 
-def _told(part: Part) -> str:
+def _told(part: HostPart) -> str:
     """`4 steps eval of jit_eval`."""
     _, name, program = _kind(part)
     of = f" of {program}" if program else ""
