@@ -11,7 +11,7 @@ from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.propagation import propagation_view
-from tb_xla_insights.compare.step import usual_step
+from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.device_work.selection import choose
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
@@ -33,7 +33,7 @@ def test_views_show_the_same_step_first(run: str) -> None:
     number = executions["steps"][executions["step"]]
     assert propagation_view(made)["step"]["number"] == number
     assert choose(made, None, None).st == str(number)
-    shown = usual_step(made)
+    shown = usual_step_view(made)
     assert shown is not None
     assert shown["number"] == number
 
