@@ -88,7 +88,8 @@ class SessionTotals:
     def runs_itself(self) -> bool:
         """Whether the thread that drives runs most programs itself, as a CPU may."""
         own, total = (
-            sum(column) for column in zip((0, 0), *parts_of_hosts(self.session, "driven"), strict=True)
+            sum(column)
+            for column in zip((0, 0), *parts_of_hosts(self.session, "driving_thread_runs"), strict=True)
         )
         return bool(2 * own > total)
 
@@ -158,7 +159,11 @@ class SessionTotals:
     def _hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
         """Of each host how many steps it has, and its annotations."""
         return list(
-            zip(parts_of_hosts(self.session, "steps"), parts_of_hosts(self.session, "annotated"), strict=True)
+            zip(
+                parts_of_hosts(self.session, "steps"),
+                parts_of_hosts(self.session, "annotation_times"),
+                strict=True,
+            )
         )
 
     @cached_property
