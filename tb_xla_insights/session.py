@@ -11,7 +11,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import release_freed_memory
 from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
@@ -145,21 +145,21 @@ class Session:
 
         Raises InputError for an empty window and NoDeviceError for an unknown device.
         """
-        from tb_xla_insights.analysis.window.window import window, windows_together
+        from tb_xla_insights.analysis.window.window import merge_windows, window
 
         if end_ps <= start_ps:
             raise InputError(f"{self.hosts.files.path}: the window ends before it starts; give a later end")
         if self.trace_if_small is not None:
             self._check_device(device, [known.id for known in self.trace_if_small.devices])
             return window(self.trace_if_small, start_ps, end_ps, device)
-        return windows_together(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
+        return merge_windows(self._host_windows(start_ps, end_ps, device), start_ps, end_ps)
 
     def _host_windows(self, start_ps: int, end_ps: int, device: str | None) -> list[HostWindow]:
         """The window of each host that has the device.
 
         The hosts' shifts on the session's time base are known only when all are read, so each task returns the events
         that may be in the window. Hosts that start later than `_MAX_START_SPREAD_PS` are read again."""
-        from tb_xla_insights.analysis.window.window import HostWindow, window_of_host
+        from tb_xla_insights.analysis.window.window import HostWindow, host_window
 
         options: dict[str, Any] = {"start_ps": start_ps, "end_ps": end_ps, "device": device}
         parts: dict[int, HostWindow] = {}
@@ -174,7 +174,7 @@ class Session:
                     late_hosts.append(host)
                     continue
                 if not isinstance(part, HostWindow):
-                    part = window_of_host(part, start_ps - host.shift_ps, end_ps - host.shift_ps)
+                    part = host_window(part, start_ps - host.shift_ps, end_ps - host.shift_ps)
                 parts[host.number] = part.at(host.number, host.shift_ps)
         self._check_device(device, all_devices)
         if late_hosts:
@@ -356,21 +356,21 @@ def unshifted_window_task(
     """The ids of a host's devices, and the events that may be in the window if the host starts at most
     `_MAX_START_SPREAD_PS` after the first host; its window instead, if all its events are in the window either way."""
     from tb_xla_insights.analysis.window.excerpt import excerpt
-    from tb_xla_insights.analysis.window.window import window_of_host
+    from tb_xla_insights.analysis.window.window import host_window
 
     events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
-    part = window_of_host(events, start_ps, end_ps) if is_inside else events.alone()
+    part = host_window(events, start_ps, end_ps) if is_inside else events.alone()
     return [known.id for known in trace.devices], part
 
 
 def window_task(trace: Trace, _: HostCapture, start_ps: int, end_ps: int, device: str | None) -> HostWindow:
     """The window of a host whose trace is on the session's time base."""
     from tb_xla_insights.analysis.window.excerpt import excerpt
-    from tb_xla_insights.analysis.window.window import window_of_host
+    from tb_xla_insights.analysis.window.window import host_window
 
-    return window_of_host(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
+    return host_window(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps)
 
 
 def load(
@@ -382,7 +382,7 @@ def load(
     Dask scheduler whose workers read the hosts. Raises InputError.
     """
     loaded = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
-    give_back()
+    release_freed_memory()
     return loaded
 
 

@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.propagation import propagation_report, propagation
 from tb_xla_insights.analysis.propagation.kernels import distinct, own_times, tally
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.report import propagation_diagnostics
-from tb_xla_insights.analysis.propagation.scopes import MOST_LEVELS
+from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS
 from tb_xla_insights.analysis.propagation.tree import annotation_rows
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline import Timeline
@@ -232,23 +232,23 @@ def test_an_empty_session_has_an_empty_view() -> None:
 
 
 def test_annotations_that_lie_too_deep_have_no_row_and_that_is_said() -> None:
-    deep = [(f"level_{at}", at, 1000 - 2 * at) for at in range(MOST_LEVELS + 3)]
+    deep = [(f"level_{at}", at, 1000 - 2 * at) for at in range(MAX_LEVELS + 3)]
     op = (
         "dot",
         2000,
         10,
-        {"tf_op": "/".join(f"level_{at}.1" for at in range(MOST_LEVELS + 3)) + "/aten__mm:"},
+        {"tf_op": "/".join(f"level_{at}.1" for at in range(MAX_LEVELS + 3)) + "/aten__mm:"},
     )
     found = session(capture(thread("python", *deep), Core([op])))
     told = rows(found)
-    innermost = "/".join(f"level_{at}" for at in range(MOST_LEVELS))
+    innermost = "/".join(f"level_{at}" for at in range(MAX_LEVELS))
     assert max(told, key=len) == innermost
-    assert told[innermost] == (1, 1000 - 2 * (MOST_LEVELS - 1), 10, 1)
+    assert told[innermost] == (1, 1000 - 2 * (MAX_LEVELS - 1), 10, 1)
     assert [(it.id, it.message.split()[0]) for it in propagation_diagnostics(found)] == [
         ("deep_annotations", "3")
     ]
     timeline = Timeline(found)
-    assert timeline.annotation_at("h0.ann", MOST_LEVELS, MOST_LEVELS)["path"] is None
+    assert timeline.annotation_at("h0.ann", MAX_LEVELS, MAX_LEVELS)["path"] is None
 
 
 def test_names_without_end_are_cut() -> None:
@@ -257,4 +257,4 @@ def test_names_without_end_are_cut() -> None:
         capture(thread("python", *names), Core([("dot", 10, 10, {"tf_op": "a/" * 10_000 + "mm:"})]))
     )
     assert next(iter(rows(found))) == "x" * 250 + "…"
-    assert max(rows(found), key=lambda path: path.count("/")) == "/".join("a" * MOST_LEVELS)
+    assert max(rows(found), key=lambda path: path.count("/")) == "/".join("a" * MAX_LEVELS)

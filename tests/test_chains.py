@@ -13,7 +13,7 @@ from launching import US, Tpu, demo, event
 from synthetic import case_study
 
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN, find_chains
-from tb_xla_insights.analysis.idle.idle_time import KINDS, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, find_gaps
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -148,7 +148,7 @@ def test_a_run_that_begins_before_its_first_op_closes_the_chain() -> None:
 
 def test_a_queued_gap_tells_what_the_host_did_meanwhile() -> None:
     trace = a_step(queued=True).trace()
-    assert [KINDS[kind] for kind in find_gaps(trace).kind] == ["queued"]
+    assert [GAP_KINDS[kind] for kind in find_gaps(trace).kind] == ["queued"]
     (chain,) = chains(trace)
     assert brief(chain) == [
         ("backward", "tracing", "python", 20),

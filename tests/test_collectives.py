@@ -14,7 +14,7 @@ from synthetic.hlo import Instruction
 from synthetic.writer import Space
 
 from tb_xla_insights.analysis.device.collectives import collectives_report, find_collectives
-from tb_xla_insights.analysis.device.opcodes import collective
+from tb_xla_insights.analysis.device.opcodes import collective_kind
 from tb_xla_insights.trace.model import Trace
 
 
@@ -40,7 +40,7 @@ from tb_xla_insights.trace.model import Trace
     ],
 )
 def test_kinds_by_name(name: str, kind: str | None) -> None:
-    assert collective(name) == kind
+    assert collective_kind(name) == kind
 
 
 def test_on_a_cpu_the_opcode_tells_what_a_name_does_not(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from captures import real_trace
 from cpu_ops import read
 
 from tb_xla_insights.analysis.idle.busy import busy
-from tb_xla_insights.analysis.idle.idle_time import LISTED_PS
+from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None
     folder = shared_traces / "torch_xla" / "dynamo_full_step"
     union = read(folder).union()
     between = [after[0] - before[1] for before, after in pairwise(union)]
-    listed = [gap for gap in between if gap >= LISTED_PS]
+    listed = [gap for gap in between if gap >= MIN_GAP_PS]
     assert (len(listed), sum(listed)) == (83, 16_523_516_000)
     trace = real_trace(folder)
     (device,) = trace.devices

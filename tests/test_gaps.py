@@ -16,7 +16,7 @@ from synthetic import case_study, dynamo_issue
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries, idle
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.idle.idle_time import KINDS, LISTED_PS, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, MIN_GAP_PS, find_gaps
 from tb_xla_insights.analysis.time.class_times import by_class, class_times, covered_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.report.document import session_report
@@ -212,7 +212,7 @@ def test_every_gap_of_the_case_study() -> None:
     gaps, truth = find_gaps(trace), case_study.truth()
     for number, device in enumerate(truth.devices):
         mine = gaps.device == number
-        listed = [gap for gap in device.gaps if gap[1] >= LISTED_PS]
+        listed = [gap for gap in device.gaps if gap[1] >= MIN_GAP_PS]
         assert list(zip(gaps.start_ps[mine].tolist(), gaps.duration_ps[mine].tolist(), strict=True)) == listed
     found = report(trace)
     assert found["total_ps"] == sum(device.idle_ps for device in truth.devices)
@@ -254,6 +254,6 @@ def test_sums_of_real_gaps(shared_traces: Path, folder: str) -> None:
     )
     assert found["listed_ps"] == sum(row["total_ps"] for row in found["patterns"])
     for gap in found["items"]:
-        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= LISTED_PS
-        assert gap["kind"] in KINDS
+        assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= MIN_GAP_PS
+        assert gap["kind"] in GAP_KINDS
         assert gap["cause"] in CLASSES

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.idle.gaps import gaps_report
-from tb_xla_insights.analysis.idle.idle_time import KINDS, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
@@ -44,7 +44,7 @@ def test_a_kernel_s_own_call_tells_why_a_gap_in_a_run_ended(call: float, kind: s
     main = nested((0, 200, [(1, 5), (2, call)]))
     trace = capture(thread("python", *main, role="driving"), gpu(kernel(10, 40, 1), kernel(120, 5, 2)))
     gaps = find_gaps(trace)
-    assert [KINDS[it] for it in gaps.kind.tolist()] == [kind]
+    assert [GAP_KINDS[it] for it in gaps.kind.tolist()] == [kind]
     (item,) = gaps_report(session(trace))["items"]
     assert item["inside_run"]
     assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
@@ -115,5 +115,10 @@ def test_gaps_end_with_the_run_of_the_kernel_after_them(
             kind = "starved" if called > last + 10 else "queued" if called < last - 10 else "unknown"
             expected.append((round(last * US), round(begin * US), kind, run))
     of_gap = launches.runs.launch[gaps.run]
-    columns = gaps.start_ps.tolist(), gaps.end_ps.tolist(), [KINDS[it] for it in gaps.kind], of_gap.tolist()
+    columns = (
+        gaps.start_ps.tolist(),
+        gaps.end_ps.tolist(),
+        [GAP_KINDS[it] for it in gaps.kind],
+        of_gap.tolist(),
+    )
     assert list(zip(*columns, strict=True)) == expected

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.propagation.scopes import (
     LONGEST_PATH,
-    MOST_LEVELS,
+    MAX_LEVELS,
     HostPaths,
     fitting,
     kind_of,
@@ -103,7 +103,7 @@ def test_an_annotations_own_name_may_end_like_a_position() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "a", "a/b", "a/" * (MOST_LEVELS - 1) + "a", "/".join("abc" * 80 for _ in "1234")]
+    "path", ["", "a", "a/b", "a/" * (MAX_LEVELS - 1) + "a", "/".join("abc" * 80 for _ in "1234")]
 )
 def test_paths_that_fit_are_told_whole(path: str) -> None:
     assert fitting(path) == path
@@ -113,7 +113,7 @@ def test_paths_that_fit_are_told_whole(path: str) -> None:
 def test_of_longer_paths_the_outermost_names_that_fit_are_told(lengths: list[int]) -> None:
     names = ["x" * length for length in lengths]
     found = fitting("/".join(names)).split("/")
-    assert len(found) <= MOST_LEVELS
+    assert len(found) <= MAX_LEVELS
     assert len("/".join(found)) <= LONGEST_PATH
     for name, told in zip(names, found, strict=False):
         assert told == name or (len(told) == 251 and name.startswith(told.removesuffix("…")))

@@ -81,10 +81,10 @@ def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
 def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
     trace = loop(steps=5).trace()
     facts = Facts(session(trace), NO_SIDECARS)
-    once = facts.without({2}, "input", "to_device")
+    once = facts.fix_without({2}, "input", "to_device")
     assert once.windows is not None
     assert [its.tolist() for its in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
-    assert facts.without({1, 2, 4}, "input").windows is None
+    assert facts.fix_without({1, 2, 4}, "input").windows is None
 
 
 def test_what_no_step_has_is_neither_usual_nor_once() -> None:
@@ -99,7 +99,7 @@ def test_what_no_step_has_is_neither_usual_nor_once() -> None:
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
     steps = facts.steps_taken(taken)
-    assert (steps, facts.recurs(steps)) == (set(), None)
+    assert (steps, facts.recurrence(steps)) == (set(), None)
 
 
 def test_without_mistakes_nothing_goes() -> None:

@@ -1,7 +1,7 @@
 """Whether the clocks of a host and its devices can both be right: effects come after their causes.
 
 A run cannot begin before it was enqueued, and the host cannot be told of its end before it began. Differences below
-`SLACK_PS` say nothing. (docs/definitions.md, "Time base")
+`CLOCK_SLACK_PS` say nothing. (docs/definitions.md, "Time base")
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.enqueues import EXACT
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.trace.model import Int64, Trace
@@ -27,7 +27,7 @@ _TOLD, _BLOCKS = "CompleteCallbacks", "RunExecutable"
 def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:
     """How host and devices contradict each other, in words; None where nothing shows that they do. Devices made from a
     host's own events have its clock. `whole`: no part of the file is lost, so that spans are what was recorded."""
-    if not trace.devices or all(device.made for device in trace.devices):
+    if not trace.devices or all(device.from_host_events for device in trace.devices):
         return None
     runs = find_launches(trace).runs
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
@@ -36,7 +36,7 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
         (early, "begin before they were enqueued"),
         (_late(trace), "end after the host was told so"),
     ):
-        if count := int((by > SLACK_PS).sum()):
+        if count := int((by > CLOCK_SLACK_PS).sum()):
             return f"{count:,} of {len(runs):,} runs {what}, by up to {brief_time(int(by.max()))}"
     apart = _apart(trace) if whole else 0
     if apart > MAX_RECORDING_DISTANCE_PS:
@@ -50,7 +50,7 @@ def _late(trace: Trace) -> Int64:
     runs = find_launches(trace).runs
     order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several the first one
     enqueues = runs.enqueue_row[order]
-    told = trace.rows_of(_named(trace, _TOLD))
+    told = trace.rows_with_metadata(_named(trace, _TOLD))
     producer = trace.flows.producers(told)
     at = np.minimum(np.searchsorted(enqueues, producer), max(len(enqueues) - 1, 0))
     known = (producer >= 0) & (enqueues[at] == producer) if len(enqueues) else np.zeros(len(told), np.bool_)

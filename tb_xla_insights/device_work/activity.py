@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.collectives import collective_kinds
-from tb_xla_insights.analysis.device.opcodes import contains, opcode, waits
+from tb_xla_insights.analysis.device.opcodes import is_container, is_wait, opcode
 from tb_xla_insights.analysis.host.callbacks import callback_primitive
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
@@ -91,13 +91,13 @@ def _kind(ops: Ops, k: int, category: str, collective: bool, holds: bool) -> Kin
         return "transfer"
     if callback_primitive(ops, k) is not None:
         return "callback"
-    if waits(name) or waits(code) or plain.endswith(" done"):
+    if is_wait(name) or is_wait(code) or plain.endswith(" done"):
         return "wait"
     if code == "call" and not holds:  # without recorded parts all of its time is work
         return "work"
     if opcode(name).endswith("-start") or code.endswith("-start") or plain.endswith(" start"):
         return "start"
-    return "container" if contains(name) or contains(code) or contains(category) else "work"
+    return "container" if is_container(name) or is_container(code) or is_container(category) else "work"
 
 
 @memoised

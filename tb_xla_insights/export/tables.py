@@ -11,7 +11,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.replace import replacing, writing
+from tb_xla_insights.files.replace import replace_atomically, report_write_errors
 from tb_xla_insights.session import Session
 
 Rows = list[dict[str, Any]]
@@ -136,10 +136,10 @@ def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, R
     told = []
     for name, rows in tables(session).items():
         path = folder / f"{name}.{kind}"
-        with writing(path, "give a folder that can be written with -o"):
+        with report_write_errors(path, "give a folder that can be written with -o"):
             if rows:
                 folder.mkdir(parents=True, exist_ok=True)
-                with replacing(path) as place:
+                with replace_atomically(path) as place:
                     write(place, rows)
                 told.append(f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}")
             elif path.is_file():

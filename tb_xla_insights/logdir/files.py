@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
-from tb_xla_insights.files.remote import TIMES, remote_mark
-from tb_xla_insights.files.source import is_url, local_mark
+from tb_xla_insights.files.remote import MODIFIED_TIME_KEYS, remote_fingerprint
+from tb_xla_insights.files.source import is_url, local_fingerprint
 from tb_xla_insights.logdir.paths import MAX_DEPTH, is_capture, is_session_directory, parent
 from tb_xla_insights.logdir.remote import Remote
 
@@ -148,12 +148,12 @@ def _local_info(path: str) -> FileInfo:
     except OSError:  # a broken link is listed, so that reading it reports the error
         return FileInfo(path, 0, 0, "")
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return FileInfo(path, size, _valid_time_ns(status.st_mtime_ns), local_mark(status))
+    return FileInfo(path, size, _valid_time_ns(status.st_mtime_ns), local_fingerprint(status))
 
 
 def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
-    times = (info[key] for key in TIMES if info.get(key) is not None)
-    return FileInfo(path, int(info.get("size") or 0), _epoch_ns(next(times, 0)), remote_mark(info))
+    times = (info[key] for key in MODIFIED_TIME_KEYS if info.get(key) is not None)
+    return FileInfo(path, int(info.get("size") or 0), _epoch_ns(next(times, 0)), remote_fingerprint(info))
 
 
 def _epoch_ns(value: object) -> int:

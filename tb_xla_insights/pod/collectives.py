@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, instruction
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, instruction_name
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
@@ -143,7 +143,9 @@ def _device_rows(trace: Trace, device: int, run_of_device_run: Int32) -> dict[st
     """Returns the columns of a device's collective ops that belong to a run. `key`: the distinct op of `find_ops`."""
     collectives, ops = find_collectives(trace, device), trace.devices[device].ops
     device_ops = find_ops(trace).devices[device]
-    is_point_to_point = np.isin(collectives.kind, [COLLECTIVES.index(kind) for kind in _POINT_TO_POINT_KINDS])
+    is_point_to_point = np.isin(
+        collectives.kind, [COLLECTIVE_KINDS.index(kind) for kind in _POINT_TO_POINT_KINDS]
+    )
     point_to_point = np.where(is_point_to_point, collectives.exposed_ps, 0)
     has_run = device_ops.run[collectives.op] >= 0
     op = collectives.op[has_run]
@@ -175,7 +177,7 @@ def _find_instructions(
         if kinds[key] not in _GROUP_KINDS:
             continue
         text = texts.get(key, "")
-        name = instruction(ops.name[key])
+        name = instruction_name(ops.name[key])
         suffix = _HALF_SUFFIX.search(name) or _HALF_SUFFIX.search(ops.origin[key].opcode)
         half_of_key[key] = _WHOLE if suffix is None else _START if suffix[1] == "start" else _DONE
         if half_of_key[key] == _DONE:
@@ -210,7 +212,7 @@ def _collective_kinds(trace: Trace) -> dict[int, str]:
         collectives = find_collectives(trace, device)
         keys, first = np.unique(ops.key[collectives.op], return_index=True)
         kinds |= {
-            key: COLLECTIVES[kind]
+            key: COLLECTIVE_KINDS[kind]
             for key, kind in zip(keys.tolist(), collectives.kind[first].tolist(), strict=True)
         }
     return kinds
@@ -240,7 +242,7 @@ def _read_groups(trace: Trace, requested: list[tuple[int, int]]) -> dict[int, Gr
     for index, key in requested:
         if ops.program[key] and int(ops.program[key]) % 2**64 in trace.programs:
             index_of_name = by_program.setdefault(int(ops.program[key]) % 2**64, {})
-            index_of_name[instruction(ops.name[key])] = index
+            index_of_name[instruction_name(ops.name[key])] = index
     if not by_program:
         return {}
     try:
@@ -309,6 +311,6 @@ def _step_work(trace: Trace) -> Int64:
 
 def _core_ordinals(trace: Trace) -> tuple[int, ...]:
     """Returns the numbers of the cores among those of all hosts: the `device_ordinal` of a CPU's ops in JAX."""
-    if not all(device.made and device.run_ids is not None for device in trace.devices):
+    if not all(device.from_host_events and device.run_ids is not None for device in trace.devices):
         return (-1,) * len(trace.devices)
     return tuple(device.ordinal for device in trace.devices)

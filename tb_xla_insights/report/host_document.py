@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
@@ -106,7 +106,7 @@ def host_report(
         "outside": partial(outside_span_report, session),
         "summary": partial(_summary_without_programs, session),
     }
-    answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
+    answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
     propagation, scoped = answers["propagation"]
     summary: SummaryKeys = answers["summary"]
@@ -146,7 +146,9 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
     scoped |= any(
-        find_ops(trace).working for trace in session.traces if all(device.made for device in trace.devices)
+        find_ops(trace).working
+        for trace in session.traces
+        if all(device.from_host_events for device in trace.devices)
     )
     annotations = document["annotations"]
     return {

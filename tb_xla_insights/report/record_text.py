@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY, UnparsedLine
-from tb_xla_insights.files.texts import TextError, parsed_json
-from tb_xla_insights.units import MOST_SAMPLES
+from tb_xla_insights.files.texts import TextError, parse_json
+from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
 
 
 def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list[UnparsedLine]]:
@@ -16,7 +16,7 @@ def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list
     returned as lines that are not understood. Unknown keys are ignored silently: another version may have written
     them."""
     try:
-        document = parsed_json(text)
+        document = parse_json(text)
     except TextError as error:
         return None, [UnparsedLine(file, 0, f"{error}{error.at}")]
     if not isinstance(document, dict):
@@ -41,7 +41,7 @@ def _is_text_mapping(value: Any) -> bool:
 
 def _is_sample_count(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (is_number and 0 < value <= MOST_SAMPLES)
+    return value is None or (is_number and 0 < value <= MAX_SAMPLES_PER_STEP)
 
 
 _KeyType = tuple[Callable[[Any], bool], str]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tb_xla_insights.analysis.idle.busy import stalls_together
+from tb_xla_insights.analysis.idle.busy import merge_stalls
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.memo import memoised_on
@@ -120,7 +120,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "input": report["input_pipeline"],
         "transfers": report["transfers"],
         "collectives": _longest(report["collectives"]),
-        "stalls": _longest(stalls_together(report["devices"])),
+        "stalls": _longest(merge_stalls(report["devices"])),
         "counts": counts(session),
     }
 

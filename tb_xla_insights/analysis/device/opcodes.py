@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 
-COLLECTIVES = (
+COLLECTIVE_KINDS = (
     "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "collective-broadcast",
     "send", "recv", "collective",
 )  # fmt: skip
-"""Kinds of collectives. `collective`: a kernel that does not say more."""
+"""Kinds of collectives. `collective`: a kernel whose name does not say more."""
 
 _OPCODE = re.compile(r"%?([A-Za-z_][\w.-]*?)(\.[\w.]*)?$")
 _CONTAINER = re.compile(r"%?(while|call|conditional|async-\w+)(?:[. ]|$)")
@@ -40,7 +40,7 @@ _OF_KERNEL = {
 }  # fmt: skip
 
 
-def instruction(name: str) -> str:
+def instruction_name(name: str) -> str:
     """The instruction's own name: `copy-done.3` of `%copy-done.3 = …`."""
     return name.split(" = ", 1)[0].lstrip("%")
 
@@ -51,24 +51,24 @@ def opcode(name: str) -> str:
     return match[1] if match else ""
 
 
-def waits(name: str) -> bool:
+def is_wait(name: str) -> bool:
     """Whether an op only waits for an asynchronous one."""
     return opcode(name).lower().endswith(("-done", "_done"))
 
 
-def contains(name: str) -> bool:
+def is_container(name: str) -> bool:
     """Whether an op may have others as its parts."""
     return _CONTAINER.match(name) is not None
 
 
-def element_wise(name: str) -> bool:
+def is_element_wise(name: str) -> bool:
     """Whether an op works on its operands element by element, and its name tells so: XLA names a fusion after the
     opcodes in it."""
     parts = set(opcode(name).lower().split("_")) - _OF_FUSIONS
     return bool(parts) and parts <= _ELEMENT_WISE
 
 
-def collective(name: str) -> str | None:
+def collective_kind(name: str) -> str | None:
     """Which of COLLECTIVES an op's name, or its category (`all-reduce fusion`), means; None for all others."""
     match = _COLLECTIVE.match(name)
     if match:

@@ -1,4 +1,4 @@
-"""What to change, with the evidence, the cost and the places: the report's findings, one file per family."""
+"""The report's findings: what to change, with evidence, cost and places. One module per family of findings."""
 
 from __future__ import annotations
 
@@ -39,46 +39,46 @@ _FINDERS = (
     graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
     exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
-"""The order in which idle time is given out: what happened at a known place first, what is left of a class
+"""The order in which findings take idle time: those with a known place first, those that take the rest of a class
 last."""
 
 
-def find_findings(session: SessionTrace, beside: Sidecars = NO_SIDECARS) -> list[Finding]:
-    """The findings of a session of one host: mistakes, then limits; in each what recurs first, then by what a fix buys
-    (`worth`).
+def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> list[Finding]:
+    """The findings of a session of one host: mistakes, then limits; in each, recurring ones first, then by gain (see
+    `worth`).
 
-    Idle time that one host finding takes is no other one's, so their costs never add up to more than the starved gaps.
-    `device_bound` is there only where no mistake is worth a change and no limit a warning.
+    No idle time counts for two host findings, so that their costs never exceed the starved gaps. `device_bound` is
+    included only if no mistake is worth a change and no limit a warning (see `has_nothing_to_fix`).
     """
-    return _found(Facts(session, beside))
+    return _findings_of(Facts(session, sidecars))
 
 
-def _found(facts: Facts) -> list[Finding]:
+def _findings_of(facts: Facts) -> list[Finding]:
     drafts = []
     for finder in _FINDERS:
-        left = facts.ledger.left.sum(axis=1)
+        before = facts.ledger.left.sum(axis=1)
         if (finding := finder(facts)) is not None:
             drafts.append(finding)
-            facts.ledger.explained[finding.id] = left - facts.ledger.left.sum(axis=1)
-    found = rank_findings(facts, drafts)
-    told = {finding.id for finding in found}
-    facts.ledger.explained = {id_: its for id_, its in facts.ledger.explained.items() if id_ in told}
-    if has_nothing_to_fix(found) and (bound := device_bound(facts)):
-        found.append(bound)
-    return found
+            facts.ledger.explained[finding.id] = before - facts.ledger.left.sum(axis=1)
+    findings = rank_findings(facts, drafts)
+    ids = {finding.id for finding in findings}
+    facts.ledger.explained = {id_: taken for id_, taken in facts.ledger.explained.items() if id_ in ids}
+    if has_nothing_to_fix(findings) and (bound := device_bound(facts)):
+        findings.append(bound)
+    return findings
 
 
-def findings_report(session: SessionTrace, beside: Sidecars = NO_SIDECARS) -> FoundKeys:
-    """The report's `findings` and `mistakes`, of a session of one host or none, and what of each gap they explain
-    (`explained_by`, see `Ledger.explained_by`).
+def findings_report(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> FoundKeys:
+    """The report's `findings` and `mistakes` for a session of one host or none, and the part of each gap that they
+    explain (`explained_by`, see `Ledger.explained_by`).
 
-    `step_ps` of a finding is the mean of the report's steps, to be compared with `step_if_fixed_ps`; None where nothing
-    can be replayed. `kind` is `mistake` or `limit`, None for what is no fault (`device_bound`).
+    A finding's `step_ps` is the mean of the report's steps, for comparison with `step_if_fixed_ps`; None if nothing can
+    be replayed. `kind` is `mistake` or `limit`; None for `device_bound`, which is no fault.
     """
     if not session.traces:
         return {"findings": [], "mistakes": NO_MISTAKES, "explained_by": {}}
-    facts = Facts(session, beside)
-    found = _found(facts)
-    together = mistakes_report(session.traces[0], found)
-    rows = [finding.as_json(finding_kind(finding), together["step_ps"]) for finding in found]
-    return {"findings": rows, "mistakes": together, "explained_by": facts.ledger.explained_by()}
+    facts = Facts(session, sidecars)
+    findings = _findings_of(facts)
+    mistakes = mistakes_report(session.traces[0], findings)
+    rows = [finding.as_json(finding_kind(finding), mistakes["step_ps"]) for finding in findings]
+    return {"findings": rows, "mistakes": mistakes, "explained_by": facts.ledger.explained_by()}

@@ -1,4 +1,4 @@
-"""What a finding is, and what all of them are made from."""
+"""The `Finding` type, and the facts and text helpers that all findings share."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Finding as FindingRow
 
 MAX_WINDOWS = 20
-"""Places that a finding shows: the longest ones."""
+"""The number of places that a finding lists; it lists the longest."""
 
 MAX_TITLE_LENGTH = 60
+"""Characters."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A place that shows a finding; `device` is None where it is the host's."""
+    """A time range in which a finding can be seen; `device` is None for one on the host."""
 
     start_ps: int
     end_ps: int
@@ -51,13 +52,14 @@ Recurs = Literal["every_step", "some_steps", "once"]
 class Finding:
     """One finding; see the report's `findings`.
 
-    `title`: at most LONGEST_TITLE letters. `brief`: what a sentence calls it, `a compile in step 1209`. `detail`: the
-    evidence in at most two sentences, without advice. `advice`: one sentence, what to change and where. `cost_ps`: the
-    idle time (or repeated work) that it explains, over all devices. `recurs`: None where no step has it. `fix`:
-    what to take away from the replay, None where there is nothing to replay. Times in `evidence` are ps under keys that
-    end in `_ps`. `idle_ps`: all idle time of a step and core that `detail` tells of; None where it does not say all.
-    What the fix buys (`gain` at best, `gain_at_worst`, `severity`, and the mean step after it,
-    `step_if_fixed_ps` at best and `step_if_fixed_most_ps` at worst) is filled in by `findings.worth`.
+    `title`: at most MAX_TITLE_LENGTH characters. `brief`: the noun phrase for the finding within a sentence, `a compile
+    in step 1209`. `detail`: the evidence in at most two sentences, without advice. `advice`: one sentence, what to
+    change and where. `cost_ps`: the idle time (or repeated work) that the finding explains, summed over all devices.
+    `recurs`: None if no step is affected. `fix`: what a replay removes, None if there is nothing to replay. Times in
+    `evidence` are ps under keys that end in `_ps`. `idle_ps`: all idle time per step and core that `detail` mentions;
+    None if `detail` does not cover all of it. `findings.worth` fills in the effect of the fix: `gain` at best,
+    `gain_at_worst`, `severity`, and the mean step after the fix, `step_if_fixed_ps` at best and
+    `step_if_fixed_most_ps` at worst.
     """
 
     id: str
@@ -78,7 +80,7 @@ class Finding:
     idle_ps: int | None = None
 
     def as_json(self, kind: Literal["mistake", "limit"] | None, step_ps: int | None) -> FindingRow:
-        """The finding as the report tells it."""
+        """The finding's row in the report."""
         return {
             "id": self.id,
             "severity": self.severity,
@@ -104,42 +106,42 @@ class Finding:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean time of a core: `24.4 ms a step`, or `318 ms` in all."""
+    """A mean time per core: `24.4 ms a step`, or `318 ms` in total. `unit` is ` a step` or empty."""
 
     ps: int
-    each: str
+    unit: str
 
     def __str__(self) -> str:
-        return brief_time(self.ps) + self.each
+        return brief_time(self.ps) + self.unit
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What a finding's sentence says of idle time that others count: `idle_ps`, that of its classes in a step in all
-    (None: it does not recur), and `parts` of it elsewhere, `6.49 ms in other findings`."""
+    """Idle time of a finding's classes that is counted elsewhere. `idle_ps`: all idle time of these classes per step
+    (None if the finding does not recur); `parts`: the amounts counted elsewhere, as `6.49 ms in other findings`."""
 
     idle_ps: int | None
     parts: Sequence[str]
 
     @property
     def text(self) -> str:
-        """`, besides 6.49 ms in other findings`; nothing where it is next to nothing."""
+        """`, besides 6.49 ms in other findings`; empty if the amounts are negligible."""
         return f", besides {join_words(self.parts)}" if self.parts else ""
 
 
 class Facts:
-    """One host's idle time as it is given out to findings, and what their texts need."""
+    """The inputs of one host's findings: its ledger of idle time, and what their texts need."""
 
-    def __init__(self, session: SessionTrace, beside: Sidecars) -> None:
-        """`session` has one host; the findings of several are merged (`report.merge`)."""
+    def __init__(self, session: SessionTrace, sidecars: Sidecars) -> None:
+        """`session` has one host; `report.merge` merges the findings of several."""
         self.session = session
-        self.beside = beside
+        self.sidecars = sidecars
         (self.trace,) = session.traces
         self.ledger = Ledger(self.trace)
 
     @cached_property
     def span_ps(self) -> int:
-        """The devices' spans together."""
+        """The sum of the devices' spans."""
         return sum(end - start for start, end in (device.span_ps for device in self.trace.devices))
 
     @cached_property
@@ -148,104 +150,107 @@ class Facts:
 
     @cached_property
     def core_steps(self) -> int:
-        """The steps of every core."""
+        """The number of steps times the number of cores."""
         return self.steps * len(self.trace.devices)
 
     @cached_property
-    def counted(self) -> Metrics | None:
-        """The metrics report beside the capture, since the one from before the trace where there is one."""
-        metrics, before = self.beside.metrics, self.beside.before
+    def metrics(self) -> Metrics | None:
+        """The metrics report beside the capture; if there is also one from before the trace, their difference."""
+        metrics, before = self.sidecars.metrics, self.sidecars.before
         return (metrics.since(before) if metrics and before else None) or metrics
 
     @cached_property
     def framework(self) -> str:
-        """As the report's `environment` names it."""
+        """The framework's name in the report's `environment`."""
         return framework_of(self.session)
 
     @cached_property
     def words(self) -> Words:
-        """Those of the framework: advice speaks of no other one."""
+        """The framework's terms for advice."""
         return WORDS[self.framework]
 
     @cached_property
-    def host_does(self) -> dict[str, str]:
-        """What the host does, by class, after `the host`."""
+    def host_activities(self) -> dict[str, str]:
+        """Verb phrases that follow `the host` in a sentence, by class."""
         return host_does(self.framework)
 
     def share(self, cost_ps: int) -> float:
         return cost_ps / self.span_ps if self.span_ps else 0.0
 
     @cached_property
-    def core(self) -> str:
-        """Whom a sentence tells of: what it says of each of several cores is their mean."""
+    def core_subject(self) -> str:
+        """The subject of sentences about devices. With several cores, figures are means per core."""
         return "Each core" if len(self.trace.devices) > 1 else "The device"
 
-    def mean(self, taken: Int64, recurs: Recurs | None = None) -> Mean:
-        """What is `taken` from each gap, as `Ledger.take` gives it, as the mean of a core: of a step, from the time of
-        the whole steps, where it happens in several of them; else in all."""
-        return self._mean(taken, self.ledger.start_ps, self.ledger.end_ps, recurs)
+    def mean_per_core(self, taken_ps: Int64, recurs: Recurs | None = None) -> Mean:
+        """The mean per core of the time taken from each gap (see `Ledger.take`). If it recurs in several steps, the
+        mean is also per step and counts only time within whole steps; otherwise it is the total."""
+        return self._mean(taken_ps, self.ledger.start_ps, self.ledger.end_ps, recurs)
 
-    def mean_of_runs(self, taken: Int64, recurs: Recurs | None) -> Mean:
-        """The same of what is taken from each run of Launches.runs."""
+    def mean_of_runs(self, taken_ps: Int64, recurs: Recurs | None) -> Mean:
+        """The same for time taken from each run of Launches.runs."""
         runs = find_launches(self.trace).runs
-        return self._mean(taken, runs.start_ps, runs.end_ps, recurs)
+        return self._mean(taken_ps, runs.start_ps, runs.end_ps, recurs)
 
-    def _mean(self, taken: Int64, start_ps: Int64, end_ps: Int64, recurs: Recurs | None) -> Mean:
+    def _mean(self, taken_ps: Int64, start_ps: Int64, end_ps: Int64, recurs: Recurs | None) -> Mean:
         cores = max(1, len(self.trace.devices))
         if recurs not in ("every_step", "some_steps"):
-            return Mean(int(taken.sum()) // cores, "")
+            return Mean(int(taken_ps.sum()) // cores, "")
         steps = steps_of(self.trace)
         begin, end = steps[0].start_ps, steps[-1].start_ps + steps[-1].duration_ps
-        inside = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
-        part = inside / np.maximum(end_ps - start_ps, 1)
-        return Mean(round(float((taken * part).sum())) // (cores * len(steps)), " a step")
+        inside_ps = np.clip(np.minimum(end_ps, end) - np.maximum(start_ps, begin), 0, None)
+        share_inside = inside_ps / np.maximum(end_ps - start_ps, 1)
+        return Mean(round(float((taken_ps * share_inside).sum())) // (cores * len(steps)), " a step")
 
-    def idles(self, taken: Int64, recurs: Recurs | None) -> str:
-        """`The device idles 24.4 ms a step`, of several cores `Each core idles 24.4 ms a step`; without `a step` where
-        it happens in one step or outside of them."""
-        return f"{self.core} idles {self.mean(taken, recurs)}"
+    def idle_text(self, taken_ps: Int64, recurs: Recurs | None) -> str:
+        """`The device idles 24.4 ms a step`, for several cores `Each core idles 24.4 ms a step`; without `a step` if it
+        happens in one step only or outside of steps."""
+        return f"{self.core_subject} idles {self.mean_per_core(taken_ps, recurs)}"
 
-    def elsewhere(self, taken: Int64, recurs: Recurs | None, *classes: str) -> Elsewhere:
-        """Of the idle time of some classes in whole steps what a finding has not `taken`: told beside what was, so that
-        both add up to what `step_idle` has of these classes. (docs/definitions.md, "Findings")"""
+    def idle_elsewhere(self, taken_ps: Int64, recurs: Recurs | None, *classes: str) -> Elsewhere:
+        """The idle time of some classes in whole steps that a finding has not taken. With `taken_ps` it adds up to the
+        time of these classes in `step_idle`. (docs/definitions.md, "Findings")"""
         if recurs not in ("every_step", "some_steps"):
             return Elsewhere(None, [])
         columns = [CLASSES.index(name) for name in classes]
-        own, all_ = (self.mean(its, recurs).ps for its in (taken, self.ledger.shares[:, columns].sum(axis=1)))
-        edges, whole = (int(its[columns].sum()) // max(1, self.core_steps) for its in self._idle_in_steps)
+        finding_ps = self.mean_per_core(taken_ps, recurs).ps
+        starved_ps = self.mean_per_core(self.ledger.shares[:, columns].sum(axis=1), recurs).ps
+        edges_ps, total_ps = (
+            int(by_class[columns].sum()) // max(1, self.core_steps) for by_class in self._idle_in_steps
+        )
         parts = {
-            "in other findings": max(0, all_ - own),
-            "before or after all runs": edges,
-            "in gaps not starved": whole - max(all_, own) - edges,
+            "in other findings": max(0, starved_ps - finding_ps),
+            "before or after all runs": edges_ps,
+            "in gaps not starved": total_ps - max(starved_ps, finding_ps) - edges_ps,
         }
-        told = {where: ps for where, ps in parts.items() if ps >= MAX_GAIN_SPREAD * whole}
-        texts = brief_times(*told.values(), like_ps=own)
-        return Elsewhere(whole, [f"{text} {where}" for text, where in zip(texts, told, strict=True)])
+        listed = {place: ps for place, ps in parts.items() if ps >= MAX_GAIN_SPREAD * total_ps}
+        texts = brief_times(*listed.values(), like_ps=finding_ps)
+        return Elsewhere(total_ps, [f"{text} {place}" for text, place in zip(texts, listed, strict=True)])
 
     @cached_property
     def _idle_in_steps(self) -> tuple[Int64, Int64]:
-        """Idle time of all cores in whole steps by class: before and after all runs of a core, and all of it."""
+        """Idle time of all cores in whole steps by class: before and after all runs of a core, and in total."""
         times = [device_time(self.trace, number) for number in devices_with_work(self.trace)]
-        none = np.zeros(len(CLASSES), np.int64)
-        edges: Int64 = sum((it.edges_by_class_ps.sum(axis=0) for it in times), none)
-        whole: Int64 = sum((it.by_class_ps.sum(axis=0) for it in times), none)
-        return edges, whole
+        zeros = np.zeros(len(CLASSES), np.int64)
+        edges: Int64 = sum((device.edges_by_class_ps.sum(axis=0) for device in times), zeros)
+        total: Int64 = sum((device.by_class_ps.sum(axis=0) for device in times), zeros)
+        return edges, total
 
-    def gap_windows(self, taken: Int64) -> list[Window]:
-        """The gaps that a finding takes most of; `taken` from each, as `Ledger.take` gives it."""
-        most = np.argsort(-taken, kind="stable")[:MAX_WINDOWS].tolist()
-        return [Window(*self.ledger.window(gap)) for gap in most if taken[gap]]
+    def gap_windows(self, taken_ps: Int64) -> list[Window]:
+        """The gaps from which a finding takes most time; `taken_ps` per gap, as `Ledger.take` returns it."""
+        largest = np.argsort(-taken_ps, kind="stable")[:MAX_WINDOWS].tolist()
+        return [Window(*self.ledger.window(gap)) for gap in largest if taken_ps[gap]]
 
-    def steps_taken(self, taken: Int64) -> set[int]:
-        """The steps (indices) that end the gaps from which `Ledger.take` took something. A gap that lies for the most
-        part before the first step is no step's."""
+    def steps_taken(self, taken_ps: Int64) -> set[int]:
+        """The steps (indices) of the runs that end the gaps from which `Ledger.take` took time. A gap that is mostly
+        before the first step belongs to no step."""
         begin = min((step.start_ps for step in steps_of(self.trace)), default=0)
         inside = self.ledger.start_ps + self.ledger.end_ps >= 2 * begin
-        return set(self.ledger.step[(taken > 0) & inside].tolist()) - {-1}
+        return set(self.ledger.step[(taken_ps > 0) & inside].tolist()) - {-1}
 
-    def recurs(self, steps: Set[int]) -> Recurs | None:
-        """How often something happens, from the steps (indices) that have it. The first and the last step lack what the
-        capture's edges hide, so they count only where they have it. None where no step has it; the only step of a
+    def recurrence(self, steps: Set[int]) -> Recurs | None:
+        """How often something happens, from the steps (indices) that are affected; None without any. The capture's
+        edges hide part of the first and the last step, so these count only if they are affected. The only step of a
         capture is taken for a usual one."""
         if not self.steps or not steps:
             return None
@@ -254,10 +259,10 @@ class Facts:
             return "every_step"
         return "once" if len(steps) == 1 else "some_steps"
 
-    def without(self, steps: Set[int], *classes: str, aside: bool = False) -> Fix:
-        """The fix that takes host time of some classes away (`aside`: to another thread): that of the one step (an
-        index) where it happens once, else all of it."""
-        if self.recurs(steps) != "once":
+    def fix_without(self, steps: Set[int], *classes: str, aside: bool = False) -> Fix:
+        """The fix that removes host time of some classes (`aside`: moves it to another thread): in the one affected
+        step (an index) if it happens once, else everywhere."""
+        if self.recurrence(steps) != "once":
             return Fix(classes, aside=aside)
         (index,) = steps
         step = recorded_steps(self.trace)[index]
@@ -265,23 +270,25 @@ class Facts:
         return Fix(classes, windows=(start, start + step.duration_ps), aside=aside)
 
 
-def longest_windows(found: Iterable[Window]) -> list[Window]:
-    return sorted(found, key=lambda it: (it.start_ps - it.end_ps, it.start_ps))[:MAX_WINDOWS]
+def longest_windows(windows: Iterable[Window]) -> list[Window]:
+    return sorted(windows, key=lambda window: (window.start_ps - window.end_ps, window.start_ps))[
+        :MAX_WINDOWS
+    ]
 
 
 def first_fitting_title(*titles: str) -> str:
-    """The first title that is short enough; the last one is."""
+    """The first title that is short enough; the last one is cut to fit."""
     return next((title for title in titles if len(title) <= MAX_TITLE_LENGTH), titles[-1][:MAX_TITLE_LENGTH])
 
 
 def most_common(texts: Iterable[str | None]) -> str | None:
-    """The text that comes most often, None without any."""
-    found = Counter(text for text in texts if text)
-    return found.most_common(1)[0][0] if found else None
+    """The most frequent text, None without any."""
+    counts = Counter(text for text in texts if text)
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def step_paths(trace: Trace) -> set[str]:
-    """Paths of the annotations that are steps: where something lies that lies in no part of a step."""
+    """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
     return {enclosing_path(trace, row) or "" for row in step_rows(trace).tolist()}
 
 
@@ -290,10 +297,10 @@ def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:
 
 
 def step_names(trace: Trace, steps: Iterable[int]) -> list[int]:
-    """The numbers of steps (indices; those outside of steps are left out), their indices where they have none; each
-    once, in order."""
-    known = steps_of(trace)
-    numbers = {index: known[index].number for index in set(steps) if index >= 0}
+    """The numbers of steps (indices; -1, outside of steps, is left out), or their indices if they have no number;
+    distinct and sorted."""
+    all_steps = steps_of(trace)
+    numbers = {index: all_steps[index].number for index in set(steps) if index >= 0}
     return sorted({index if number is None else number for index, number in numbers.items()})
 
 
@@ -310,9 +317,9 @@ def steps_text(numbers: Sequence[int], total: int) -> str:
     return f"in {count(len(numbers))} of {count(total)} steps"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, plural_form: str | None = None) -> str:
     """`1 gap`, `12 gaps`."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+    return f"{count(number)} {singular if number == 1 else plural_form or singular + 's'}"
 
 
 def join_words(names: Sequence[str]) -> str:
@@ -321,7 +328,7 @@ def join_words(names: Sequence[str]) -> str:
 
 
 def lower_first(text: str) -> str:
-    """A sentence's text in the midst of another one."""
+    """The text with a lower-case first letter, for use within a sentence."""
     return text[:1].lower() + text[1:]
 
 
@@ -330,7 +337,7 @@ def mean_text(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-def index_mask(size: int, chosen: NDArray[Any]) -> NDArray[np.bool_]:
-    found = np.zeros(size, np.bool_)
-    found[chosen] = True
-    return found
+def index_mask(size: int, indices: NDArray[Any]) -> NDArray[np.bool_]:
+    mask = np.zeros(size, np.bool_)
+    mask[indices] = True
+    return mask

@@ -1,4 +1,4 @@
-"""The finding about programs that wait for Python."""
+"""The finding about programs that wait for Python callbacks."""
 
 from __future__ import annotations
 
@@ -36,96 +36,100 @@ _NAMES = {
     "debug_callback": "jax.debug.callback",
     "debug_print": "jax.debug.print",
 }
-"""What users write for JAX's primitives, where that is something else."""
+"""The public function for each JAX primitive whose name differs."""
 
 
 def host_callback(facts: Facts) -> Finding | None:
     """Time in which cores wait for Python functions that their programs call."""
-    trace, count, whole = facts.trace, 0, 0
-    times, kinds, places = Counter[str](), Counter[str](), Counter[Frame]()
+    trace, count, waiting_ps = facts.trace, 0, 0
+    function_times, kind_times, place_times = Counter[str](), Counter[str](), Counter[Frame]()
     windows: list[Window] = []
     steps: set[int] = set()
     ops, launches = find_ops(trace), find_launches(trace)
     for index, device in enumerate(trace.devices):
-        found = find_callbacks(trace, index)
-        whole += found.alone.total_ps
-        count += len(found.op)
-        length = device.ops.end_ps[found.op] - device.ops.start_ps[found.op]
-        for key in np.unique(ops.devices[index].key[found.op]).tolist():
-            time = int(length[ops.devices[index].key[found.op] == key].sum())
+        callbacks = find_callbacks(trace, index)
+        waiting_ps += callbacks.alone.total_ps
+        count += len(callbacks.op)
+        duration_ps = device.ops.end_ps[callbacks.op] - device.ops.start_ps[callbacks.op]
+        op_keys = ops.devices[index].key[callbacks.op]
+        for key in np.unique(op_keys).tolist():
+            time = int(duration_ps[op_keys == key].sum())
             kind = str(callback_primitive(ops, key))
-            kinds[_NAMES.get(kind, kind)] += time
+            kind_times[_NAMES.get(kind, kind)] += time
             if place := callback_frame(ops, key):
-                places[place] += time
-        run = runs_of_ops(trace, index)[found.op]
+                place_times[place] += time
+        run = runs_of_ops(trace, index)[callbacks.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
         windows += [
-            Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id)
-            for it in found.op.tolist()
+            Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
+            for op in callbacks.op.tolist()
         ]
-        times += callback_functions(trace, device.ops.row[found.op])
+        function_times += callback_functions(trace, device.ops.row[callbacks.op])
     if not count:
         return None
-    kind = kinds.most_common(1)[0][0]
-    name = times.most_common(1)[0][0] if times else None
-    place = places.most_common(1)[0][0] if places else None
-    where = f" ({PurePath(place.file).name}:{place.line})" if place else ""
-    recurs = facts.recurs(steps)
-    each = brief_time(times[name] // count) if name else ""
+    kind = kind_times.most_common(1)[0][0]
+    name = function_times.most_common(1)[0][0] if function_times else None
+    place = place_times.most_common(1)[0][0] if place_times else None
+    location = f" ({PurePath(place.file).name}:{place.line})" if place else ""
+    recurs = facts.recurrence(steps)
+    each = brief_time(function_times[name] // count) if name else ""
     called = f"; {name} takes {each} each time" if name else ""
     return Finding(
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
-        f"{facts.core} waits {facts.mean_of_runs(_waited(trace), recurs)} for {kind}{where}{called}.",
-        _advice(kind, name, where),
-        whole,
+        f"{facts.core_subject} waits {facts.mean_of_runs(_waiting_ps_of_runs(trace), recurs)} for "
+        f"{kind}{location}{called}.",
+        _advice(kind, name, location),
+        waiting_ps,
         {
             "calls": count,
-            "callback_ps": whole,
+            "callback_ps": waiting_ps,
             "function": name,
-            "python_ps": times[name] if name else None,
+            "python_ps": function_times[name] if name else None,
             "place": str(place) if place else None,
-            "kinds": dict(kinds.most_common()),
+            "kinds": dict(kind_times.most_common()),
         },
         longest_windows(windows),
         recurs,
-        Fix(CLASSES, windows=_held_up(trace), device_ps=_waited(trace)),
+        Fix(CLASSES, windows=_held_up_windows(trace), device_ps=_waiting_ps_of_runs(trace)),
     )
 
 
-def _advice(kind: str, name: str | None, where: str) -> str:
-    what = name or f"the function of {kind}{where}"
+def _advice(kind: str, name: str | None, location: str) -> str:
+    function = name or f"the function of {kind}{location}"
     if kind.startswith("jax.debug"):
-        return f"Take {what} out of the program, or call it in few steps."
+        return f"Take {function} out of the program, or call it in few steps."
     if kind == "io_callback":
         return (
-            f"Return what {what} needs from the program and call it afterwards, every tenth step or later, while the "
+            f"Return what {function} needs from the program and call it afterwards, every tenth step or "
+            "later, while the "
             "device works on the next one."
         )
     return (
-        f"Write {what} in jax.numpy, so that it is part of the program, or call it before the step or on another "
+        f"Write {function} in jax.numpy, so that it is part of the program, or call it before the step or on another "
         "thread, and pass in what it returns."
     )
 
 
-def _held_up(trace: Trace) -> tuple[Int64, Int64]:
-    """When callbacks hold up the thread that drives: on a CPU it runs programs itself, and their calls return when they
-    are over."""
-    found = []
+def _held_up_windows(trace: Trace) -> tuple[Int64, Int64]:
+    """When callbacks hold up the driving thread: on a CPU, it runs programs itself, and their calls return when the
+    programs end."""
+    intervals = []
     for index, device in enumerate(trace.devices):
         runs = device.modules
-        own = np.isin(trace.lines_of(runs.row), trace.driving_lines)
-        found.append(find_callbacks(trace, index).alone.within(union(runs.start_ps, runs.end_ps, own)))
-    when = union_all(found)
-    return when.start_ps, when.end_ps
+        on_driving_thread = np.isin(trace.lines_of(runs.row), trace.driving_lines)
+        driven = union(runs.start_ps, runs.end_ps, on_driving_thread)
+        intervals.append(find_callbacks(trace, index).alone.within(driven))
+    held_up = union_all(intervals)
+    return held_up.start_ps, held_up.end_ps
 
 
-def _waited(trace: Trace) -> Int64:
-    """Per run, how long its core waits for callbacks alone."""
+def _waiting_ps_of_runs(trace: Trace) -> Int64:
+    """Per run of Launches.runs, how long its core does nothing but wait for callbacks."""
     runs = find_launches(trace).runs
-    found = np.zeros(len(runs), np.int64)
+    waiting_ps = np.zeros(len(runs), np.int64)
     for index in range(len(trace.devices)):
-        its = runs.of_device(index)
-        found[its] = callback_time_ps(trace, index, runs.start_ps[its], runs.end_ps[its])
-    return found
+        rows = runs.of_device(index)
+        waiting_ps[rows] = callback_time_ps(trace, index, runs.start_ps[rows], runs.end_ps[rows])
+    return waiting_ps

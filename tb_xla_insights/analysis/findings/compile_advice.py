@@ -1,4 +1,4 @@
-"""What to do about a graph that is compiled again, by what is new in it and by what traces it."""
+"""Advice on graphs that are compiled again, by the change in the graph and by the tracer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from tb_xla_insights.analysis.compiles.graph_diff import Change
 
 Tracer = Literal["lazy", "dynamo", "jax", "other"]
-"""What makes graphs: PyTorch/XLA's lazy tensors, torch.compile, jax.jit, or something else."""
+"""What traces graphs: PyTorch/XLA's lazy tensors, torch.compile, jax.jit, or something else."""
 
 _Words = Mapping[Tracer, str]
 
@@ -82,20 +82,20 @@ _ADVICE: Mapping[Change, tuple[_Words, ...]] = {
 
 
 def find_tracer(dynamo: bool, framework: str) -> Tracer:
-    """What makes the graphs, by whether dynamo launched anything, and the framework."""
+    """The tracer of the graphs, from whether dynamo launched anything, and the framework."""
     if dynamo:
         return "dynamo"
     return "jax" if framework == "jax" else "lazy" if framework == "torch_xla" else "other"
 
 
 def place_text(frame: str | None, annotation: str | None) -> str:
-    """` at train (train.py:9)`, ` in Training_Step/forward`; empty where neither is known."""
+    """` at train (train.py:9)`, ` in Training_Step/forward`; empty if neither is known."""
     return f" at {frame}" if frame else f" in {annotation}" if annotation else ""
 
 
 def advise_change(change: Change, tracer: Tracer, at: str, types: str) -> str:
-    """What to do about a known change, in one sentence. `at` says where (see `place_text`), `types` (`f32 became f16`)
-    which types differ; each is empty where that is not known."""
+    """Advice on a known change, one sentence. `at`: the place (see `place_text`); `types`: the types that differ, as
+    `f32 became f16`; each is empty if unknown."""
     parts = (words.get(tracer, words["other"]) for words in _ADVICE[change])
     return "".join(parts).format(at=at, types=f" ({types})" if types else "")
 
@@ -126,9 +126,9 @@ HOW_TO_SEE_WHY: _Words = {
     "again.",
     "other": "No frames.",
 }
-"""What tells where a graph was asked for, where no log beside the trace does."""
+"""How to record where a graph was requested, if no log beside the trace shows it."""
 
 CAPTURE_AGAIN = (
     "Capture from before it begins until it is over, to see which graph it is and what is new in it."
 )
-"""What to do about a compilation that the capture cuts, and of which nothing else is known."""
+"""Advice on a compilation that the capture cuts and of which nothing else is known."""

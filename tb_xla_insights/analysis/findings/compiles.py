@@ -38,8 +38,8 @@ from tb_xla_insights.analysis.findings.compile_advice import (
 from tb_xla_insights.analysis.findings.compile_costs import (
     BUILDS,
     calls_that_compile,
-    known_elsewhere,
     slow_first_runs,
+    without_unknown_runs,
 )
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
@@ -59,10 +59,10 @@ _NEW: dict[Change, str] = {
     "parameters": "there are other parameters",
     "other_graph": "the graph is like none before",
 }
-"""What is new in a graph, after `In 4 of them`."""
+"""The change that caused a compilation, as a clause that follows `In 4 of them`."""
 
-_ALL = 0.995
-"""Of a compilation's time: what rounds to all of it."""
+_NEARLY_ALL_SHARE = 0.995
+"""The share of a compilation's time that rounds to all of it."""
 
 _EDGES = {
     BEGUN_BEFORE: "at the capture's start",
@@ -72,7 +72,7 @@ _EDGES = {
 
 
 @dataclass(frozen=True)
-class _Again:
+class _Compilation:
     """A compilation after warm-up."""
 
     start_ps: int
@@ -81,43 +81,57 @@ class _Again:
     in_step: bool
     module: str | None
     graph: str | None
-    place: str | None
-    told: dict[str, Any]
+    annotation: str | None
+    debug_cause: dict[str, Any]
     diff: GraphDiff
 
 
 def recompilation(facts: Facts) -> Finding | None:
-    """Compilations other than warm-up and those of `dynamo_recompilation`. They cost the time in which devices idle
-    meanwhile."""
+    """Compilations after warm-up, except those of `dynamo_recompilation`. They cost the idle time of devices during
+    them."""
     trace, compiles = facts.trace, find_compilations(facts.trace)
-    gave_up = any(guard.limit for guard in facts.beside.guards)
-    again = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
-    if not again.size:
+    gave_up = any(guard.limit for guard in facts.sidecars.guards)
+    indices = np.flatnonzero(~compiles.warm_up & ~find_repeated_extractions(trace, gave_up).compiles)
+    if not indices.size:
         return None
-    when = union(compiles.start_ps[again], compiles.end_ps[again])
-    calls = union_all([when, calls_that_compile(trace, compiles.row[again])])
-    taken = facts.ledger.take_within(BUILDS, calls)
+    compile_intervals = union(compiles.start_ps[indices], compiles.end_ps[indices])
+    compiling_calls = union_all([compile_intervals, calls_that_compile(trace, compiles.row[indices])])
+    taken = facts.ledger.take_within(BUILDS, compiling_calls)
     cost = int(taken.sum())
-    slow, unknown = slow_first_runs(trace, compiles.end_ps[again])
-    fix = Fix(BUILDS, windows=(calls.start_ps, calls.end_ps), device_ps=slow, unknown=unknown)
-    steps = set(compiles.step[again].tolist()) - {-1}
+    slow_first_ps, unknown = slow_first_runs(trace, compiles.end_ps[indices])
+    fix = Fix(
+        BUILDS,
+        windows=(compiling_calls.start_ps, compiling_calls.end_ps),
+        device_ps=slow_first_ps,
+        unknown=unknown,
+    )
+    steps = set(compiles.step[indices].tolist()) - {-1}
     numbers = step_names(trace, steps)
-    found = _compilations(facts, again.tolist())
-    count, total = len(found), when.total_ps
-    where = _where(found, numbers, facts)
-    module = most_common(it.module for it in found)
+    compilations = _compilations(facts, indices.tolist())
+    count, total = len(compilations), compile_intervals.total_ps
+    where = _where(compilations, numbers, facts)
+    module = most_common(compilation.module for compilation in compilations)
     variants = _variants(facts, module)
-    place = most_common(it.place for it in found)
-    told = next((it.told for it in found if it.told), {})
-    new = _main_change(found)
-    brief = where if all(it.in_step or it.cut for it in found) else "after warm-up"
-    title = _title(found, where)
-    fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
-    detail = f"{_took(found, total, '' if where in title else where)}; {_idle_text(facts, taken, total)}"
+    annotation = most_common(compilation.annotation for compilation in compilations)
+    debug_cause = next(
+        (compilation.debug_cause for compilation in compilations if compilation.debug_cause), {}
+    )
+    main = _main_change(compilations)
+    brief = (
+        where
+        if all(compilation.in_step or compilation.cut for compilation in compilations)
+        else "after warm-up"
+    )
+    title = _title(compilations, where)
+    fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
+    detail = (
+        f"{_duration_text(compilations, total, '' if where in title else where)}; "
+        f"{_idle_text(facts, taken, total)}"
+    )
     if len(fix.unknown):
         detail += ", and how long a later run of it takes is not known"
-    detail += f".{_new_text(found, new)}"
-    if new is None and variants > 1:
+    detail += f".{_new_text(compilations, main)}"
+    if main is None and variants > 1:
         detail += (
             f" {variants} graphs are called {module}, and no HLO is recorded that would tell them apart."
         )
@@ -126,142 +140,159 @@ def recompilation(facts: Facts) -> Finding | None:
         title,
         f"a compile {brief}" if count in (1, len(numbers)) else f"{count} compiles {brief}",
         detail,
-        _advice(facts, found, new, told, place, numbers, variants),
+        _advice(facts, compilations, main, debug_cause, annotation, numbers, variants),
         cost,
         {
             "compiles": count,
             "compile_ps": total,
             "idle_ps": cost,
-            "begun_before": sum(bool(it.cut & BEGUN_BEFORE) for it in found),
-            "unfinished": sum(bool(it.cut & UNFINISHED) for it in found),
+            "begun_before": sum(bool(compilation.cut & BEGUN_BEFORE) for compilation in compilations),
+            "unfinished": sum(bool(compilation.cut & UNFINISHED) for compilation in compilations),
             "steps": numbers,
-            "graphs": sorted({it.graph for it in found if it.graph}),
-            "modules": sorted({it.module for it in found if it.module}),
+            "graphs": sorted({compilation.graph for compilation in compilations if compilation.graph}),
+            "modules": sorted({compilation.module for compilation in compilations if compilation.module}),
             "variants": variants,
-            "changes": dict(Counter(it.diff.change for it in found if it.diff.change).most_common()),
-            "difference": difference_text(new.diff) if new else None,
-            "annotation": place,
-            "cause": told.get("cause"),
-            "frame": told.get("frame"),
+            "changes": dict(
+                Counter(
+                    compilation.diff.change for compilation in compilations if compilation.diff.change
+                ).most_common()
+            ),
+            "difference": difference_text(main.diff) if main else None,
+            "annotation": annotation,
+            "cause": debug_cause.get("cause"),
+            "frame": debug_cause.get("frame"),
         },
-        longest_windows(Window(it.start_ps, it.end_ps) for it in found),
-        "once" if len(numbers) <= 1 else facts.recurs(steps),
+        longest_windows(Window(compilation.start_ps, compilation.end_ps) for compilation in compilations),
+        "once" if len(numbers) <= 1 else facts.recurrence(steps),
         fix,
     )
 
 
-def _took(found: Sequence[_Again], total_ps: int, where: str) -> str:
+def _duration_text(compilations: Sequence[_Compilation], total_ps: int, where: str) -> str:
     """`Compiling takes 318 ms`, `5 compilations in steps 6 and 9 take 7.71 s (1 unfinished)`."""
-    what = f"{plural(len(found), 'compilation')} {where}".rstrip()
-    takes = "Compiling takes" if what == "1 compilation" else f"{what} take{'s' if len(found) == 1 else ''}"
-    return f"{takes} {brief_time(total_ps)}{_cut_text(found)}"
+    subject = f"{plural(len(compilations), 'compilation')} {where}".rstrip()
+    verb = "takes" if len(compilations) == 1 else "take"
+    clause = "Compiling takes" if subject == "1 compilation" else f"{subject} {verb}"
+    return f"{clause} {brief_time(total_ps)}{_cut_text(compilations)}"
 
 
 def _idle_text(facts: Facts, taken: Int64, total_ps: int) -> str:
     if not taken.any():
         return "no device waits for it in its span"
-    idle, core = facts.mean(taken), lower_first(facts.core)
-    return f"{core} idles meanwhile" if idle.ps >= _ALL * total_ps else f"{core} idles for {idle} of it"
+    idle, core = facts.mean_per_core(taken), lower_first(facts.core_subject)
+    return (
+        f"{core} idles meanwhile"
+        if idle.ps >= _NEARLY_ALL_SHARE * total_ps
+        else f"{core} idles for {idle} of it"
+    )
 
 
-def _compilations(facts: Facts, numbers: Sequence[int]) -> list[_Again]:
+def _compilations(facts: Facts, indices: Sequence[int]) -> list[_Compilation]:
     compiles, diffs = find_compilations(facts.trace), find_graph_diffs(facts.trace)
     return [
-        _Again(
-            int(compiles.start_ps[number]),
-            int(compiles.end_ps[number]),
-            int(compiles.cut[number]),
-            bool(compiles.step[number] >= 0),
-            compiles.module[number],
-            compiles.graph(number),
-            enclosing_path(facts.trace, int(compiles.annotation[number])),
-            facts.beside.causes.get(compiles.graph_hash[number] or "", {}),
-            diffs[number],
+        _Compilation(
+            int(compiles.start_ps[index]),
+            int(compiles.end_ps[index]),
+            int(compiles.cut[index]),
+            bool(compiles.step[index] >= 0),
+            compiles.module[index],
+            compiles.graph(index),
+            enclosing_path(facts.trace, int(compiles.annotation[index])),
+            facts.sidecars.causes.get(compiles.graph_hash[index] or "", {}),
+            diffs[index],
         )
-        for number in numbers
+        for index in indices
     ]
 
 
-def _where(found: Sequence[_Again], numbers: Sequence[int], facts: Facts) -> str:
+def _where(compilations: Sequence[_Compilation], numbers: Sequence[int], facts: Facts) -> str:
     """`in step 9`, `in steps 6, 9 and 12, outside of whole steps and at the capture's end`."""
     places = [steps_text(numbers, facts.steps)] if numbers else []
-    outside = [it for it in found if not it.in_step]
+    outside = [compilation for compilation in compilations if not compilation.in_step]
     places += (
         ["outside of whole steps" if facts.steps else "outside of steps"]
-        if any(not it.cut for it in outside)
+        if any(not compilation.cut for compilation in outside)
         else []
     )
-    places += [_EDGES[cut] for cut in sorted(_EDGES) if any(it.cut == cut for it in outside)]
+    places += [
+        _EDGES[cut] for cut in sorted(_EDGES) if any(compilation.cut == cut for compilation in outside)
+    ]
     return join_words(places)
 
 
-def _title(found: Sequence[_Again], where: str) -> str:
-    if len(found) > 1:
-        many = f"{len(found)} compilations after warm-up"
-        return first_fitting_title(f"{many} {where}", many)
-    name = found[0].module or "A graph"
+def _title(compilations: Sequence[_Compilation], where: str) -> str:
+    if len(compilations) > 1:
+        title = f"{len(compilations)} compilations after warm-up"
+        return first_fitting_title(f"{title} {where}", title)
+    name = compilations[0].module or "A graph"
     return first_fitting_title(f"{name} is compiled {where}", f"A graph is compiled {where}")
 
 
-def _main_change(found: Sequence[_Again]) -> _Again | None:
-    """The longest compilation with the change that takes most time; None where none is known."""
+def _main_change(compilations: Sequence[_Compilation]) -> _Compilation | None:
+    """The longest compilation with the change that takes most time in total; None if no change is known."""
     times: Counter[Change] = Counter()
-    for it in found:
-        if it.diff.change:
-            times[it.diff.change] += it.end_ps - it.start_ps
+    for compilation in compilations:
+        if compilation.diff.change:
+            times[compilation.diff.change] += compilation.end_ps - compilation.start_ps
     if not times:
         return None
-    [(most, _)] = times.most_common(1)
-    return max((it for it in found if it.diff.change == most), key=lambda it: it.end_ps - it.start_ps)
+    [(change, _)] = times.most_common(1)
+    with_change = (compilation for compilation in compilations if compilation.diff.change == change)
+    return max(with_change, key=lambda compilation: compilation.end_ps - compilation.start_ps)
 
 
-def _new_text(found: Sequence[_Again], new: _Again | None) -> str:
-    """What is new in the graphs, as a sentence with a space before it."""
-    if new is None or new.diff.change is None:
+def _new_text(compilations: Sequence[_Compilation], main: _Compilation | None) -> str:
+    """What is new in the graphs, as a sentence with a leading space; empty if unknown."""
+    if main is None or main.diff.change is None:
         return ""
-    is_new, alike = _NEW[new.diff.change], sum(it.diff.change == new.diff.change for it in found)
-    told = changes_text(new.diff.nearest.differences) if new.diff.nearest else ""
-    if len(found) == 1:
-        return f" {is_new[:1].upper()}{is_new[1:]}{f': {told}' if told else ''}."
-    longest = f": in the longest, {told}" if told else ""
-    return f" In {'all' if alike == len(found) else alike} of them {is_new}{longest}."
+    is_new = _NEW[main.diff.change]
+    with_change = sum(compilation.diff.change == main.diff.change for compilation in compilations)
+    differences = changes_text(main.diff.nearest.differences) if main.diff.nearest else ""
+    if len(compilations) == 1:
+        return f" {is_new[:1].upper()}{is_new[1:]}{f': {differences}' if differences else ''}."
+    longest = f": in the longest, {differences}" if differences else ""
+    return f" In {'all' if with_change == len(compilations) else with_change} of them {is_new}{longest}."
 
 
-def _cut_text(found: Sequence[_Again]) -> str:
-    """` (1 begun before the capture, 1 unfinished)`; empty where the capture cuts none."""
-    cuts = ((BEGUN_BEFORE, "begun before the capture"), (UNFINISHED, "unfinished"))
-    told = [(sum(bool(it.cut & bit) for it in found), what) for bit, what in cuts]
-    parts = [what if len(found) == 1 else f"{many} {what}" for many, what in told if many]
+def _cut_text(compilations: Sequence[_Compilation]) -> str:
+    """` (1 begun before the capture, 1 unfinished)`; empty if the capture cuts none of them."""
+    descriptions = ((BEGUN_BEFORE, "begun before the capture"), (UNFINISHED, "unfinished"))
+    counts = [
+        (sum(bool(compilation.cut & bit) for compilation in compilations), text) for bit, text in descriptions
+    ]
+    parts = [text if len(compilations) == 1 else f"{count} {text}" for count, text in counts if count]
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _advice(
     facts: Facts,
-    found: Sequence[_Again],
-    new: _Again | None,
-    told: dict[str, Any],
-    place: str | None,
+    compilations: Sequence[_Compilation],
+    main: _Compilation | None,
+    debug_cause: dict[str, Any],
+    annotation: str | None,
     numbers: Sequence[int],
     variants: int,
 ) -> str:
-    # Where a step is left the whole graph runs: nothing there is of a shape.
-    inside = None if place in step_paths(facts.trace) else place
-    at = place_text(None if "StepTrace" in (told.get("cause") or "") else told.get("frame"), inside)
-    if new is not None and new.diff.change is not None:
-        differences = new.diff.nearest.differences if new.diff.nearest else ()
-        types = types_text((it.before, it.after) for it in differences)
+    # The whole graph runs at the end of a step, so the step's annotation does not locate the change.
+    inside = None if annotation in step_paths(facts.trace) else annotation
+    at = place_text(
+        None if "StepTrace" in (debug_cause.get("cause") or "") else debug_cause.get("frame"), inside
+    )
+    if main is not None and main.diff.change is not None:
+        differences = main.diff.nearest.differences if main.diff.nearest else ()
+        types = types_text((difference.before, difference.after) for difference in differences)
         dynamo = bool((find_launches(facts.trace).kind == DYNAMO_KIND).any())
-        return advise_change(new.diff.change, find_tracer(dynamo, facts.framework), at, types)
-    if all(it.cut for it in found):
+        return advise_change(main.diff.change, find_tracer(dynamo, facts.framework), at, types)
+    if all(compilation.cut for compilation in compilations):
         return CAPTURE_AGAIN
     return advise_unknown_change(at, f" of step {numbers[0]}" if len(numbers) == 1 else "", variants)
 
 
 def _variants(facts: Facts, name: str | None) -> int:
-    """The programs and graphs that have a module's name."""
+    """The number of programs, or of graphs if greater, that share a module's name."""
     if name is None:
         return 0
-    programs = {id_ for n, id_ in find_launches(facts.trace).programs if n == name and id_}
+    programs = {id_ for module, id_ in find_launches(facts.trace).programs if module == name and id_}
     compiles = find_compilations(facts.trace)
-    compiled = {compiles.graph(it) for it in range(len(compiles)) if compiles.module[it] == name}
+    compiled = {compiles.graph(index) for index in range(len(compiles)) if compiles.module[index] == name}
     return max(len(programs), len(compiled))

@@ -1,4 +1,4 @@
-"""Findings about data on its way: batches that come too late, transfers that the device waits for."""
+"""Findings about input data and transfers that the device waits for."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tb_xla_insights.trace.model import Int64
 from tb_xla_insights.units import brief_time, byte_size, share
 
 DELAYED_RATIO = 2
-"""From how many times the idle time on a text says why loading costs more than that."""
+"""If the host waits for batches this many times longer than the device idles, the text says why."""
 
 _LOADING = {
-    # Whether another thread loads, of which nothing is recorded, a capture does not tell.
+    # A capture does not show whether another thread loads if nothing of that thread is recorded.
     "driving_thread": "If {where} loads the batch itself, load ahead of the step: {how}; if it waits for a loader, "
     "give that more workers.",
     "mp_device_loader": "Give the DataLoader under MpDeviceLoader more workers, let it prefetch more "
@@ -35,52 +35,53 @@ _LOADING = {
     "tf_data": "Let the input pipeline prefetch and map in parallel (tf.data.AUTOTUNE), and cache what it decodes.",
     "infeed": "Prepare batches ahead on the host, and shard the input over more hosts.",
 }
-"""What to change, by how batches come."""
+"""Advice by the kind of input pipeline."""
 
 
 def input_bound(facts: Facts) -> Finding | None:
-    """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. Loading while
-    the device works delays what is launched next, so all steps in which the host loads have it."""
-    trace, taken, found = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
-    infeed, idle = found.infeed_ps, int(taken.sum())
-    cost = idle + infeed
+    """Idle time in which the driving thread loads or waits for a batch, and device time spent in infeed. It affects all
+    steps in which the host loads: loading while the device works delays the next launch."""
+    trace, taken, inputs = facts.trace, facts.ledger.take(("input",)), find_input_pipeline(facts.trace)
+    infeed_ps, idle_ps = inputs.infeed_ps, int(taken.sum())
+    cost = idle_ps + infeed_ps
     pipeline = input_pipeline_report(facts.session)
     batches = pipeline["batches"]
     if not cost and not batches:
         return None
-    steps = facts.steps_taken(taken) | set(steps_at(trace, trace.start_ps[found.batches]).tolist()) - {-1}
-    names = [frame_name(trace.name(row)) for row in found.batches.tolist()]
+    steps = facts.steps_taken(taken) | set(steps_at(trace, trace.start_ps[inputs.batches]).tolist()) - {-1}
+    names = [frame_name(trace.name(row)) for row in inputs.batches.tolist()]
     name = most_common(names) or "the input pipeline"
-    kind = "infeed" if infeed > idle else pipeline["kind"] or "driving_thread"
-    hidden = pipeline["load_hidden"]
-    each = f" ({brief_time(found.waits.total_ps // batches)} each)" if batches else ""
-    waited = found.waits.total_ps * len(trace.devices)
-    delays = ", but delays the next launch" if waited > DELAYED_RATIO * cost else ""
-    recurs = facts.recurs(steps)
-    elsewhere = facts.elsewhere(taken, recurs, "input")
+    pipeline_kind = "infeed" if infeed_ps > idle_ps else pipeline["kind"] or "driving_thread"
+    hidden_share = pipeline["load_hidden"]
+    each_text = f" ({brief_time(inputs.waits.total_ps // batches)} each)" if batches else ""
+    waiting_ps = inputs.waits.total_ps * len(trace.devices)
+    delay_text = ", but delays the next launch" if waiting_ps > DELAYED_RATIO * cost else ""
+    recurs = facts.recurrence(steps)
+    elsewhere = facts.idle_elsewhere(taken, recurs, "input")
     return Finding(
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
         f"the device waits for data ({name})",
-        f"{facts.core} idles{' or waits in infeed' if infeed else ''} {_mean(facts, taken, infeed, recurs)} while the "
-        f"host loads or waits for a batch{each}{elsewhere.text}. Loading overlaps "
-        f"with the device's work for {share(hidden)} of its time{delays}.",
-        _LOADING[kind].format(where=name, how=facts.words.ahead),
+        f"{facts.core_subject} idles{' or waits in infeed' if infeed_ps else ''} "
+        f"{_mean(facts, taken, infeed_ps, recurs)} while the "
+        f"host loads or waits for a batch{each_text}{elsewhere.text}. Loading overlaps "
+        f"with the device's work for {share(hidden_share)} of its time{delay_text}.",
+        _LOADING[pipeline_kind].format(where=name, how=facts.words.ahead),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
-        | {"name": name, "infeed_ps": infeed},
+        | {"name": name, "infeed_ps": infeed_ps},
         facts.gap_windows(taken),
         recurs,
-        facts.without(steps, "input", aside=True),
+        facts.fix_without(steps, "input", aside=True),
         idle_ps=elsewhere.idle_ps,
     )
 
 
 def _mean(facts: Facts, taken: Int64, infeed_ps: int, recurs: Recurs | None) -> Mean:
-    """Idle time with what cores wait in infeed."""
-    mean = facts.mean(taken, recurs)
-    parts = facts.core_steps if mean.each else len(facts.trace.devices)
-    return replace(mean, ps=mean.ps + infeed_ps // max(1, parts))
+    """The mean idle time per core, including waits in infeed."""
+    mean = facts.mean_per_core(taken, recurs)
+    divisor = facts.core_steps if mean.unit else len(facts.trace.devices)
+    return replace(mean, ps=mean.ps + infeed_ps // max(1, divisor))
 
 
 def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
@@ -90,12 +91,16 @@ def _brief(to_device: Mapping[str, Any], sends: bool) -> str:
     return f"{byte_size(size)} sent each step" if size else "the device waits for data to be sent"
 
 
-def _moved(sent: Mapping[str, Any]) -> str:
-    """`324.5 MB are sent (1.1 transfers)`, those of a step."""
-    many = sent["per_step"]
+def _transfer_text(sent: Mapping[str, Any]) -> str:
+    """`324.5 MB are sent (1.1 transfers)`, per step."""
+    number = sent["per_step"]
     size = sent["bytes_per_step"]
-    what = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
-    return what if many is None else f"{what} ({mean_text(many)} {'transfer' if many == 1 else 'transfers'})"
+    text = f"{byte_size(round(size))} are sent" if size else "the host sends to it"
+    return (
+        text
+        if number is None
+        else f"{text} ({mean_text(number)} {'transfer' if number == 1 else 'transfers'})"
+    )
 
 
 def transfer_bound(facts: Facts) -> Finding | None:
@@ -107,13 +112,13 @@ def transfer_bound(facts: Facts) -> Finding | None:
         return None
     transfers, steps = transfers_report(facts.session), facts.steps_taken(taken)
     to_device, from_device = transfers["to_device"], transfers["from_device"]
-    sends, recurs = sent_ps >= read_ps, facts.recurs(steps)
-    elsewhere = facts.elsewhere(taken, recurs, "to_device", "from_device")
+    sends, recurs = sent_ps >= read_ps, facts.recurrence(steps)
+    elsewhere = facts.idle_elsewhere(taken, recurs, "to_device", "from_device")
     return Finding(
         "transfer_bound",
         "The device waits for data to be sent" if sends else "The device waits while data is read back",
         _brief(to_device, sends),
-        f"{facts.idles(taken, recurs)} while {_moved(to_device) if sends else 'the host reads from it'}"
+        f"{facts.idle_text(taken, recurs)} while {_transfer_text(to_device) if sends else 'the host reads from it'}"
         f"{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
         "constants made on the device."
@@ -128,6 +133,6 @@ def transfer_bound(facts: Facts) -> Finding | None:
         },
         facts.gap_windows(taken),
         recurs,
-        facts.without(steps, "to_device", "from_device"),
+        facts.fix_without(steps, "to_device", "from_device"),
         idle_ps=elsewhere.idle_ps,
     )

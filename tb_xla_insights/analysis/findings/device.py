@@ -1,5 +1,4 @@
-"""Findings about the device itself: it waits while it looks busy, exchanges data that nothing hides, or is
-what limits."""
+"""Findings about the device itself: ops that only wait, exposed collectives, and a device that is the bottleneck."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from tb_xla_insights.analysis.device.collectives import find_collectives
-from tb_xla_insights.analysis.device.opcodes import COLLECTIVES, opcode
+from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, opcode
 from tb_xla_insights.analysis.findings.base import (
     MAX_WINDOWS,
     Facts,
@@ -39,26 +38,27 @@ from tb_xla_insights.units import brief_times, share
 def device_stalls(facts: Facts) -> Finding | None:
     """Busy time in which ops only wait for asynchronous ones."""
     trace = facts.trace
-    parts = [(device, stalls(trace, device)) for device in trace.devices]
-    cost = sum(part.total_ps for _, part in parts)
+    stalls_by_device = [(device, stalls(trace, device)) for device in trace.devices]
+    cost = sum(intervals.total_ps for _, intervals in stalls_by_device)
     if not cost:
         return None
-    at_work = sum(busy(trace, device).total_ps for device in trace.devices)
-    ops = _waiting_ops(trace)
+    busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
+    ops = _stall_times(trace)
     name = ops[0][0] if ops else "an asynchronous op"
     windows = (
         Window(start, end, device.id)
-        for device, part in parts
-        for start, end in _longest(part.start_ps, part.end_ps)
+        for device, intervals in stalls_by_device
+        for start, end in _longest_intervals(intervals.start_ps, intervals.end_ps)
     )
-    stalled, recurs = _stalled(trace), _recurs(facts)
+    stalled, recurs = _stall_ps_of_runs(trace), _recurrence(facts)
     copies = name.startswith(("copy", "slice", "dynamic"))
     return Finding(
         "device_stalls",
         first_fitting_title(f"The device is busy waiting in {name}", "The device is busy waiting"),
         f"the device is busy waiting in {name}",
-        f"{facts.core} does nothing but wait for {facts.mean_of_runs(stalled, recurs)}, {share(cost / at_work)} of its "
-        f"busy time, mostly in {name}. Without that the duty cycle is {share((at_work - cost) / facts.span_ps)}.",
+        f"{facts.core_subject} does nothing but wait for {facts.mean_of_runs(stalled, recurs)}, "
+        f"{share(cost / busy_ps)} of its "
+        f"busy time, mostly in {name}. Without that the duty cycle is {share((busy_ps - cost) / facts.span_ps)}.",
         "Move less between host and device memory, or earlier: offload fewer buffers, prefetch further ahead, keep "
         "what is used at once on the device."
         if copies
@@ -66,9 +66,9 @@ def device_stalls(facts: Facts) -> Finding | None:
         cost,
         {
             "stall_ps": cost,
-            "busy_ps": at_work,
-            "share_of_busy": cost / at_work,
-            "ops": [{"op": op, "duration_ps": time} for op, time in ops[:5]],
+            "busy_ps": busy_ps,
+            "share_of_busy": cost / busy_ps,
+            "ops": [{"op": op, "duration_ps": time_ps} for op, time_ps in ops[:5]],
         },
         longest_windows(windows),
         recurs,
@@ -76,60 +76,65 @@ def device_stalls(facts: Facts) -> Finding | None:
     )
 
 
-def _recurs(facts: Facts) -> Recurs | None:
+def _recurrence(facts: Facts) -> Recurs | None:
     return "every_step" if facts.steps else None
 
 
-def _longest(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
-    its = np.argsort(start_ps - end_ps, kind="stable")[:MAX_WINDOWS]
-    return zip(start_ps[its].tolist(), end_ps[its].tolist(), strict=True)
+def _longest_intervals(start_ps: Int64, end_ps: Int64) -> Iterable[tuple[int, int]]:
+    longest = np.argsort(start_ps - end_ps, kind="stable")[:MAX_WINDOWS]
+    return zip(start_ps[longest].tolist(), end_ps[longest].tolist(), strict=True)
 
 
-def _waiting_ops(trace: Trace) -> list[tuple[str, int]]:
-    """What devices stall in, by kind of op, the longest first."""
-    found: Counter[str] = Counter()
+def _stall_times(trace: Trace) -> list[tuple[str, int]]:
+    """The opcodes that devices stall in, with their time in ps, the longest first."""
+    times: Counter[str] = Counter()
     for device in trace.devices:
         for row in stall_ops(trace, device):
-            found[opcode(row["op"])] += row["duration_ps"]
-    return found.most_common()
+            times[opcode(row["op"])] += row["duration_ps"]
+    return times.most_common()
 
 
-def _stalled(trace: Trace) -> Int64:
+def _stall_ps_of_runs(trace: Trace) -> Int64:
+    """Per run of Launches.runs, how long its device stalls."""
     runs = find_launches(trace).runs
-    found = np.zeros(len(runs), np.int64)
-    for number, device in enumerate(trace.devices):
-        its, part = runs.of_device(number), stalls(trace, device)
-        found[its] = covered_times(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
-    return found
+    stall_ps = np.zeros(len(runs), np.int64)
+    for index, device in enumerate(trace.devices):
+        rows, stalled = runs.of_device(index), stalls(trace, device)
+        stall_ps[rows] = covered_times(
+            stalled.start_ps, stalled.end_ps, runs.start_ps[rows], runs.end_ps[rows]
+        )
+    return stall_ps
 
 
 def exposed_collectives(facts: Facts) -> Finding | None:
-    """Time in collectives that no computation on the same core hides."""
+    """Time in collectives that is not hidden by computation on the same core."""
     trace = facts.trace
     cost = int(exposed_ps(trace).sum())
     if not cost:
         return None
-    total, by_kind, whole = 0, Counter[str](), Counter[str]()
+    total, exposed_by_kind, total_by_kind = 0, Counter[str](), Counter[str]()
     windows = []
     for index, device in enumerate(trace.devices):
-        found = find_collectives(trace, index)
-        total += int(found.duration_ps.sum())
-        for kind in np.unique(found.kind).tolist():
-            of_kind = found.kind == kind
-            by_kind[COLLECTIVES[kind]] += int(found.exposed_ps[of_kind].sum())
-            whole[COLLECTIVES[kind]] += int(found.duration_ps[of_kind].sum())
-        most = found.op[np.argsort(-found.exposed_ps, kind="stable")[:MAX_WINDOWS]].tolist()
+        collectives = find_collectives(trace, index)
+        total += int(collectives.duration_ps.sum())
+        for kind in np.unique(collectives.kind).tolist():
+            is_kind = collectives.kind == kind
+            exposed_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.exposed_ps[is_kind].sum())
+            total_by_kind[COLLECTIVE_KINDS[kind]] += int(collectives.duration_ps[is_kind].sum())
+        most_exposed = np.argsort(-collectives.exposed_ps, kind="stable")[:MAX_WINDOWS]
         windows += [
-            Window(int(device.ops.start_ps[it]), int(device.ops.end_ps[it]), device.id) for it in most
+            Window(int(device.ops.start_ps[op]), int(device.ops.end_ps[op]), device.id)
+            for op in collectives.op[most_exposed].tolist()
         ]
-    kinds = [kind for kind, time in by_kind.most_common() if time >= INFO_SHARE * cost]
+    kinds = [kind for kind, time in exposed_by_kind.most_common() if time >= INFO_SHARE * cost]
     names = [join_words(kinds), "collectives"]
-    unhidden = sum(by_kind[it] for it in kinds) >= EXPOSED_SHARE * sum(whole[it] for it in kinds)
-    exposed, recurs = _exposed(trace), _recurs(facts)
-    of_them = "" if cost == total else f", {share(cost / total)} of all their time"
+    exposed_ps_of_kinds = sum(exposed_by_kind[kind] for kind in kinds)
+    unhidden = exposed_ps_of_kinds >= EXPOSED_SHARE * sum(total_by_kind[kind] for kind in kinds)
+    exposed, recurs = _exposed_ps_of_runs(trace), _recurrence(facts)
+    share_of_total = "" if cost == total else f", {share(cost / total)} of all their time"
     titles = (
-        f"Nothing hides the time in {it}" if unhidden else f"The time in {it} is hidden only in part"
-        for it in names
+        f"Nothing hides the time in {name}" if unhidden else f"The time in {name} is hidden only in part"
+        for name in names
     )
     title = first_fitting_title(*titles)
     name = names[0] if names[0] in title else names[1]
@@ -137,18 +142,19 @@ def exposed_collectives(facts: Facts) -> Finding | None:
         "exposed_collectives",
         title,
         f"nothing hides the time in {name}",
-        f"{facts.core} spends {facts.mean_of_runs(exposed, recurs)} in collectives that nothing hides{of_them}.",
-        _hide(name, {device.kind for device in trace.devices}),
+        f"{facts.core_subject} spends {facts.mean_of_runs(exposed, recurs)} in collectives that nothing "
+        f"hides{share_of_total}.",
+        _advise_hiding(name, {device.kind for device in trace.devices}),
         cost,
-        {"duration_ps": total, "exposed_ps": cost, "kinds": dict(by_kind.most_common())},
+        {"duration_ps": total, "exposed_ps": cost, "kinds": dict(exposed_by_kind.most_common())},
         longest_windows(windows),
         recurs,
         Fix(device_ps=exposed),
     )
 
 
-def _hide(name: str, kinds: Collection[DeviceKind]) -> str:
-    """What hides collectives on devices of some kinds."""
+def _advise_hiding(name: str, kinds: Collection[DeviceKind]) -> str:
+    """Advice to hide collectives on devices of some kinds."""
     if kinds == {"cpu"}:
         return (
             f"Judge {name} on an accelerator: CPU devices share the machine's processors, and each waits in it for the "
@@ -162,64 +168,72 @@ def _hide(name: str, kinds: Collection[DeviceKind]) -> str:
 
 
 _FLAGS = {"tpu": " by --xla_tpu_… flags", "gpu": " by --xla_gpu_… flags"}
-"""What turns it on, by kind of device."""
+"""The flags that enable the latency-hiding scheduler, by kind of device."""
 
 
 @memoised
 def exposed_ps(trace: Trace) -> Int64:
-    """Per device, the exposed time of its collectives."""
+    """Per device, the exposed time of its collectives in ps."""
     return np.array(
-        [int(find_collectives(trace, it).exposed_ps.sum()) for it in range(len(trace.devices))], np.int64
+        [int(find_collectives(trace, index).exposed_ps.sum()) for index in range(len(trace.devices))],
+        np.int64,
     )
 
 
-def _exposed(trace: Trace) -> Int64:
+def _exposed_ps_of_runs(trace: Trace) -> Int64:
+    """Per run of Launches.runs, the exposed time of its collectives."""
     runs = find_launches(trace).runs
-    found = np.zeros(len(runs), np.int64)
-    for number in range(len(trace.devices)):
-        part = find_collectives(trace, number)
-        run = runs_of_ops(trace, number)[part.op]
-        np.add.at(found, run[run >= 0], part.exposed_ps[run >= 0])
-    return found
+    run_exposed_ps = np.zeros(len(runs), np.int64)
+    for index in range(len(trace.devices)):
+        collectives = find_collectives(trace, index)
+        run = runs_of_ops(trace, index)[collectives.op]
+        np.add.at(run_exposed_ps, run[run >= 0], collectives.exposed_ps[run >= 0])
+    return run_exposed_ps
 
 
 def device_bound(facts: Facts) -> Finding | None:
-    """Cores that compute for nearly all of their spans, and of the steps: nothing on the host is worth a
-    change. A core that ran once has no gaps to show, so its span alone says nothing; where no run has a known call,
-    nothing tells whether the host keeps up; and without ops, whether the runs compute or wait for a callback, another
-    core or memory."""
+    """Cores that compute for nearly all of their spans and of the steps, so that no change on the host is worth while.
+    None if the capture cannot show that: with one run per core there are no gaps between runs; without a run with a
+    known call it is unknown whether the host keeps up; and without ops it is unknown whether runs compute or wait for
+    a callback, another core or memory."""
     trace = facts.trace
-    known = bool((find_launches(trace).runs.join != NONE).any())
-    several = any(len(device.modules) > 1 for device in trace.devices)
-    unseen = any(not len(device.ops) for device in trace.devices)
-    useful = sum(busy(trace, device).total_ps for device in trace.devices)
-    waited = sum(stalls(trace, device).total_ps for device in trace.devices) + int(exposed_ps(trace).sum())
-    waited += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
-    part = (useful - waited) / facts.span_ps if facts.span_ps else 0.0
-    of_step = _share_of_steps(trace)
+    has_joined_runs = bool((find_launches(trace).runs.join != NONE).any())
+    has_gaps_between_runs = any(len(device.modules) > 1 for device in trace.devices)
+    lacks_ops = any(not len(device.ops) for device in trace.devices)
+    busy_ps = sum(busy(trace, device).total_ps for device in trace.devices)
+    waiting_ps = sum(stalls(trace, device).total_ps for device in trace.devices) + int(
+        exposed_ps(trace).sum()
+    )
+    waiting_ps += sum(find_callbacks(trace, index).alone.total_ps for index in range(len(trace.devices)))
+    computing_share = (busy_ps - waiting_ps) / facts.span_ps if facts.span_ps else 0.0
+    share_of_steps = _share_of_steps(trace)
     if (
-        not several
-        or not known
-        or unseen
-        or part < DEVICE_BOUND_SHARE
-        or (of_step is not None and of_step < DEVICE_BOUND_SHARE)
+        not has_gaps_between_runs
+        or not has_joined_runs
+        or lacks_ops
+        or computing_share < DEVICE_BOUND_SHARE
+        or (share_of_steps is not None and share_of_steps < DEVICE_BOUND_SHARE)
     ):
         return None
-    duty = useful / facts.span_ps
+    duty = busy_ps / facts.span_ps
     return Finding(
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
         "the device is the bottleneck",
-        f"{facts.core} computes {share(part)} of the time, and the host "
-        + (f"runs ahead: {_ahead(trace)}." if find_launches(trace).handed_over is not None else "keeps up."),
+        f"{facts.core_subject} computes {share(computing_share)} of the time, and the host "
+        + (
+            f"runs ahead: {_step_times_text(trace)}."
+            if find_launches(trace).handed_over is not None
+            else "keeps up."
+        ),
         "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "
         "more cores.",
         0,
-        {"duty_cycle": duty, "computing_share": part, "share_of_steps": of_step},
+        {"duty_cycle": duty, "computing_share": computing_share, "share_of_steps": share_of_steps},
     )
 
 
-def _ahead(trace: Trace) -> str:
+def _step_times_text(trace: Trace) -> str:
     """`a step takes the device 28.5 ms, the host 20.8 ms`."""
     steps = len(steps_of(trace))
     work = int(device_busy_ps(trace).sum())
@@ -229,6 +243,6 @@ def _ahead(trace: Trace) -> str:
 
 
 def _share_of_steps(trace: Trace) -> float | None:
-    """The device's work in the steps, of the busiest core, as a share of their time; None without steps."""
+    """The busy time of the busiest core in the steps, as a share of their time; None without steps."""
     total = sum(step.duration_ps for step in steps_of(trace))
     return int(device_busy_ps(trace).sum()) / total if total else None

@@ -1,4 +1,4 @@
-"""Findings about torch.compile: graphs that it compiles again and again, or could not keep whole."""
+"""Findings about torch.compile: graphs that it extracts again, and graph breaks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tb_xla_insights.analysis.findings.base import (
     step_names,
     steps_text,
 )
-from tb_xla_insights.analysis.findings.compile_costs import known_elsewhere, slow_first_runs
+from tb_xla_insights.analysis.findings.compile_costs import slow_first_runs, without_unknown_runs
 from tb_xla_insights.analysis.findings.graphs import CUT
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
@@ -43,11 +43,11 @@ _EXTRACTING = ("dynamo", "compile")
 
 @dataclass(frozen=True)
 class ExtraLaunches:
-    """Dynamo executions beyond one forward and one backward a step, which are the two graphs with most device time.
+    """Dynamo executions beyond one forward and one backward per step. These two are the graphs with most device time.
 
-    `graphs`: those of a usual step (the median over steps that have any); of a step that runs the same sequence several
-    times, as for micro-batches, those of one time. `launch`: the extra ones; of a graph that runs several times, as for
-    equal layers, all but the first.
+    `graphs`: the number of dynamo executions in a usual step (the median over steps with any); if a step repeats one
+    sequence, as for micro-batches, those of one repetition. `launch`: the extra launches; if one of the two graphs runs
+    several times, as for equal layers, all its launches but the first are extra.
     """
 
     graphs: int
@@ -55,65 +55,68 @@ class ExtraLaunches:
 
 
 def extra_launches(trace: Trace) -> ExtraLaunches:
-    """The dynamo launches of one host beyond forward and backward, step by step. Launches count and not programs:
-    what a break leaves of equal layers is one program."""
+    """The dynamo launches of one host beyond forward and backward in each step. Counts launches, not programs: after a
+    graph break, equal layers share one program."""
     launches = find_launches(trace)
-    device = launches.sums(launches.runs.duration_ps)
-    its = np.flatnonzero((launches.kind == DYNAMO_KIND) & (launches.step >= 0) & (launches.program >= 0))
-    its = its[np.argsort(launches.step[its], kind="stable")]
-    edges = np.flatnonzero(np.diff(launches.step[its])) + 1
-    counts, launch = [], [its[:0]]
-    for of_step in np.split(its, edges) if len(its) else []:
-        counts.append(_unit(launches.program[of_step]))
-        for once in np.split(of_step, range(counts[-1], len(of_step), counts[-1])):
-            programs, first, which = np.unique(launches.program[once], return_index=True, return_inverse=True)
-            most = np.argsort(-np.bincount(which, device[once], len(programs)), kind="stable")[
-                :UNBROKEN_GRAPHS_PER_STEP
-            ]
-            launch.append(np.delete(once, first[most]))
-    return ExtraLaunches(int(np.median(counts)) if counts else 0, np.concatenate(launch))
+    device_ps = launches.sums(launches.runs.duration_ps)
+    dynamo = np.flatnonzero((launches.kind == DYNAMO_KIND) & (launches.step >= 0) & (launches.program >= 0))
+    dynamo = dynamo[np.argsort(launches.step[dynamo], kind="stable")]
+    edges = np.flatnonzero(np.diff(launches.step[dynamo])) + 1
+    counts, extra = [], [dynamo[:0]]
+    for of_step in np.split(dynamo, edges) if len(dynamo) else []:
+        counts.append(_period(launches.program[of_step]))
+        for repetition in np.split(of_step, range(counts[-1], len(of_step), counts[-1])):
+            programs, first, index = np.unique(
+                launches.program[repetition], return_index=True, return_inverse=True
+            )
+            times = np.bincount(index, device_ps[repetition], len(programs))
+            largest = np.argsort(-times, kind="stable")[:UNBROKEN_GRAPHS_PER_STEP]
+            extra.append(np.delete(repetition, first[largest]))
+    return ExtraLaunches(int(np.median(counts)) if counts else 0, np.concatenate(extra))
 
 
-def _unit(sequence: Int32) -> int:
-    """The length of the shortest sequence that yields this one when it is repeated."""
+def _period(sequence: Int32) -> int:
+    """The length of the shortest sequence whose repetition is this one."""
     length = len(sequence)
-    whole = [n for n in range(1, length) if length % n == 0 and (sequence[n:] == sequence[:-n]).all()]
-    return whole[0] if whole else length
+    periods = (n for n in range(1, length) if length % n == 0 and (sequence[n:] == sequence[:-n]).all())
+    return next(periods, length)
 
 
-_LONG = re.compile(r"(\d\.\d\d)\d{2,}")
-"""A number with more decimals than say anything."""
+_LONG_DECIMAL = re.compile(r"(\d\.\d\d)\d{2,}")
+"""A number with more than two decimals."""
 
 _NUMBER = re.compile(r"==\s*[-+]?\d*\.?\d+(e[-+]?\d+)?$")
+"""The end of a guard that compares with a number."""
 
 
 def dynamo_recompilation(facts: Facts) -> Finding | None:
-    """Graphs that torch.compile extracts again, since a guard fails: Dynamo traces the function again, AOTAutograd its
-    backward pass, and XLA compiles what is new. They cost the idle time in that."""
+    """Graphs that torch.compile extracts again because a guard failed: Dynamo traces the function again, AOTAutograd
+    its backward pass, and XLA compiles new graphs. They cost the idle time during this work."""
     trace = facts.trace
-    gave_up = any(guard.limit for guard in facts.beside.guards)
-    again, calls = find_repeated_extractions(trace, gave_up), find_compilations(trace)
-    count = len(again.step)
+    gave_up = any(guard.limit for guard in facts.sidecars.guards)
+    extractions, compilations = find_repeated_extractions(trace, gave_up), find_compilations(trace)
+    count = len(extractions.step)
     if not count:
         return None
-    when = union_all((again.when, union(calls.start_ps, calls.end_ps, again.compiles)))
-    taken = facts.ledger.take_within(_EXTRACTING, when)
+    compiling = union(compilations.start_ps, compilations.end_ps, extractions.compiles)
+    busy = union_all((extractions.when, compiling))
+    taken = facts.ledger.take_within(_EXTRACTING, busy)
     cost = int(taken.sum())
-    slow, unknown = slow_first_runs(trace, calls.end_ps[again.compiles])
-    fix = Fix(_EXTRACTING, windows=(when.start_ps, when.end_ps), device_ps=slow, unknown=unknown)
-    spent = class_times(host_class_segments(trace), when.start_ps, when.end_ps).sum(axis=0)
-    dynamo, compiling = int(spent[DYNAMO]), int(spent[CLASS_INDEX["compile"]])
-    compiles = int(again.compiles.sum())
-    steps = set(again.step.tolist()) - {-1}
+    slow_first_ps, unknown = slow_first_runs(trace, compilations.end_ps[extractions.compiles])
+    fix = Fix(_EXTRACTING, windows=(busy.start_ps, busy.end_ps), device_ps=slow_first_ps, unknown=unknown)
+    times = class_times(host_class_segments(trace), busy.start_ps, busy.end_ps).sum(axis=0)
+    dynamo_ps, compile_ps = int(times[DYNAMO]), int(times[CLASS_INDEX["compile"]])
+    compiles = int(extractions.compiles.sum())
+    steps = set(extractions.step.tolist()) - {-1}
     numbers = step_names(trace, steps)
     where = steps_text(numbers, facts.steps)
-    fix = known_elsewhere(fix) if len(numbers) <= 1 else fix
-    guard = facts.beside.guards[-1] if facts.beside.guards else None
-    extracting, building = brief_times(dynamo, compiling)
-    detail = f"Extracting {plural(count, 'graph')} takes {extracting}"
-    detail += f" and {plural(compiles, 'compilation')} {building}" if compiles else ""
+    fix = without_unknown_runs(fix) if len(numbers) <= 1 else fix
+    guard = facts.sidecars.guards[-1] if facts.sidecars.guards else None
+    dynamo_text, compile_text = brief_times(dynamo_ps, compile_ps)
+    detail = f"Extracting {plural(count, 'graph')} takes {dynamo_text}"
+    detail += f" and {plural(compiles, 'compilation')} {compile_text}" if compiles else ""
     detail += (
-        f"; {lower_first(facts.core)} idles for {facts.mean(taken)} of it."
+        f"; {lower_first(facts.core_subject)} idles for {facts.mean_per_core(taken)} of it."
         if cost
         else "; no device waits for it in its span."
     )
@@ -121,53 +124,53 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
         "dynamo_recompilation",
         first_fitting_title(f"torch.compile compiles again {where}", "torch.compile compiles again"),
         f"torch.compile compiling again {where}",
-        detail + (_failed(guard) if guard else ""),
-        _keep_guards(guard),
+        detail + (_failure_text(guard) if guard else ""),
+        _guard_advice(guard),
         cost,
         {
             "extractions": count,
-            "dynamo_ps": dynamo,
+            "dynamo_ps": dynamo_ps,
             "compiles": compiles,
-            "compile_ps": compiling,
+            "compile_ps": compile_ps,
             "steps": numbers,
             "function": guard and guard.function,
             "place": guard and guard.place,
             "guard": guard and guard.guard,
             "source": guard and guard.source,
-            "limit": next((it.limit for it in facts.beside.guards if it.limit), None),
+            "limit": next((guard.limit for guard in facts.sidecars.guards if guard.limit), None),
             "idle_ps": cost,
         },
-        longest_windows(map(Window, when.start_ps.tolist(), when.end_ps.tolist())),
-        facts.recurs(steps),
-        fix if len(when) else None,
+        longest_windows(map(Window, busy.start_ps.tolist(), busy.end_ps.tolist())),
+        facts.recurrence(steps),
+        fix if len(busy) else None,
     )
 
 
-def _failed(guard: Guard) -> str:
-    """What the log says of the guard that failed last."""
-    told = _LONG.sub(r"\1…", guard.guard or "")
-    text = f" {guard.file}: {f'the guard {told} failed last' if told else 'guards failed'}"
+def _failure_text(guard: Guard) -> str:
+    """The log's record of the guard that failed last, as a sentence with a leading space."""
+    condition = _LONG_DECIMAL.sub(r"\1…", guard.guard or "")
+    text = f" {guard.file}: {f'the guard {condition} failed last' if condition else 'guards failed'}"
     text += f" at {guard.place}" if guard.place else f" in {guard.function}" if guard.function else ""
     if guard.limit:
         text += f"; after {guard.limit} variants torch.compile gave up"
     return f"{text}."
 
 
-def _keep_guards(guard: Guard | None) -> str:
-    """What to change so that the guard holds."""
+def _guard_advice(guard: Guard | None) -> str:
+    """What to change to make the guard hold."""
     at = f" at {guard.place}" if guard and guard.place else ""
-    told, source = (guard.guard or "", guard.source or "") if guard else ("", "")
-    if "size mismatch" in told or "stride mismatch" in told or ".size()" in told:
+    condition, source = (guard.guard or "", guard.source or "") if guard else ("", "")
+    if "size mismatch" in condition or "stride mismatch" in condition or ".size()" in condition:
         return (
             f"Pad the shapes that reach torch.compile{at} to a few fixed ones and run each once before training; "
             "dynamic=True spares Dynamo's part alone, as XLA compiles each shape."
         )
-    if ".item()" in source or "___stack" in told:
+    if ".item()" in source or "___stack" in condition:
         return (
             f"Take the .item(){at} out of compiled code: keep the number a tensor (torch.where or torch.clamp in "
             "place of if), or decide outside of what is compiled."
         )
-    if _NUMBER.search(told):
+    if _NUMBER.search(condition):
         return (
             f"Pass the Python number that changes{at} as a tensor on the device: torch.compile makes it a constant "
             "and guards it."
@@ -181,60 +184,69 @@ def _keep_guards(guard: Guard | None) -> str:
 
 
 def graph_breaks(facts: Facts) -> Finding | None:
-    """Breaks that dynamo's explanation names; without one, more dynamo executions a step than forward and
-    backward. They cost the starved gaps before the dynamo executions beyond those two."""
-    known = facts.beside.breaks
+    """Graph breaks that dynamo's explanation lists, or without one, suspected breaks: more dynamo executions a step
+    than forward and backward. They cost the starved gaps before the dynamo executions beyond these two."""
+    explanation = facts.sidecars.breaks
     trace, extra = facts.trace, extra_launches(facts.trace)
     graphs, launches = extra.graphs, find_launches(trace)
-    if (known.breaks if known else 0) == 0 and (known is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP):
+    if (explanation.breaks if explanation else 0) == 0 and (
+        explanation is not None or graphs <= UNBROKEN_GRAPHS_PER_STEP
+    ):
         return None
     taken = facts.ledger.take(CUT, index_mask(len(launches) + 1, extra.launch)[facts.ledger.after])
     cost = int(taken.sum())
     steps = set(launches.step[extra.launch].tolist())
-    reason = next((it["reason"] for it in known.reasons if it["reason"]), None) if known else None
-    place = next((it["place"] for it in known.reasons if it["place"]), None) if known else None
-    if known:
-        title = "torch.compile breaks the graph " + ("once" if known.breaks == 1 else f"{known.breaks} times")
+    reason = (
+        next((row["reason"] for row in explanation.reasons if row["reason"]), None) if explanation else None
+    )
+    place = next((row["place"] for row in explanation.reasons if row["place"]), None) if explanation else None
+    if explanation:
+        title = "torch.compile breaks the graph " + (
+            "once" if explanation.breaks == 1 else f"{explanation.breaks} times"
+        )
         brief = f"torch.compile breaks the graph{f' at {place}' if place else ''}"
-        detail = f"{known.file} counts {plural(known.breaks, 'break')} and {plural(known.graphs, 'graph')}"
+        detail = (
+            f"{explanation.file} counts {plural(explanation.breaks, 'break')} and "
+            f"{plural(explanation.graphs, 'graph')}"
+        )
         detail += f": {reason}" if reason else ""
         detail += f" at {place}." if place else "."
     else:
         title = f"Suspected graph breaks: {graphs} dynamo executions a step"
         brief = f"torch.compile seems to break the graph: {graphs} dynamo executions a step"
         detail = f"torch.compile runs {graphs} graphs a step, where one forward and one backward are usual."
-    if more := len(extra.launch):
-        executions = plural(more, "extra execution")
-        idle = f"{facts.idles(taken, facts.recurs(steps))} before the {executions}"
+    if extra_count := len(extra.launch):
+        executions = plural(extra_count, "extra execution")
+        idle = f"{facts.idle_text(taken, facts.recurrence(steps))} before the {executions}"
         idle = idle if cost else f"Idle time before the {executions}, if any, counts with other findings"
-        detail += f" {idle}{_behind_reads(trace, extra)}."
+        detail += f" {idle}{_reads_text(trace, extra)}."
     else:
         detail += f" {'No more than two' if graphs else 'None'} of them run in a step of the capture."
     advice = (
         f"Remove what breaks the graph{f' at {place}' if place else ''}: no .item(), print or control flow that "
         "depends on data in compiled code, and only ops that the openxla backend supports."
     )
-    if not known:
+    if not explanation:
         advice = advice.removesuffix(".") + "; torch._dynamo.explain(model)(…) names each break."
     return Finding(
         "graph_breaks", title, brief, detail, advice, cost,
         {
-            "suspected": known is None,
-            "breaks": known.breaks if known else None,
-            "graphs": known.graphs if known else None,
+            "suspected": explanation is None,
+            "breaks": explanation.breaks if explanation else None,
+            "graphs": explanation.graphs if explanation else None,
             "graphs_per_step": graphs,
-            "reasons": known.reasons if known else [],
+            "reasons": explanation.reasons if explanation else [],
             "idle_ps": cost,
         },
-        facts.gap_windows(taken), facts.recurs(steps), Fix(CUT, before=extra.launch) if more else None,
+        facts.gap_windows(taken), facts.recurrence(steps), Fix(CUT, before=extra.launch) if extra_count else None,
     )  # fmt: skip
 
 
-def _behind_reads(trace: Trace, extra: ExtraLaunches) -> str:
-    """How many of the extra executions follow a value that is read in the middle of a step, and where."""
+def _reads_text(trace: Trace, extra: ExtraLaunches) -> str:
+    """How many extra executions follow an early read of a value, and where."""
     early = find_early_executions(trace)
-    behind = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
-    places = enclosing_paths(trace, early.annotation[behind].tolist())
+    read_before = np.isin(early.launch + 1, extra.launch) & (early.read >= 0)
+    places = enclosing_paths(trace, early.annotation[read_before].tolist())
     place = most_common(places)
     return (
         f"; a value is read before {len(places)} of them{f' in {place}' if place else ''}" if places else ""

@@ -1,4 +1,4 @@
-"""Findings about graphs that are cut in parts, and about reads."""
+"""The finding about graphs that early executions cut in parts, and the fix that joins them."""
 
 from __future__ import annotations
 
@@ -31,69 +31,71 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 CUT = ("tracing", "sync_prepare", "program_load", "to_device", "from_device", "dispatch", "wait", "python",
         "other", "unrecorded")  # fmt: skip
-"""What the host does in a gap after an early execution because of it: all but compiling and loading data."""
+"""The classes of host work that an early execution causes in the gap after it: all but compiling and loading data."""
 
 
 def early_sync(facts: Facts) -> Finding | None:
-    """Early executions, but for those of operators on the CPU. They cost the starved gaps after them: the host had to
-    wait for the value, so it had not built what comes next."""
+    """Early executions, except those of operators on the CPU. They cost the starved gaps after them: the host waited
+    for the value, so it could not build the next graph."""
     trace, launches = facts.trace, find_launches(facts.trace)
-    others = round_trips(facts) < 0
-    early = find_early_executions(trace).only(others)
+    is_early_sync = round_trips(facts) < 0
+    early = find_early_executions(trace).only(is_early_sync)
     count = len(early.launch)
     if not count:
         return None
     taken = facts.ledger.take(CUT, np.isin(facts.ledger.before, early.launch))
     cost = int(taken.sum())
     syncs = launches.sync[early.launch]
-    until = np.where(early.read >= 0, early.read, syncs)
+    last_row = np.where(early.read >= 0, early.read, syncs)
     steps = set(early.step.tolist()) - {-1}
     numbers = step_names(trace, steps)
-    places = enclosing_paths(trace, early.annotation.tolist())
-    marked, read_behind = int((early.read < 0).sum()), _read_behind(trace, early)
-    of_backward = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
-    behind = int((of_backward & (early.read < 0)).sum())
+    paths = enclosing_paths(trace, early.annotation.tolist())
+    by_marker, marker_and_read = int((early.read < 0).sum()), _count_reads_after_markers(trace, early)
+    on_autograd_thread = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
+    on_backward_thread = int((on_autograd_thread & (early.read < 0)).sum())
     device = int(early.device_ps.sum())
-    recurs = facts.recurs(steps)
-    ends = np.maximum(trace.end_ps[syncs], trace.end_ps[until])
-    where, path = steps_text(numbers, facts.steps), most_common(places)
-    who, inside = cut_parts(trace, places)
-    by = "a StepMarker" if marked == count else "a read" if not marked else "syncs"
-    if marked == count == read_behind:
-        by = "a StepMarker and a read"
-    times = _times(count, numbers, facts)
+    recurs = facts.recurrence(steps)
+    ends = np.maximum(trace.end_ps[syncs], trace.end_ps[last_row])
+    where, path = steps_text(numbers, facts.steps), most_common(paths)
+    subject, place = cut_parts(trace, paths)
+    cause = "a StepMarker" if by_marker == count else "a read" if not by_marker else "syncs"
+    if by_marker == count == marker_and_read:
+        cause = "a StepMarker and a read"
+    times = _cuts_text(count, numbers, facts)
     detail = "An execution runs" if count == 1 else f"{count} executions run"
     detail += " part of the graph early; "
-    detail += f"{lower_first(facts.idles(taken, recurs))} after {'it' if count == 1 else 'them'}."
-    blocks = blocks_of_early_executions(facts.session, facts.beside.executions)
-    frame = most_common(it.frame for it, own in zip(blocks, others, strict=True) if it and own)
+    detail += f"{lower_first(facts.idle_text(taken, recurs))} after {'it' if count == 1 else 'them'}."
+    blocks = blocks_of_early_executions(facts.session, facts.sidecars.executions)
+    frame = most_common(
+        block.frame for block, chosen in zip(blocks, is_early_sync, strict=True) if block and chosen
+    )
     at = f" at {frame}" if frame else ""
-    # Operators on the CPU without a cut that is known to be theirs may have made these.
-    on_cpu = facts.counted is not None and facts.counted.fallbacks() and others.all()
-    fetch = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
-    fetch += f" the value on the device: take .item(), print or a comparison{at} out of {inside}, "
-    fetch += "or read it after the step in xm.add_step_closure."
-    marker = (
+    # If no cut is attributed to operators on the CPU, but some ran, they may have caused these.
+    on_cpu = facts.metrics is not None and facts.metrics.fallbacks() and is_early_sync.all()
+    read_advice = "Replace the operator that runs on the CPU, or keep" if on_cpu else "Keep"
+    read_advice += f" the value on the device: take .item(), print or a comparison{at} out of {place}, "
+    read_advice += "or read it after the step in xm.add_step_closure."
+    marker_advice = (
         f"Remove mark_step() or torch_xla.sync(){at} from hooks and autograd functions: the backward pass's own thread "
         "syncs."
-        if behind == count
-        else f"Remove the mark_step() or torch_xla.sync(){at} inside {inside}: the one after the step is enough."
-        if not read_behind
-        else f"Read the value after the step in xm.add_step_closure, and remove the mark_step(){at} inside {inside}: "
+        if on_backward_thread == count
+        else f"Remove the mark_step() or torch_xla.sync(){at} inside {place}: the one after the step is enough."
+        if not marker_and_read
+        else f"Read the value after the step in xm.add_step_closure, and remove the mark_step(){at} inside {place}: "
         "both cut the graph."
     )
     return Finding(
         "early_sync",
-        first_fitting_title(f"{who} cut {times}by {by} {where}", f"{who} cut by {by} {where}",
-                        f"Graphs are cut by {by} {where}", "Graphs are cut in parts"),
-        f"a cut {where}" if count == 1 else f"{who.rpartition(' ')[0]} cut {times}by {by} {where}",
+        first_fitting_title(f"{subject} cut {times}by {cause} {where}", f"{subject} cut by {cause} {where}",
+                        f"Graphs are cut by {cause} {where}", "Graphs are cut in parts"),
+        f"a cut {where}" if count == 1 else f"{subject.rpartition(' ')[0]} cut {times}by {cause} {where}",
         detail,
-        marker if marked == count else fetch,
+        marker_advice if by_marker == count else read_advice,
         cost,
         {
             "early_syncs": count,
-            "by_step_marker": marked,
-            "on_backward_thread": behind,
+            "by_step_marker": by_marker,
+            "on_backward_thread": on_backward_thread,
             "steps": numbers,
             "annotation": path,
             "frame": frame,
@@ -102,37 +104,45 @@ def early_sync(facts: Facts) -> Finding | None:
         },
         longest_windows(map(Window, trace.start_ps[syncs].tolist(), ends.tolist())),
         recurs,
-        one_graph(trace, early, np.arange(count), until),
+        one_graph(trace, early, np.arange(count), last_row),
     )  # fmt: skip
 
 
-def _read_behind(trace: Trace, early: EarlyExecutions) -> int:
-    """Of the step markers that cut a graph, how many have a read behind them in the same annotation."""
-    launches, found = find_launches(trace), 0
-    for launch, around in zip(early.launch[early.read < 0], early.annotation[early.read < 0], strict=True):
+def _count_reads_after_markers(trace: Trace, early: EarlyExecutions) -> int:
+    """Counts the step markers that cut a graph and are followed by a read in the same annotation."""
+    launches, number = find_launches(trace), 0
+    for launch, annotation in zip(
+        early.launch[early.read < 0], early.annotation[early.read < 0], strict=True
+    ):
         marker = launches.sync[launch]
-        behind = early.reads[trace.lines_of(early.reads) == trace.line_of(int(marker)).index]
+        reads = early.reads[trace.lines_of(early.reads) == trace.line_of(int(marker)).index]
         inside = (
-            trace.end_ps[behind] <= trace.end_ps[around] if around >= 0 else np.zeros(len(behind), np.bool_)
+            trace.end_ps[reads] <= trace.end_ps[annotation]
+            if annotation >= 0
+            else np.zeros(len(reads), np.bool_)
         )
-        found += bool((inside & (trace.start_ps[behind] >= trace.end_ps[marker])).any())
-    return found
+        number += bool((inside & (trace.start_ps[reads] >= trace.end_ps[marker])).any())
+    return number
 
 
-def _times(count: int, numbers: list[int], facts: Facts) -> str:
-    """How often a graph is cut, before `by …`: `4 times ` in all, or in each step where every step has as many."""
+def _cuts_text(count: int, numbers: list[int], facts: Facts) -> str:
+    """How often a graph is cut, before `by …`: `4 times ` in total, or per step if every step has cuts."""
     if count <= len(numbers):
         return ""
     if len(numbers) == facts.steps > 1:
-        each = count / len(numbers)
-        return "twice " if each == 2 else f"{each:.1f} times ".replace(".0 ", " ")
+        per_step = count / len(numbers)
+        return "twice " if per_step == 2 else f"{per_step:.1f} times ".replace(".0 ", " ")
     return f"{count} times "
 
 
-def cut_parts(trace: Trace, places: list[str | None]) -> tuple[str, str]:
-    """Who is cut, for a title (`forward is`), and where, for advice, from the paths of what is cut."""
+def cut_parts(trace: Trace, paths: list[str | None]) -> tuple[str, str]:
+    """What is cut, from the enclosing paths of the cuts: the subject of a title (`forward is`), and the place for
+    advice."""
     steps = step_paths(trace) | {None}
-    cut = [it for it, _ in Counter("the step" if it in steps else str(it) for it in places).most_common()]
+    cut = [
+        name
+        for name, _ in Counter("the step" if path in steps else str(path) for path in paths).most_common()
+    ]
     if len(cut) > 2:
         return "Graphs are", f"{cut[0]} and {plural(len(cut) - 1, 'other place')}"
     names = list(dict.fromkeys(path.rsplit("/", 1)[-1] for path in cut))
@@ -142,12 +152,13 @@ def cut_parts(trace: Trace, places: list[str | None]) -> tuple[str, str]:
 
 
 def one_graph(trace: Trace, early: EarlyExecutions, chosen: NDArray[np.intp], until: Int32 | Int64) -> Fix:
-    """The `chosen` early executions become part of what is launched behind them: what the host does from their
-    synchronisation to the end of the events `until` goes. A read of a lazy graph keeps the value alone, so what is
-    launched behind computes all else again; a step marker keeps all, so that its graph is prepared once in any case."""
+    """The fix that merges the `chosen` early executions into the launches after them. It removes the host work from
+    their synchronisation to the end of the events `until` (rows). A read of a lazy graph keeps only the value, so that
+    the next launch computes everything else again. A step marker keeps all values, so that its graph is prepared once
+    with or without the fix."""
     launches = early.launch[chosen].astype(np.intp)
-    known = find_launches(trace)
-    cut = union(trace.start_ps[known.sync[launches]], trace.end_ps[until])
-    read = launches[(early.read[chosen] >= 0) & (known.kind[launches] == LAZY)]
-    moved = () if len(read) == len(launches) else ("sync_prepare",)
-    return Fix(CUT, windows=(cut.start_ps, cut.end_ps), merged=launches, repeated=read, moved=moved)
+    all_launches = find_launches(trace)
+    cuts = union(trace.start_ps[all_launches.sync[launches]], trace.end_ps[until])
+    repeated = launches[(early.read[chosen] >= 0) & (all_launches.kind[launches] == LAZY)]
+    moved = () if len(repeated) == len(launches) else ("sync_prepare",)
+    return Fix(CUT, windows=(cuts.start_ps, cuts.end_ps), merged=launches, repeated=repeated, moved=moved)

@@ -1,4 +1,4 @@
-"""Findings about the host: it launches and builds graphs while nothing is queued for the device."""
+"""Findings about host work (launching, building graphs) during which nothing is queued for the device."""
 
 from __future__ import annotations
 
@@ -33,63 +33,77 @@ from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time, brief_times
 
-_TOLD = 0.05
-"""Of the idle time; what has less of it is not named."""
+_MIN_LISTED_SHARE = 0.05
+"""Activities with a smaller share of the idle time are not listed."""
 
-_ONE_LAUNCH = 1.5
-"""Launches a step below which most steps have one."""
-
+_MAX_MEAN_OF_ONE_LAUNCH = 1.5
+"""Below this mean number of launches a step, most steps have one launch."""
 
 _LOADS_ONCE = (
     "Capture later to leave it out: programs are loaded before their first run, no step needs a change."
 )
 
-_DOES = {"sync_prepare": "prepares graphs", "program_load": "loads programs", "dispatch": "launches"}
-"""What the host does most, by class."""
+_LAUNCHING_VERBS = {
+    "sync_prepare": "prepares graphs",
+    "program_load": "loads programs",
+    "dispatch": "launches",
+}
+"""Verb phrases for the title, by class."""
 
 _NO_OP = "a launched program is in flight, but no op of it runs"
 
 
 def dispatch_overhead(facts: Facts) -> Finding | None:
-    """Idle time in which the host prepares, loads and launches what it has built, or waits between launches."""
+    """Idle time in which the host prepares, loads and launches graphs, or waits between launches."""
     by_class = {name: facts.ledger.take((name,)) for name in LAUNCHING}
-    costs = {name: int(its.sum()) for name, its in by_class.items()}
+    costs = {name: int(taken_ps.sum()) for name, taken_ps in by_class.items()}
     launching: Int64 = np.sum([*by_class.values()], axis=0)
-    resting, flying = take_waiting(facts)
-    launching_ps, resting_ps, flying_ps = sum(costs.values()), resting.total_ps, flying.total_ps
-    cost = launching_ps + resting_ps + flying_ps
+    unqueued, in_flight = take_waiting(facts)
+    launching_ps, unqueued_ps, in_flight_ps = sum(costs.values()), unqueued.total_ps, in_flight.total_ps
+    cost = launching_ps + unqueued_ps + in_flight_ps
     if not cost:
         return None
-    taken = launching + resting.taken + flying.taken
-    most = max(costs, key=lambda name: costs[name])
-    title, advice = f"The device waits while the host {_DOES[most]}", _launch_less(facts, most)
-    fix = facts.without(facts.steps_taken(launching), *LAUNCHING)
-    if most == "program_load" and facts.recurs(facts.steps_taken(by_class[most])) in ("once", None):
+    taken = launching + unqueued.taken + in_flight.taken
+    dominant_class = max(costs, key=lambda name: costs[name])
+    title, advice = (
+        f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}",
+        _advise_launching_less(facts, dominant_class),
+    )
+    fix = facts.fix_without(facts.steps_taken(launching), *LAUNCHING)
+    if dominant_class == "program_load" and facts.recurrence(facts.steps_taken(by_class[dominant_class])) in (
+        "once",
+        None,
+    ):
         advice = _LOADS_ONCE
-    if flying_ps > max(launching_ps, resting_ps):
-        title, advice = _NO_OP[0].upper() + _NO_OP[1:], _let_run(facts)
+    if in_flight_ps > max(launching_ps, unqueued_ps):
+        title, advice = _NO_OP[0].upper() + _NO_OP[1:], _advise_ops_to_run(facts)
         fix = Fix(LAUNCHING, device_ps=idle_inside_runs(facts.ledger))
-    elif resting_ps > launching_ps:
+    elif unqueued_ps > launching_ps:
         title, advice = "Nothing is queued while the host waits between launches", ""
-        # The host launches ahead: it waits for no run, and launching takes none of its time.
+        # With the fix, the host launches ahead: it does not wait for runs, and launching costs no device time.
         fix = Fix((*LAUNCHING, "wait"), waits=True)
-    if resting_ps:
-        place = f" ({resting.place})" if resting.place else ""
+    if unqueued_ps:
+        place = f" ({unqueued.place})" if unqueued.place else ""
         advice = advice.removesuffix(".") + "; d" if advice else "D"
         advice += f"o not wait for results between launches{place}, so that the host runs ahead."
-    recurs = facts.recurs(facts.steps_taken(taken))
-    elsewhere = facts.elsewhere(launching, recurs, *LAUNCHING)
-    parts = _parts({facts.host_does[name]: facts.mean(its, recurs).ps for name, its in by_class.items()})
-    told = [
+    recurs = facts.recurrence(facts.steps_taken(taken))
+    elsewhere = facts.idle_elsewhere(launching, recurs, *LAUNCHING)
+    parts = _activities_text(
+        {
+            facts.host_activities[name]: facts.mean_per_core(taken_ps, recurs).ps
+            for name, taken_ps in by_class.items()
+        }
+    )
+    clauses = [
         (launching, f"while the host {parts}{elsewhere.text}"),
-        (resting.taken, f"while nothing is queued and the host waits{_mostly_in(resting)}"),
-        (flying.taken, f"while {_NO_OP} and the host waits{_mostly_in(flying)}"),
+        (unqueued.taken, f"while nothing is queued and the host waits{_mostly_in(unqueued)}"),
+        (in_flight.taken, f"while {_NO_OP} and the host waits{_mostly_in(in_flight)}"),
     ]
-    told = sorted((it for it in told if it[0].any()), key=lambda it: -it[0].sum())
-    means = [facts.mean(its, recurs) for its, _ in told]
-    texts = [f"{text}{means[0].each}" for text in brief_times(*(mean.ps for mean in means))]
-    parts = ", and ".join(f"{text} {when}" for text, (_, when) in zip(texts, told, strict=True))
-    detail = f"{facts.core} idles {parts}"
+    clauses = sorted((clause for clause in clauses if clause[0].any()), key=lambda clause: -clause[0].sum())
+    means = [facts.mean_per_core(taken_ps, recurs) for taken_ps, _ in clauses]
+    texts = [f"{text}{means[0].unit}" for text in brief_times(*(mean.ps for mean in means))]
+    parts = ", and ".join(f"{text} {condition}" for text, (_, condition) in zip(texts, clauses, strict=True))
+    detail = f"{facts.core_subject} idles {parts}"
     runs, median = _usual_overhead(facts.trace)
     usual = f". The usual execution has {brief_time(median)} of overhead." if median is not None else "."
     return Finding(
@@ -104,8 +118,8 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
             "runs": runs,
             "median_overhead_ps": median,
             "idle_ps": cost,
-            "wait_ps": resting_ps,
-            "in_flight_ps": flying_ps,
+            "wait_ps": unqueued_ps,
+            "in_flight_ps": in_flight_ps,
         },
         facts.gap_windows(taken),
         recurs,
@@ -114,24 +128,27 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     )
 
 
-def _parts(times: Mapping[str, int]) -> str:
-    """What the host does, the longest first, each with its time in one unit where it is told of several; what takes
-    less than 5 % is left out."""
-    known = sorted((it for it in times.items() if it[1]), key=lambda it: -it[1])
-    known = [it for it in known if it[1] >= _TOLD * sum(times.values())]
-    if len(known) == 1:
-        return known[0][0]
-    texts = brief_times(*(time for _, time in known))
-    return join_words([f"{does} ({text})" for (does, _), text in zip(known, texts, strict=True)])
+def _activities_text(times: Mapping[str, int]) -> str:
+    """The host's activities, the longest first; several activities each with their time, in a common unit. Activities
+    below _MIN_LISTED_SHARE are left out."""
+    total = sum(times.values())
+    listed = [
+        (activity, time) for activity, time in times.items() if time and time >= _MIN_LISTED_SHARE * total
+    ]
+    listed.sort(key=lambda activity_time: -activity_time[1])
+    if len(listed) == 1:
+        return listed[0][0]
+    texts = brief_times(*(time for _, time in listed))
+    return join_words([f"{activity} ({text})" for (activity, _), text in zip(listed, texts, strict=True)])
 
 
 def _mostly_in(waiting: Waiting) -> str:
     return f" (mostly in {waiting.place})" if waiting.place else ""
 
 
-def _let_run(facts: Facts) -> str:
-    """What lets ops run that have been launched."""
-    if any(device.made for device in facts.trace.devices):
+def _advise_ops_to_run(facts: Facts) -> str:
+    """Advice for launched programs whose ops do not run."""
+    if any(device.from_host_events for device in facts.trace.devices):
         return (
             "Leave processors free for the threads that run ops: this device is the host's own processors, which all "
             "threads share."
@@ -140,141 +157,159 @@ def _let_run(facts: Facts) -> str:
 
 
 def _usual_overhead(trace: Trace) -> tuple[int, int | None]:
-    """The median overhead in ps of the executions with known calls, but for the first of each program on each core,
-    where some ran more than once: what loads a program and allocates its memory is no cost of launching. How many
-    executions that are; None without any."""
+    """The number of executions with known calls, and their median overhead in ps (None without any). If some programs
+    ran more than once, the first execution of each program on each core is left out: it includes loading the program
+    and allocating its memory, which are no cost of launching."""
     runs = find_launches(trace).runs
     shown = np.flatnonzero(runs.join != NONE)
     shown = shown[np.argsort(runs.start_ps[shown], kind="stable")]
     key = runs.program[shown].astype(np.int64) * (len(trace.devices) + 1) + runs.device[shown]
     first = np.unique(key, return_index=True)[1]
     overhead = find_costs(trace).overhead_ps[shown]
-    again = np.delete(overhead, first)
-    usual = np.sort(again if len(again) else overhead)
+    repeated = np.delete(overhead, first)
+    usual = np.sort(repeated if len(repeated) else overhead)
     return len(usual), int(usual[(len(usual) - 1) // 2]) if len(usual) else None
 
 
-def _launch_less(facts: Facts, most: str) -> str:
-    """What makes launching cost less, by the class that takes most of it, launches a step, and reads."""
-    if most == "program_load":
+def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
+    """Advice to make launching cheaper, from its most expensive class, the launches per step, and the reads."""
+    if dominant_class == "program_load":
         return "Keep programs loaded: fewer graphs that take turns, so that none is loaded again."
     launches = find_launches(facts.trace)
-    each = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
-    if most == "sync_prepare":
+    per_step = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
+    if dominant_class == "sync_prepare":
         if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
             return "Leave nothing lazy between the graphs of torch.compile: each step prepares what is left there anew."
         smaller = "Make the graph smaller (layers repeated in a scan)"
-        return f"{smaller}, and sync once a step." if each >= _ONE_LAUNCH else f"{smaller}."
-    if not each:
+        return f"{smaller}, and sync once a step." if per_step >= _MAX_MEAN_OF_ONE_LAUNCH else f"{smaller}."
+    if not per_step:
         advice = "Launch less often, with more work in each execution"
-    elif each < _ONE_LAUNCH:
+    elif per_step < _MAX_MEAN_OF_ONE_LAUNCH:
         advice = "Give each execution more to do: a larger batch, several steps in one graph"
         advice += facts.words.steps_at_once
     else:
-        advice = f"Launch one graph a step in place of {mean_text(each)}"
+        advice = f"Launch one graph a step in place of {mean_text(per_step)}"
     if reads_report(facts.trace)["every_step"]:
         advice += ", and no reads in between that keep the host from running ahead"
     return f"{advice}."
 
 
-_DOING = {
+_ACTIVITIES = {
     "python": ("runs Python code", "Python"),
     "unrecorded": ("records nothing", "what is not recorded"),
 }
-"""What the host does, by class, after `the host` and as a subject. Each framework has words for `tracing`."""
+"""By class, the verb phrase that follows `the host`, and the activity as a subject. For `tracing` the words depend on
+the framework."""
 
 
-def _doing(facts: Facts, name: str) -> tuple[str, str]:
-    return _DOING.get(name) or (facts.words.builds, facts.words.building)
+def _activity(facts: Facts, name: str) -> tuple[str, str]:
+    return _ACTIVITIES.get(name) or (facts.words.builds, facts.words.building)
 
 
 def tracing_bound(facts: Facts) -> Finding | None:
-    """Idle time in which the host builds graphs or runs other Python code; where it records nothing for longer than
-    that, as between annotations without the Python tracer, that too."""
+    """Idle time in which the host builds graphs or runs other Python code. Includes idle time in which the host records
+    nothing, as between annotations without the Python tracer, if that is longer."""
     by_class = {name: facts.ledger.take((name,)) for name in ("tracing", "python")}
-    hidden = int(facts.ledger.left[:, CLASS_INDEX["unrecorded"]].sum())
-    if hidden > sum(int(its.sum()) for its in by_class.values()):
+    unrecorded_ps = int(facts.ledger.left[:, CLASS_INDEX["unrecorded"]].sum())
+    if unrecorded_ps > sum(int(taken_ps.sum()) for taken_ps in by_class.values()):
         by_class["unrecorded"] = facts.ledger.take(("unrecorded",))
-    costs = {name: int(its.sum()) for name, its in by_class.items()}
+    costs = {name: int(taken_ps.sum()) for name, taken_ps in by_class.items()}
     cost = sum(costs.values())
     if not cost:
         return None
     taken: Int64 = np.sum([*by_class.values()], axis=0)
     steps = facts.steps_taken(taken)
-    most = _largest(facts, costs)
-    places = {name: _longest_phases(facts.trace, name) for name, time in costs.items() if time}
-    name = places[most][0][0] if places.get(most) else None
-    recurs = facts.recurs(steps)
-    elsewhere = facts.elsewhere(taken, recurs, *by_class)
-    title = f"The device waits while the host {_doing(facts, most)[0]}"
+    dominant_class = _dominant_class(facts, costs)
+    phases = {name: _longest_phases(facts.trace, name) for name, time in costs.items() if time}
+    name = phases[dominant_class][0][0] if phases.get(dominant_class) else None
+    recurs = facts.recurrence(steps)
+    elsewhere = facts.idle_elsewhere(taken, recurs, *by_class)
+    title = f"The device waits while the host {_activity(facts, dominant_class)[0]}"
     brief = lower_first(title)
-    parts = _parts({_doing(facts, name)[0]: facts.mean(its, recurs).ps for name, its in by_class.items()})
-    if most == "tracing" and _builds_slower(facts.trace):
+    parts = _activities_text(
+        {
+            _activity(facts, name)[0]: facts.mean_per_core(taken_ps, recurs).ps
+            for name, taken_ps in by_class.items()
+        }
+    )
+    if dominant_class == "tracing" and _builds_slower(facts.trace):
         brief = f"the host {facts.words.builds_slower}"
     return Finding(
         "tracing_bound",
         title,
         brief,
-        f"{facts.idles(taken, recurs)} while the host {parts}{elsewhere.text}."
-        f"{_most_of_it(facts, places, most, 3 - len(elsewhere.parts))}",
-        _record_more(facts) if most == "unrecorded" else _build_less(facts, name, most == "tracing"),
+        f"{facts.idle_text(taken, recurs)} while the host {parts}{elsewhere.text}."
+        f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts))}",
+        _advise_recording_more(facts)
+        if dominant_class == "unrecorded"
+        else _advise_building_less(facts, name, dominant_class == "tracing"),
         cost,
         {
             "tracing_ps": costs["tracing"],
             "python_ps": costs["python"],
             "unrecorded_ps": costs.get("unrecorded", 0),
             "per_step_ps": cost // facts.core_steps if facts.core_steps else None,
-            "phases": [{"name": place, "host_ps": time} for place, time in places.get(most, [])],
+            "phases": [{"name": place, "host_ps": time} for place, time in phases.get(dominant_class, [])],
         },
         facts.gap_windows(taken),
         recurs,
-        facts.without(steps, *by_class),
+        facts.fix_without(steps, *by_class),
         idle_ps=elsewhere.idle_ps,
     )
 
 
-def _largest(facts: Facts, costs: dict[str, int]) -> str:
-    """The class with most idle time in the steps, as the table of idle time tells it, but none of which other findings
-    have most: of those with at least half of the largest cost."""
+def _dominant_class(facts: Facts, costs: dict[str, int]) -> str:
+    """The class with most idle time per step in the report's `step_idle`, among the classes with at least half of the
+    largest cost: other findings explain most of the others' idle time."""
     idle_ps: Mapping[Any, int] = step_idle_report(facts.session)["by_class_ps"] or {}
-    left = [name for name, time in costs.items() if 2 * time >= max(costs.values())]
-    return max(left, key=lambda name: (idle_ps.get(name, 0), costs[name]))
+    candidates = [name for name, time in costs.items() if 2 * time >= max(costs.values())]
+    return max(candidates, key=lambda name: (idle_ps.get(name, 0), costs[name]))
 
 
-def _most_of_it(facts: Facts, places: dict[str, list[tuple[str, int]]], most: str, phases: int) -> str:
-    """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the phases, so many, in which the host
-    spends most of that time; by class where there are several, of each one less."""
-    names = sorted((name for name in places if places[name]), key=lambda name: name != most)
-    its = [
-        (name, *it)
+def _phases_text(
+    facts: Facts, by_class: dict[str, list[tuple[str, int]]], dominant_class: str, phases: int
+) -> str:
+    """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the `phases` phases in which the host
+    spends most of that time, or of several classes each one phase less."""
+    names = sorted((name for name in by_class if by_class[name]), key=lambda name: name != dominant_class)
+    rows = [
+        (name, phase, time)
         for name in names
-        for it in places[name][: phases if len(names) == 1 else max(0, phases - 1)]
+        for phase, time in by_class[name][: phases if len(names) == 1 else max(0, phases - 1)]
     ]
-    texts = brief_times(*(time // facts.steps for *_, time in its))
-    told: dict[str, list[str]] = {}
-    for (name, place, _), text in zip(its, texts, strict=True):
-        told.setdefault(name, []).append(f"{text}{'' if told.get(name) else ' a step'} in {place}")
-    text = "; ".join(f"{_doing(facts, name)[1]} takes {join_words(where)}" for name, where in told.items())
+    texts = brief_times(*(time // facts.steps for *_, time in rows))
+    phrases: dict[str, list[str]] = {}
+    for (name, phase, _), text in zip(rows, texts, strict=True):
+        phrases.setdefault(name, []).append(f"{text}{'' if phrases.get(name) else ' a step'} in {phase}")
+    text = "; ".join(
+        f"{_activity(facts, name)[1]} takes {join_words(parts)}" for name, parts in phrases.items()
+    )
     return f" {text[0].upper()}{text[1:]}." if text else ""
 
 
-def _record_more(facts: Facts) -> str:
-    """How to learn what the host does where it records nothing."""
-    by = f" (with {facts.words.annotation})" if facts.words.annotation else ""
-    return f"Find out what the host does there: annotate the code around the steps{by}, or record Python calls too."
+def _advise_recording_more(facts: Facts) -> str:
+    """How to make the capture record what the host does."""
+    tool = f" (with {facts.words.annotation})" if facts.words.annotation else ""
+    return f"Find out what the host does there: annotate the code around the steps{tool}, or record Python calls too."
 
 
-def _build_less(facts: Facts, name: str | None, builds: bool) -> str:
-    """What makes steps need less of the host, whose longest annotation has this name."""
+def _advise_building_less(facts: Facts, name: str | None, builds: bool) -> str:
+    """Advice to reduce host work per step. `name`: the annotation with most of it; `builds`: whether it builds
+    graphs."""
     if not name:
         return f"Give a step more work, or compile more of it at once{facts.words.steps_at_once}."
     if name in _compiled_phases(facts.trace):
-        less = f"Run less Python around the graphs of torch.compile in {name} (guards, arguments)"
+        change = f"Run less Python around the graphs of torch.compile in {name} (guards, arguments)"
     elif builds:
-        less = f"Build less in {name} ({facts.words.compiles}fewer and larger ops, a scan over equal layers)"
+        change = (
+            f"Build less in {name} ({facts.words.compiles}fewer and larger ops, a scan over equal layers)"
+        )
     else:
-        less = f"Run less Python in {name}"
-    return f"{less}, or give a step more work (a larger batch, several steps in one graph{facts.words.steps_at_once})."
+        change = f"Run less Python in {name}"
+    return (
+        f"{change}, or give a step more work (a larger batch, several steps in one "
+        f"graph{facts.words.steps_at_once})."
+    )
 
 
 def _builds_slower(trace: Trace) -> bool:
@@ -283,28 +318,34 @@ def _builds_slower(trace: Trace) -> bool:
 
 
 def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
-    """Annotations right below the steps with the time of a class in them, the longest first; those without any, and
-    those that load data, left out."""
+    """The names of the annotations directly below the steps, with their time of a class in ps, the longest first;
+    without those that have none or load data."""
     rows = _phases(trace)
     rows = rows[~is_loading_annotation(trace)[trace.meta[rows]]]
     shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
-    names, of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
+    names, name_of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)
     times = np.zeros(len(names), np.int64)
-    np.add.at(times, of_row, shares[:, CLASS_INDEX[class_]])
-    told = [(trace.strings[name], time) for name, time in zip(names, times.tolist(), strict=True) if time]
-    return sorted(told, key=lambda it: (-it[1], it[0]))
+    np.add.at(times, name_of_row, shares[:, CLASS_INDEX[class_]])
+    phases = [(trace.strings[name], time) for name, time in zip(names, times.tolist(), strict=True) if time]
+    return sorted(phases, key=lambda phase: (-phase[1], phase[0]))
 
 
 def _phases(trace: Trace) -> NDArray[np.int32]:
-    """The annotations right below the steps, in order of their rows."""
+    """The rows of the annotations directly below the steps, in order."""
     roots = [step.row for step in annotated_steps(trace)]
     return trace.annotations[np.isin(trace.parent[trace.annotations], roots)]
 
 
 def _compiled_phases(trace: Trace) -> set[str]:
-    """Names of the annotations right below the steps in most of which dynamo launches."""
-    launches, rows = find_launches(trace), _phases(trace)
-    at = np.sort(trace.start_ps[launches.sync[launches.kind == DYNAMO_KIND]])
-    some = np.searchsorted(at, trace.end_ps[rows]) > np.searchsorted(at, trace.start_ps[rows])
-    all_, with_some = (Counter(trace.metadata.name[trace.meta[its]].tolist()) for its in (rows, rows[some]))
-    return {trace.strings[name] for name, number in with_some.items() if 2 * number > all_[name]}
+    """The names of the annotations directly below the steps that contain a dynamo launch in most of their
+    occurrences."""
+    launches, phases = find_launches(trace), _phases(trace)
+    launch_ps = np.sort(trace.start_ps[launches.sync[launches.kind == DYNAMO_KIND]])
+    launches_inside = np.searchsorted(launch_ps, trace.end_ps[phases]) > np.searchsorted(
+        launch_ps, trace.start_ps[phases]
+    )
+    counts, launching = (
+        Counter(trace.metadata.name[trace.meta[chosen]].tolist())
+        for chosen in (phases, phases[launches_inside])
+    )
+    return {trace.strings[name] for name, number in launching.items() if 2 * number > counts[name]}

@@ -1,4 +1,4 @@
-"""The idle time for which the host is to answer, given out to findings so that none of it counts twice."""
+"""The ledger of idle time that the host causes. Findings take time from it, so that none counts twice."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 
 class Ledger:
-    """The starved gaps of one host: in them alone nothing was queued, so what the host did is why the device
-    was idle.
+    """The starved gaps of one host. Only in these was nothing queued, so that the host's work is why the device idled.
 
-    `shares`: a row per gap, a column per class; `left`: what of it no finding has taken yet. `before` and `after`:
-    the launches of the runs before and after each gap; `step`: that of the run after it; -1: not known.
-    `explained`: by a finding's id, what it took from each gap.
+    `shares`: time in ps, a row per gap, a column per class; `left`: the part of it that no finding has taken. `before`
+    and `after`: the launches of the runs before and after each gap; `step`: the step of the run after it; -1 if
+    unknown. `explained`: by a finding's id, the time it took from each gap.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -33,15 +32,16 @@ class Ledger:
         self.shares = gaps.shares[starved]
         self.left = self.shares.copy()
         self.explained: dict[str, Int64] = {}
-        of_run = np.append(launches.runs.launch, np.int32(-1))
-        self.before: Int32 = of_run[gaps.before_run[starved]]
-        self.after: Int32 = of_run[gaps.run[starved]]
+        launch_of_run = np.append(launches.runs.launch, np.int32(-1))
+        self.before: Int32 = launch_of_run[gaps.before_run[starved]]
+        self.after: Int32 = launch_of_run[gaps.run[starved]]
 
     def __len__(self) -> int:
         return len(self.start_ps)
 
     def take(self, classes: tuple[str, ...], gaps: NDArray[np.bool_] | None = None) -> Int64:
-        """Takes what is left of some classes, in all gaps or those of a mask; the time taken from each gap."""
+        """Takes the remaining time of some classes, in all gaps or those of a mask. Returns the time in ps taken per
+        gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
         taken: Int64 = self.left[:, columns].sum(axis=1)
         if gaps is not None:
@@ -51,7 +51,7 @@ class Ledger:
         return taken
 
     def take_within(self, classes: tuple[str, ...], windows: Intervals) -> Int64:
-        """Takes the time of some classes that lies in some windows; the time taken from each gap."""
+        """Takes the remaining time of some classes within some windows. Returns the time in ps taken per gap."""
         columns = np.array([CLASSES.index(name) for name in classes], np.intp)
         inside = class_times_inside(host_class_segments(self.trace), windows, self.start_ps, self.end_ps)
         taken = np.minimum(inside[:, columns], self.left[:, columns])
@@ -60,17 +60,18 @@ class Ledger:
         return total
 
     def explained_by(self) -> dict[tuple[str, int], dict[str, int]]:
-        """By device and start of a gap, the findings that explain it, by how much of it, the most first."""
-        found: dict[tuple[str, int], dict[str, int]] = {}
+        """By device id and start of a gap, the ids of the findings that explain it with their time in ps, the largest
+        first."""
+        findings_of_gap: dict[tuple[str, int], dict[str, int]] = {}
         times = [
-            (id_, int(gap), int(its[gap]))
-            for id_, its in self.explained.items()
-            for gap in np.flatnonzero(its)
+            (id_, int(gap), int(taken[gap]))
+            for id_, taken in self.explained.items()
+            for gap in np.flatnonzero(taken)
         ]
-        for id_, gap, ps in sorted(times, key=lambda it: -it[2]):
+        for id_, gap, ps in sorted(times, key=lambda entry: -entry[2]):
             start, _, device = self.window(gap)
-            found.setdefault((device, start), {})[id_] = ps
-        return found
+            findings_of_gap.setdefault((device, start), {})[id_] = ps
+        return findings_of_gap
 
     def window(self, gap: int) -> tuple[int, int, str]:
         """Start, end and device of a gap."""

@@ -1,4 +1,4 @@
-"""The finding about annotations that cannot be seen on the device."""
+"""The finding about annotations that reach no device op."""
 
 from __future__ import annotations
 
@@ -11,53 +11,55 @@ from tb_xla_insights.analysis.propagation.report import session_coverage, sessio
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.units import share
 
-_LOUD = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
-"""Reasons worth a finding, the one that a user can do most about first."""
+_REPORTED_REASONS = (FLAG_OFF, DYNAMO, AUTOGRAD, OPTIMISED)
+"""Reasons worth a finding; those that the user can change most easily come first."""
 
-_WHY = {
+_CAUSES = {
     DYNAMO: "dynamo keeps only the outermost scope",
     AUTOGRAD: "autograd runs it on a thread of its own, where no scope is set",
     OPTIMISED: "the compiler merged or removed its ops",
 }
 
-_DO = {
+_CHANGES = {
     FLAG_OFF: "set XLA_HLO_DEBUG=1 (or XLA_IR_DEBUG=1) in the environment before the training script starts, and "
     "capture again",
     DYNAMO: "put the annotation around the compiled call, or compile its parts one by one",
     AUTOGRAD: "annotate in module backward hooks or in an autograd.Function's backward, which run on that thread",
     OPTIMISED: "leave what the compiler merged or removed as it is",
 }
-"""What to change; the report's `propagation` and the evidence have the whole of it (`ADVICE`)."""
+"""Short advice; the full text (`ADVICE`) is in the report's `propagation` and in the evidence."""
 
 
 def annotations_not_propagated(facts: Facts) -> Finding | None:
-    """Annotations that lead to no device work, though somebody could miss them. They cost no time. Annotations without
-    ops of their own are in the evidence, but make no finding."""
+    """Annotations that lead to no device work although the user would expect it. They cost no time. Annotations without
+    ops of their own are listed in the evidence, but cause no finding."""
     session = facts.session
     lost = session_lost(session)
-    reasons = [reason for reason in _LOUD if reason in lost.values()]
+    reasons = [reason for reason in _REPORTED_REASONS if reason in lost.values()]
     if not reasons:
         return None
-    times = session_coverage(session)
-    unexplained = times["bare_ps"] + times["none_ps"]
+    coverage = session_coverage(session)
+    unexplained_ps = coverage["bare_ps"] + coverage["none_ps"]
     first = reasons[0]
-    missed = [path for path, reason in lost.items() if reason in _LOUD]
-    names = _names(missed, lost, first)
-    whole = (
-        f"{share(unexplained / times['device_ps'])} of the device's work has no annotation"
-        if times["device_ps"]
+    missing = [path for path, reason in lost.items() if reason in _REPORTED_REASONS]
+    names = _names(missing, lost, first)
+    summary = (
+        f"{share(unexplained_ps / coverage['device_ps'])} of the device's work has no annotation"
+        if coverage["device_ps"]
         else "No device work has an annotation"
     )
     if first == FLAG_OFF:
         title = "Device ops carry no annotations: debug flag off"
         detail = (
-            f"None of {len(missed)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
+            f"None of {len(missing)} annotations reaches the device: XLA_HLO_DEBUG=1 was not set at tracing."
         )
     else:
-        title = f"{_some(names)} cannot be seen on the device"
-        told = "; ".join(f"{_some(_names(missed, lost, reason))}: {_WHY[reason]}" for reason in reasons)
-        detail = f"{whole}. {told}."
-    advice = "; ".join(_DO[reason] for reason in reasons)
+        title = f"{_some_names(names)} cannot be seen on the device"
+        causes = "; ".join(
+            f"{_some_names(_names(missing, lost, reason))}: {_CAUSES[reason]}" for reason in reasons
+        )
+        detail = f"{summary}. {causes}."
+    advice = "; ".join(_CHANGES[reason] for reason in reasons)
     return Finding(
         "annotations_not_propagated",
         title,
@@ -68,29 +70,29 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
         {
             "lost": [{"path": path, "reason": reason} for path, reason in lost.items()],
             "advice": {reason: ADVICE[reason] for reason in reasons},
-            "unexplained_ps": unexplained,
-            **times,
+            "unexplained_ps": unexplained_ps,
+            **coverage,
         },
-        _windows(facts.trace, set(missed)),
+        _windows(facts.trace, set(missing)),
     )
 
 
 def _names(missed: list[str], lost: Mapping[str, str], reason: str) -> list[str]:
-    """Annotations that are lost for a reason, each name once."""
+    """The distinct names of the annotations lost for a reason."""
     return list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == reason))
 
 
-def _some(names: list[str]) -> str:
+def _some_names(names: list[str]) -> str:
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
 
 def _windows(trace: Trace, paths: set[str]) -> list[Window]:
     """The longest annotation of each lost path."""
     host = host_annotations(trace)
-    found = []
-    for number, name in enumerate(host.names):
+    windows = []
+    for index, name in enumerate(host.names):
         if name in paths:
-            rows = host.row[host.path == number]
+            rows = host.row[host.path == index]
             row = int(rows[trace.duration_ps[rows].argmax()])
-            found.append(Window(int(trace.start_ps[row]), int(trace.end_ps[row])))
-    return found
+            windows.append(Window(int(trace.start_ps[row]), int(trace.end_ps[row])))
+    return windows

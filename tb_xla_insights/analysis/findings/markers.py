@@ -1,4 +1,4 @@
-"""What steps that sync at many step markers do between them, and what to do about that."""
+"""Advice for steps that sync at many step markers, from what the steps do between the markers."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ from tb_xla_insights.analysis.steps.step_times import annotated_steps
 from tb_xla_insights.trace.model import Trace
 
 
-def sync_once(facts: Facts, each: float) -> str:
-    """What to advise where steps sync at `each` markers in the mean, by what lies between most of them: one annotation,
-    several ones (a micro-batch), or none."""
-    between = _between(facts.trace)
-    most = between.most_common(1)[0][0] if between else ()
-    advice = f"Sync once a step, not at {mean_text(each)} StepMarkers: "
-    if len(most) == 1:
-        return (
-            f"{advice}remove the mark_step() or torch_xla.sync() behind each {most[0]}, but for the last one."
-        )
-    if most:
+def sync_once(facts: Facts, markers_per_step: float) -> str:
+    """The advice, by what is usually between two markers: one annotation, several (a micro-batch), or none.
+    `markers_per_step`: a mean."""
+    counts = _annotations_between_markers(facts.trace)
+    annotations = counts.most_common(1)[0][0] if counts else ()
+    advice = f"Sync once a step, not at {mean_text(markers_per_step)} StepMarkers: "
+    if len(annotations) == 1:
+        return f"{advice}remove the mark_step() or torch_xla.sync() behind each {annotations[0]}, but for the last one."
+    if annotations:
         return f"{advice}accumulate gradients without mark_step() or torch_xla.sync() in between."
     return f"{advice}remove the mark_step() or torch_xla.sync() in between."
 
 
-def _between(trace: Trace) -> Counter[tuple[str, ...]]:
-    """How many step markers that launch something follow another one of their step, by the paths of the annotations
-    right below the step that end between the two."""
+def _annotations_between_markers(trace: Trace) -> Counter[tuple[str, ...]]:
+    """Counts consecutive pairs of launching step markers in one step, by the paths of the annotations directly below
+    the step that end between the two markers."""
     launches = find_launches(trace)
     marked = np.flatnonzero((launches.marker >= 0) & (launches.step >= 0))
     same_step = launches.step[marked[1:]] == launches.step[marked[:-1]]

@@ -1,4 +1,4 @@
-"""The finding about a host that reads from the device, or waits for it, in every step."""
+"""The finding about a host that reads from the device, or waits for it, in most steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions, last_steps, reads_report
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.replay.what_if import Fix, late_ps
+from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
 from tb_xla_insights.analysis.steps.sources import step_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
@@ -39,8 +39,8 @@ from tb_xla_insights.units import brief_time, brief_times, share, time_text
 
 
 def sync_every_step(facts: Facts) -> Finding | None:
-    """Reads in at least half of the steps, or calls in which the program waits for the device. They cost the part of
-    starved gaps in which the host reads or waits there; what follows an early execution counts there."""
+    """Reads, or calls in which the program waits for the device, in at least half of the steps. They cost the part of
+    starved gaps in which the host reads or waits in them. Gaps after an early execution count with that."""
     trace, ledger = facts.trace, facts.ledger
     reads, waits = reads_report(trace), blocking_waits_report(trace)
     if not reads["every_step"] and not waits["every_step"]:
@@ -50,117 +50,129 @@ def sync_every_step(facts: Facts) -> Finding | None:
         taken += ledger.take(("from_device",))
     if waits["every_step"]:
         taken += ledger.take_within(("wait",), blocking_intervals(trace))
-    elsewhere, cost = _idle_in_them(facts, reads["every_step"], waits["every_step"]) - taken, int(taken.sum())
-    # Reads of early executions go with those.
+    elsewhere, cost = (
+        _idle_in_reads_and_waits(facts, reads["every_step"], waits["every_step"]) - taken,
+        int(taken.sum()),
+    )
+    # The fixes of early executions remove their reads.
     early = find_early_executions(trace)
-    others = bool(np.setdiff1d(early.reads, early.read).size)
-    reads_too = reads["every_step"] and others
-    trips = round_trips(facts) >= 0
-    by = " and ".join(["early syncs"] * bool((~trips).any()) + ["operators on the CPU"] * bool(trips.any()))
-    by = by or "other findings"
-    part = max(_share(reads, "reads"), _share(waits, "waits"))
-    both = [(report, what) for report, what in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
-    told = " and ".join(_counted(report, what) for report, what in both)
-    recurs: Recurs = "every_step" if part >= EVERY_STEP_SHARE else "some_steps"
-    kept_ps = sum(report["duration_ps"] for report, _ in both) // sum(report[what] for report, what in both)
-    mean = facts.mean(taken, recurs)
-    kept, idle = brief_times(kept_ps, mean.ps)
-    fix = _fix(trace, reads_too, waits["every_step"]) if others or waits["every_step"] else None
-    late = _late_ps(trace, fix) if fix else 0
+    other_reads = bool(np.setdiff1d(early.reads, early.read).size)
+    fixes_reads = reads["every_step"] and other_reads
+    round_trip = round_trips(facts) >= 0
+    causes = " and ".join(
+        ["early syncs"] * bool((~round_trip).any()) + ["operators on the CPU"] * bool(round_trip.any())
+    )
+    causes = causes or "other findings"
+    step_share = max(_share(reads, "reads"), _share(waits, "waits"))
+    reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
+    counts = " and ".join(_count_text(report, key) for report, key in reports)
+    recurs: Recurs = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
+    each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
+        report[key] for report, key in reports
+    )
+    mean = facts.mean_per_core(taken, recurs)
+    each, idle = brief_times(each_ps, mean.ps)
+    fix = _fix(trace, fixes_reads, waits["every_step"]) if other_reads or waits["every_step"] else None
+    delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
-        _title(part, reads["every_step"], waits["every_step"]),
-        _brief(part, reads["every_step"], late),
-        f"{told} keep the host for {kept} each; "
+        _title(step_share, reads["every_step"], waits["every_step"]),
+        _brief(step_share, reads["every_step"], delay_ps),
+        f"{counts} keep the host for {each} each; "
         + _idle_text(
-            lower_first(facts.core), f"{idle}{mean.each}" if mean.ps else "", bool(elsewhere.any()), by
+            lower_first(facts.core_subject),
+            f"{idle}{mean.unit}" if mean.ps else "",
+            bool(elsewhere.any()),
+            causes,
         )
-        + _late_text(late, reads_too),
-        _advice(facts, reads_too, waits["every_step"], by),
+        + _delay_text(delay_ps, fixes_reads),
+        _advice(facts, fixes_reads, waits["every_step"], causes),
         cost,
         {key: value for key, value in reads.items() if key != "every_step"}
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
-            for row in _rows(trace, reads["every_step"], waits["every_step"])
+            for row in _read_and_wait_rows(trace, reads["every_step"], waits["every_step"])
         ),
         recurs,
         fix,
     )
 
 
-def _idle_in_them(facts: Facts, reads: bool, waits: bool) -> Int64:
-    """The part of each starved gap in which the host reads or waits, whatever other findings took of it."""
-    trace, ledger, found = facts.trace, facts.ledger, np.zeros(len(facts.ledger), np.int64)
+def _idle_in_reads_and_waits(facts: Facts, reads: bool, waits: bool) -> Int64:
+    """The part of each starved gap in which the host reads or waits, including what other findings took of it."""
+    trace, ledger, idle_ps = facts.trace, facts.ledger, np.zeros(len(facts.ledger), np.int64)
     if reads:
-        found += ledger.shares[:, FROM_DEVICE]
+        idle_ps += ledger.shares[:, FROM_DEVICE]
     if waits:
         inside = class_times_inside(
             host_class_segments(trace), blocking_intervals(trace), ledger.start_ps, ledger.end_ps
         )
-        found += inside[:, WAIT]
-    return found
+        idle_ps += inside[:, WAIT]
+    return idle_ps
 
 
-def _idle_text(core: str, idle: str, elsewhere: bool, by: str) -> str:
-    """How long a core idles in them, and whether that counts as the cost of what cuts graphs."""
+def _idle_text(core: str, idle: str, elsewhere: bool, causes: str) -> str:
+    """How long a core idles in reads and waits, and whether part of it counts with the findings `causes`."""
     if idle:
-        more = f", the rest counts with the {by}" if elsewhere else ""
+        more = f", the rest counts with the {causes}" if elsewhere else ""
         return f"{core} idles in them for {idle}{more}."
     if elsewhere:
-        return f"the idle time in them counts with the {by}."
+        return f"the idle time in them counts with the {causes}."
     return "no device idles in them."
 
 
-def _late_ps(trace: Trace, fix: Fix) -> int:
-    """How long a step's reads and waits last beyond the runs that they wait for; 0 below a tenth of the step."""
-    together, steps = late_ps(trace, fix), steps_of(trace)
+def _return_delay_ps(trace: Trace, fix: Fix) -> int:
+    """How long after the end of their runs a step's reads and waits return, in ps; 0 below WARNING_SHARE of the
+    step."""
+    total_ps, steps = return_delay_ps(trace, fix), steps_of(trace)
     steps_ps = sum(step.duration_ps for step in steps)
-    return together // len(steps) if together >= WARNING_SHARE * steps_ps else 0
+    return total_ps // len(steps) if total_ps >= WARNING_SHARE * steps_ps else 0
 
 
-def _late_text(late: int, reads: bool) -> str:
-    """Why little may be gained at worst."""
-    if not late:
+def _delay_text(delay_ps: int, reads: bool) -> str:
+    """Why the gain may be small at worst."""
+    if not delay_ps:
         return ""
     unless = ", unless it is a transfer" if reads else ""
-    return f" They return {brief_time(late)} a step after the runs that they wait for; that delay may stay{unless}."
+    return f" They return {brief_time(delay_ps)} a step after the runs that they wait for; that delay may stay{unless}."
 
 
-def _share(report: dict[str, Any], what: str) -> float:
-    """Of the steps, how many read or wait; 0 where that is no habit."""
-    return report[f"steps_with_{what}"] / report["steps"] if report["every_step"] else 0.0
+def _share(report: dict[str, Any], key: str) -> float:
+    """The share of the steps that read or wait; 0 if fewer than half of them do."""
+    return report[f"steps_with_{key}"] / report["steps"] if report["every_step"] else 0.0
 
 
-def _counted(report: dict[str, Any], what: str) -> str:
+def _count_text(report: dict[str, Any], key: str) -> str:
     """`15 reads in 15 of 15 steps`."""
-    number, steps = report[what], report[f"steps_with_{what}"]
-    one, many = ("read", "reads") if what == "reads" else ("wait for the device", "waits for the device")
-    return f"{plural(number, one, many)} in {steps} of {plural(report['steps'], 'step')}"
+    number, steps = report[key], report[f"steps_with_{key}"]
+    singular, plurals = (
+        ("read", "reads") if key == "reads" else ("wait for the device", "waits for the device")
+    )
+    return f"{plural(number, singular, plurals)} in {steps} of {plural(report['steps'], 'step')}"
 
 
-def _title(part: float, reads: bool, waits: bool) -> str:
-    who, many = ("Every step", False) if part == 1 else (f"{share(part)} of the steps", True)
-    does = ["read" if many else "reads"] * reads + ["wait" if many else "waits"] * waits
-    prepositions = {"read": "from", "reads": "from", "wait": "for", "waits": "for"}
-    if len(does) == 2:
-        return f"{who} {does[0]} from the device and {does[1]} for it"
-    return f"{who} {does[0]} {prepositions[does[0]]} the device"
+def _title(step_share: float, reads: bool, waits: bool) -> str:
+    subject, ending = ("Every step", "s") if step_share == 1 else (f"{share(step_share)} of the steps", "")
+    if reads and waits:
+        return f"{subject} read{ending} from the device and wait{ending} for it"
+    return f"{subject} {f'read{ending} from' if reads else f'wait{ending} for'} the device"
 
 
-def _brief(part: float, reads: bool, late: int) -> str:
-    what = "a read from the device" if reads else "a wait for the device"
-    returns = (
-        f" (returns {time_text(late, 1)} late)" if late and not reads else ""
-    )  # a read may have to fetch much
-    return f"{what} {'in every step' if part == 1 else f'in {share(part)} of the steps'}{returns}"
+def _brief(step_share: float, reads: bool, delay_ps: int) -> str:
+    event = "a read from the device" if reads else "a wait for the device"
+    # A read may return late because it transfers much data.
+    returns = f" (returns {time_text(delay_ps, 1)} late)" if delay_ps and not reads else ""
+    return (
+        f"{event} {'in every step' if step_share == 1 else f'in {share(step_share)} of the steps'}{returns}"
+    )
 
 
-def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:
-    """`by`: what makes the reads that cut graphs."""
+def _advice(facts: Facts, reads: bool, waits: bool, causes: str) -> str:
+    """`causes`: the findings that account for the reads that cut graphs."""
     if not reads and not waits:
-        first = ["take the reads that cut the graph out of the step"] * ("syncs" in by)
-        first += ["replace the operators that run on the CPU, which make reads"] * ("CPU" in by)
+        first = ["take the reads that cut the graph out of the step"] * ("syncs" in causes)
+        first += ["replace the operators that run on the CPU, which make reads"] * ("CPU" in causes)
         return f"First {' and '.join(first)}."
     advice = []
     if waits:
@@ -169,14 +181,14 @@ def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:
             f"{f'Take {call} out of the step' if call else 'Do not wait for the device in every step'}, so that the "
             "host launches the next step meanwhile; to measure, wait every tenth step or once at the end."
         )
-    if reads and (middle := _in_the_middle(facts)):
+    if reads and (place := _place_of_reads_within_step(facts)):
         torch = facts.framework.startswith("torch")
-        out = (
-            f"take .item(), print or a comparison out of {middle}" if torch else f"do not read it in {middle}"
+        change = (
+            f"take .item(), print or a comparison out of {place}" if torch else f"do not read it in {place}"
         )
-        where = "torch.where in place of if" if torch else "a choice on the device in place of if"
+        instead = "torch.where in place of if" if torch else "a choice on the device in place of if"
         advice.append(
-            f"Keep the value on the device: {out} ({where}), or decide by a value of an earlier step."
+            f"Keep the value on the device: {change} ({instead}), or decide by a value of an earlier step."
         )
     elif reads:
         advice.append(
@@ -186,27 +198,27 @@ def _advice(facts: Facts, reads: bool, waits: bool, by: str) -> str:
     return " ".join(advice)
 
 
-def _in_the_middle(facts: Facts) -> str | None:
-    """Where the program reads inside an annotation below the step, with launches of the same step to come, if most
-    reads that cut no graph are such; with the line that breaks a graph of torch.compile because of it. What is logged
-    is read behind them."""
+def _place_of_reads_within_step(facts: Facts) -> str | None:
+    """The annotation below the step in which the program reads before the last launch of the step, if most reads that
+    cut no graph are such; with the line that breaks a graph of torch.compile because of the read. Values for logging
+    are read after all launches."""
     trace, early, launches = facts.trace, find_early_executions(facts.trace), find_launches(facts.trace)
-    others = np.setdiff1d(early.reads, early.read)
-    asked = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
-    last = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last one: of no step
-    inside = (launches.step >= 0) & (launches.step < len(last) - 1)
-    np.maximum.at(last, launches.step[inside], asked[inside])
-    rows = others[last[last_steps(trace, others)] > trace.end_ps[others]]
+    reads = np.setdiff1d(early.reads, early.read)
+    origin_ps = np.where(launches.origin >= 0, trace.start_ps[launches.origin], -1)
+    last_origin_ps = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last entry: outside of steps
+    inside = (launches.step >= 0) & (launches.step < len(last_origin_ps) - 1)
+    np.maximum.at(last_origin_ps, launches.step[inside], origin_ps[inside])
+    rows = reads[last_origin_ps[last_steps(trace, reads)] > trace.end_ps[reads]]
     around = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
     places = enclosing_paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
-    if 2 * len(places) <= len(others) or (path := most_common(places)) is None:
+    if 2 * len(places) <= len(reads) or (path := most_common(places)) is None:
         return None
-    breaks = facts.beside.breaks.reasons if facts.beside.breaks else []
-    lines = [it["place"] for it in breaks if ".item()" in (it["reason"] or "") and it["place"]]
+    breaks = facts.sidecars.breaks.reasons if facts.sidecars.breaks else []
+    lines = [row["place"] for row in breaks if ".item()" in (row["reason"] or "") and row["place"]]
     return f"{path} at {lines[0].partition(' in ')[0]}" if lines else path
 
 
-def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
+def _read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
     return [
         *(find_early_executions(trace).reads.tolist() if reads else []),
         *(find_blocking_waits(trace).tolist() if waits else []),
@@ -214,11 +226,11 @@ def _rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
 
 
 def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
-    """All reads, and the calls in which the program waits."""
+    """Removes all reads, the calls in which the program waits, or both."""
     if not waits:
         return Fix(("from_device",), reads=True)
     rows = find_early_executions(trace).reads
-    of_reads = union(trace.start_ps[rows], trace.end_ps[rows])
-    where = union_all([blocking_intervals(trace), of_reads]) if reads else blocking_intervals(trace)
+    read_intervals = union(trace.start_ps[rows], trace.end_ps[rows])
+    blocked = union_all([blocking_intervals(trace), read_intervals]) if reads else blocking_intervals(trace)
     classes = ("from_device", "wait") if reads else ("wait",)
-    return Fix(classes, windows=(where.start_ps, where.end_ps), reads=reads, blocks=True)
+    return Fix(classes, windows=(blocked.start_ps, blocked.end_ps), reads=reads, blocks=True)

@@ -1,4 +1,4 @@
-"""Early executions whose value goes to the host and comes back, as an operator on the CPU makes them."""
+"""Early executions whose value is read by the host and sent back, as for an operator that runs on the CPU."""
 
 from __future__ import annotations
 
@@ -12,31 +12,34 @@ from tb_xla_insights.trace.model import Int64, Trace
 
 
 def round_trips(facts: Facts) -> Int64:
-    """Per early execution, the transfer to the device that follows its read in the same annotation; -1: none,
-    as for all where a metrics report tells that no operator ran on the CPU. One whose counters torch.compile cleared
-    does not tell that. What makes these cuts is `cpu_fallback`'s, all others are `early_sync`'s."""
-    metrics = facts.counted
+    """Per early execution, the row of the transfer to the device that follows its read in the same annotation; -1
+    without one. All are -1 if a metrics report shows that no operator ran on the CPU; a report whose counters
+    torch.compile cleared does not. Round trips belong to `cpu_fallback`, all other early executions to
+    `early_sync`."""
+    metrics = facts.metrics
     if metrics and not metrics.cleared and not metrics.fallbacks():
         return np.full(len(find_early_executions(facts.trace).launch), -1, np.int64)
-    found: Int64 = _sent_back(facts.trace)
-    return found
+    transfers: Int64 = _sent_back(facts.trace)
+    return transfers
 
 
 @memoised
 def _sent_back(trace: Trace) -> Int64:
     early, transfers = find_early_executions(trace), find_transfers(trace)
-    lines = trace.driving_lines
+    driving_lines = trace.driving_lines
     sent = transfers.row[transfers.direction == 0]
-    found = np.full(len(early.launch), -1, np.int64)
-    for number, (read, around) in enumerate(zip(early.read.tolist(), early.annotation.tolist(), strict=True)):
-        if read < 0 or around < 0:
+    sent_back = np.full(len(early.launch), -1, np.int64)
+    for index, (read, annotation) in enumerate(
+        zip(early.read.tolist(), early.annotation.tolist(), strict=True)
+    ):
+        if read < 0 or annotation < 0:
             continue
         line = trace.line_of(read)
-        if line.index not in lines:
+        if line.index not in driving_lines:
             continue
-        mine = sent[(sent >= read) & (sent < line.rows.stop)]
-        mine = mine[
-            (trace.start_ps[mine] >= trace.end_ps[read]) & (trace.end_ps[mine] <= trace.end_ps[around])
+        later = sent[(sent >= read) & (sent < line.rows.stop)]
+        later = later[
+            (trace.start_ps[later] >= trace.end_ps[read]) & (trace.end_ps[later] <= trace.end_ps[annotation])
         ]
-        found[number] = mine[0] if mine.size else -1
-    return found
+        sent_back[index] = later[0] if later.size else -1
+    return sent_back

@@ -1,4 +1,4 @@
-"""What findings are worth: what a fix buys, hence how loud each is said and in which order they come.
+"""The worth of findings: the gain of each fix, and the severity and order that result.
 
 (docs/definitions.md, "Findings")
 """
@@ -26,88 +26,97 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Mistakes
 
 LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "exposed_collectives"))
-"""Findings about the program's nature. All others are mistakes: they name a place that can be changed."""
+"""Findings about the program's nature. All others except NO_FAULT are mistakes: they name a place to change."""
 
 NO_FAULT = frozenset(("device_bound",))
 
-_LEAST = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE) | {
+_MIN_GAIN = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE) | {
     "input_bound": WARNING_SHARE
 }
-"""The gain from which on a finding is told, for limits also the share of the devices' spans. Some loading is on every
-step's way. Findings that are not here are told whatever they cost."""
+"""The minimum gain of a finding to be reported; for limits, the share of the devices' spans suffices as well. Loading
+has a higher threshold because every step includes some. Findings without an entry are always reported."""
 
 
 def finding_kind(finding: Finding) -> Literal["mistake", "limit"] | None:
-    """None for what is no fault."""
+    """`mistake` or `limit`; None for findings that are no fault."""
     return None if finding.id in NO_FAULT else "limit" if finding.id in LIMITS else "mistake"
 
 
 def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that are worth telling, with `gain`, `severity` and `step_if_fixed_ps`, in order (`sort_findings`).
-    What `gain` and `step_if_fixed_ps` are at best, `gain_at_worst` and `step_if_fixed_most_ps` are at worst.
+    """The findings worth reporting, with `severity`, `gain` and `step_if_fixed_ps` (at best), `gain_at_worst` and
+    `step_if_fixed_most_ps`; in order (`sort_findings`).
 
-    The gain of a mistake that recurs is the share of the usual step that goes with it, that of one that happened once
-    the share of the mean step; that of a limit is the share of the step that remains without all mistakes. Where
-    nothing can be replayed, it is the share of the devices' spans that the finding explains.
+    The gain is the share of a step that the fix saves: for a recurring mistake, of the usual step; for a mistake that
+    happened once, of the mean step; for a limit, of the step without all mistakes. If nothing can be replayed, the gain
+    is the share of the devices' spans that the finding explains.
     """
-    trace, once = facts.trace, _fixes_of_once(findings)
-    step, usual = step_without(trace), step_without(trace, *once)
-    found: list[Finding] = []
+    trace, once_fixes = facts.trace, _fixes_of_once(findings)
+    step, usual = step_without(trace), step_without(trace, *once_fixes)
+    ranked: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
-        fixed = most = gain = worst = None
-        whole = 0
+        fixed_ps = fixed_most_ps = gain = gain_at_worst = None
+        base_ps = 0
         if finding.fix and step and usual:
-            fixed = step_without(trace, finding.fix)
-            most = step_without(trace, at_worst=[finding.fix])
-            whole, gone = step, list[Fix]()
+            fixed_ps = step_without(trace, finding.fix)
+            fixed_most_ps = step_without(trace, at_worst=[finding.fix])
+            base_ps, base_fixes = step, list[Fix]()
             if finding.id in LIMITS:
-                gone = _fixes_of("mistake", found)
+                base_fixes = _fixes_of("mistake", ranked)
             elif finding.recurs != "once":
-                whole, gone = usual, once
-            whole = (step_without(trace, *gone) if gone else None) or whole
-            gain, worst = _parts(trace, whole, gone, finding.fix)
+                base_ps, base_fixes = usual, once_fixes
+            base_ps = (step_without(trace, *base_fixes) if base_fixes else None) or base_ps
+            gain, gain_at_worst = _gains(trace, base_ps, base_fixes, finding.fix)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
-        # A limit that hides behind another one is told all the same.
+        # A limit may have no gain because another limit takes over; it is reported for its cost.
         worth = max(gain or 0.0, facts.share(finding.cost_ps) if finding.id in LIMITS else 0.0)
-        if worth >= _LEAST.get(finding.id, 0.0):
-            loud = severity_of_finding(finding, gain or 0.0)
-            detail = _detail(trace, finding, step, (gain or 0.0) * whole)
-            told = replace(finding, severity=loud, gain=gain, gain_at_worst=worst, detail=detail)
-            found.append(replace(told, step_if_fixed_ps=fixed, step_if_fixed_most_ps=most))
-    return sort_findings(found)
+        if worth >= _MIN_GAIN.get(finding.id, 0.0):
+            ranked.append(
+                replace(
+                    finding,
+                    severity=severity_of_finding(finding, gain or 0.0),
+                    gain=gain,
+                    gain_at_worst=gain_at_worst,
+                    detail=_detail(trace, finding, step, (gain or 0.0) * base_ps),
+                    step_if_fixed_ps=fixed_ps,
+                    step_if_fixed_most_ps=fixed_most_ps,
+                )
+            )
+    return sort_findings(ranked)
 
 
 def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: float) -> str:
-    """A finding's detail, with what else goes with it: of a mistake the time of runs, else nobody understands a step
-    that is shorter than what the device works now; and where the gain is longer than the idle time that the detail
-    tells of, where the rest comes from."""
-    rest = gained_ps - (finding.idle_ps or 0)
-    if finding.idle_ps is not None and rest >= MAX_GAIN_SPREAD * gained_ps:
-        first, dot, more = finding.detail.partition(". ")
-        gains = brief_times(round(rest), like_ps=finding.idle_ps)[0]
-        why = f"; a fix gains {gains} more, of host time while the device works"
-        return f"{first.removesuffix('.')}{why}{dot or '.'}{more}"
+    """A finding's detail, extended to explain its gain. If the gain exceeds the idle time in the detail, names the
+    source of the rest. For a mistake, names how much shorter the runs become: without it, a step shorter than the
+    device's present work would be puzzling."""
+    rest_ps = gained_ps - (finding.idle_ps or 0)
+    if finding.idle_ps is not None and rest_ps >= MAX_GAIN_SPREAD * gained_ps:
+        first, dot, remainder = finding.detail.partition(". ")
+        rest = brief_times(round(rest_ps), like_ps=finding.idle_ps)[0]
+        source = f"; a fix gains {rest} more, of host time while the device works"
+        return f"{first.removesuffix('.')}{source}{dot or '.'}{remainder}"
     if finding.id in LIMITS or not finding.fix or not step_ps:
         return finding.detail
-    gone = shorter_runs(trace, finding.fix)
-    if gone < INFO_SHARE * step_ps:
+    saved_ps = shorter_runs(trace, finding.fix)
+    if saved_ps < INFO_SHARE * step_ps:
         return finding.detail
-    return f"{finding.detail.removesuffix('.')}; at best a step's runs are {brief_time(gone)} shorter too."
+    return (
+        f"{finding.detail.removesuffix('.')}; at best a step's runs are {brief_time(saved_ps)} shorter too."
+    )
 
 
-def _parts(trace: Trace, step_ps: int, gone: Sequence[Fix], fix: Fix) -> tuple[float, float]:
-    """The share of a step that goes with a fix, at best and at worst, where some others have gone before at best, which
-    left `step_ps`."""
-    fixed = step_without(trace, *gone, fix) or step_ps
-    most = step_without(trace, *gone, at_worst=[fix]) or step_ps
-    # What the others free at best, the turns that host and devices take at worst may use up.
-    most = max(fixed, min(most, step_ps))
-    return (step_ps - fixed) / step_ps, (step_ps - most) / step_ps
+def _gains(trace: Trace, step_ps: int, base_fixes: Sequence[Fix], fix: Fix) -> tuple[float, float]:
+    """The share of a step that a fix saves at best and at worst, in addition to `base_fixes`, with which the step takes
+    `step_ps` at best."""
+    fixed_ps = step_without(trace, *base_fixes, fix) or step_ps
+    fixed_most_ps = step_without(trace, *base_fixes, at_worst=[fix]) or step_ps
+    # At worst, host and devices take turns, which may use up what the other fixes save at best.
+    fixed_most_ps = max(fixed_ps, min(fixed_most_ps, step_ps))
+    return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_most_ps) / step_ps
 
 
 def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:
-    """What to take away for the usual step: all that happened once."""
+    """The fixes of all findings that happened once. A step without them is the usual step."""
     return [finding.fix for finding in findings if finding.fix and finding.recurs == "once"]
 
 
@@ -115,29 +124,28 @@ def _fixes_of(kind: str, findings: Sequence[Finding]) -> list[Fix]:
     return [finding.fix for finding in findings if finding.fix and finding_kind(finding) == kind]
 
 
-def _likely(finding: Finding) -> float:
-    """The middle of the gains at best and at worst: by the gain at best, what may be next to nothing would come before
-    what is certain."""
+def _likely_gain(finding: Finding) -> float:
+    """The mean of the gains at best and at worst, so that a certain gain ranks above an equal one that may vanish."""
     gain, worst = finding.gain or 0.0, finding.gain_at_worst
     return gain if worst is None else (gain + worst) / 2
 
 
 def severity_of_finding(finding: Finding, gain: float) -> Severity:
-    """How loud it is said; what happened once is never critical."""
+    """The severity for a gain; a finding that happened once is never critical."""
     severity = severity_of(gain) or "info"
     return "warning" if severity == "critical" and finding.recurs == "once" else severity
 
 
 def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """Mistakes, then limits, or the other way round (`limits_come_first`); in each those with a gain first, then what
-    recurs, then by likely gain. (docs/definitions.md, "Findings")"""
-    first = limits_come_first(findings)
-    return sorted(findings, key=lambda finding: ((finding.id in LIMITS) != first, *_rank(finding)))
+    """Mistakes, then limits, or the reverse (`limits_come_first`); in each, findings with a gain first, then recurring
+    ones, then by likely gain. (docs/definitions.md, "Findings")"""
+    limits_first = limits_come_first(findings)
+    return sorted(findings, key=lambda finding: ((finding.id in LIMITS) != limits_first, *_rank(finding)))
 
 
 def limits_come_first(findings: Sequence[Finding]) -> bool:
-    """Whether the largest limit comes before all mistakes: its gain can be told from chance, and no mistake is worth a
-    warning or gains MISTAKE_FIRST_SHARE of it."""
+    """Whether the largest limit comes before all mistakes: its gain is significant, and no mistake reaches
+    WARNING_SHARE or gains MISTAKE_FIRST_SHARE of the limit's gain."""
     limit, mistake = (
         max((finding.gain or 0.0 for finding in findings if finding_kind(finding) == kind), default=0.0)
         for kind in ("limit", "mistake")
@@ -149,14 +157,14 @@ def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
     return (
         finding.gain is None,
         finding.recurs == "once",
-        -_likely(finding),
+        -_likely_gain(finding),
         -finding.cost_ps,
         finding.id,
     )
 
 
 def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
-    """Whether no mistake is worth a change, even at best, and no limit a warning."""
+    """Whether no mistake reaches INFO_SHARE, even at best, and no limit WARNING_SHARE."""
     return not any(
         (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE)
         for finding in findings
@@ -175,10 +183,10 @@ NO_MISTAKES: Mistakes = {
 
 
 def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
-    """The report's `mistakes`: `count` of those worth telling apart from chance, `step_ps` (the mean step),
-    `usual_step_ps`, `step_if_fixed_ps` (without all mistakes, from one replay), `gain`, the share of the mean step that
-    goes with them, and `step_without_limit_ps`, without the largest limit as well; None where nothing can be replayed.
-    """
+    """The report's `mistakes`: `count`, the number of significant mistakes; `step_ps`, the mean step; `usual_step_ps`;
+    `step_if_fixed_ps`, the step without all mistakes, from one replay; `gain`, the share of the mean step that this
+    saves; and `step_without_limit_ps`, the step also without the largest limit. Times are None if nothing can be
+    replayed."""
     mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
     step = step_without(trace)
     fixed = step_without(trace, *mistakes) if mistakes else step

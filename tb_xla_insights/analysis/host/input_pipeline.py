@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tb_xla_insights.analysis.device.opcodes import instruction
+from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.host.transfers import find_transfers
-from tb_xla_insights.analysis.idle.busy import busy_somewhere
+from tb_xla_insights.analysis.idle.busy import busy_on_any_device
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, is_loading_annotation
@@ -32,7 +32,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipeline as InputPipelinePart
@@ -105,7 +105,7 @@ def find_input_pipeline(trace: Trace) -> InputPipeline:
     starved = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
         _kind(trace, loaders, bool(idle_in_infeed), bool(len(waits))), waits, starved, idle_in_infeed, batches, loaders,
-        loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_somewhere(trace),
+        loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_on_any_device(trace),
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """When a device is in infeed ops, which busy leaves out."""
-    chosen = trace.told(ops.name, lambda text: instruction(text).startswith("infeed")) > 0
+    chosen = trace.map_texts(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
     if not chosen.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
@@ -129,11 +129,11 @@ def _batches(trace: Trace) -> Int32:
     if not driving:
         return np.zeros(0, np.int32)
     rows = trace.lines[driving[0]].rows
-    mine = trace.kind(rows) == INPUT
+    mine = trace.class_indices(rows) == INPUT
     its = np.arange(rows.start, rows.stop, dtype=np.int32)
     noted = annotated(trace)[rows]
     mine = np.where(noted, is_loading_annotation(trace)[trace.meta[rows]], mine)
-    return outermost(trace.parent, its[mine])
+    return outermost_rows(trace.parent, its[mine])
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:

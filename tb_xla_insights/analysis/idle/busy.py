@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from tb_xla_insights.analysis.device.opcodes import instruction, opcode, waits
+from tb_xla_insights.analysis.device.opcodes import instruction_name, is_wait, opcode
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import (
@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.time.intervals import (
     union,
     union_all,
 )
-from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.trace.metadata_events import values_by_entry
+from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def idle_ps(trace: Trace, device: Device) -> int:
 
 
 @memoised
-def busy_somewhere(trace: Trace) -> Intervals:
+def busy_on_any_device(trace: Trace) -> Intervals:
     """When some device of the host is busy."""
     all_ = [busy(trace, device) for device in trace.devices]
     return all_[0] if len(all_) == 1 else union_all(all_)
@@ -92,11 +92,11 @@ def stall_ops(trace: Trace, device: Device) -> list[Stall]:
     for name in np.unique(device.ops.name[op]).tolist():
         its = device.ops.name[op] == name
         count, duration = len(np.unique(op[its])), int(time[its].sum())
-        rows.append({"op": instruction(trace.strings[name]), "count": count, "duration_ps": duration})
+        rows.append({"op": instruction_name(trace.strings[name]), "count": count, "duration_ps": duration})
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
-def stalls_together(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
+def merge_stalls(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
     """The `stalls` of several devices of a report in one list, per op, the longest first."""
     sums: dict[str, list[int]] = {}
     for row in (row for device in devices for row in device["stalls"]):
@@ -135,7 +135,7 @@ def device_summaries(session: SessionTrace) -> list[DeviceRow]:
     """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
     stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
     devices = [(trace, device) for trace in session.traces for device in trace.devices]
-    return side_by_side([partial(_summary, session, trace, device) for trace, device in devices])
+    return run_parallel([partial(_summary, session, trace, device) for trace, device in devices])
 
 
 def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
@@ -178,15 +178,15 @@ def _op_flags(trace: Trace, index: int) -> Int8:
     ops, categories = trace.devices[index].ops, trace.metadata.text.get("hlo_category")
 
     def of_name(name: str) -> int:
-        return _LEFT_OUT * (_plain(opcode(name)) in _EXCLUDED) | _WAITS * waits(name)
+        return _LEFT_OUT * (_plain(opcode(name)) in _EXCLUDED) | _WAITS * is_wait(name)
 
     def of_category(name: str) -> int:
         return _LEFT_OUT * (_plain(name) in _EXCLUDED) | _WAITS * _plain(name).endswith(" done")
 
-    named = trace.told(ops.name, of_name)
+    named = trace.map_texts(ops.name, of_name)
     if categories is None or (categories < 0).all():
         return named
-    category = values_by_entry(trace.told(categories, of_category), trace.meta[ops.row])
+    category = values_of_events(trace.map_texts(categories, of_category), trace.meta[ops.row])
     return np.where(category >= 0, category | named & _WAITS, named)
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.codes import DISPATCH_END, ENQUEUE
 from tb_xla_insights.analysis.host.classes import event_classes, host_class_segments, thread_segments
+from tb_xla_insights.analysis.idle.gap_segments import ENQUEUED, HOST, RUN, find_gap_segments, waiting_line
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
-from tb_xla_insights.analysis.idle.stretches import ENQUEUED, HOST, RUN, gap_stretches, taker
 from tb_xla_insights.analysis.launches.causality import event_flags
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.time.class_times import overlaps
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.catalog.classes import label as class_label
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -43,7 +43,7 @@ def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[Link]]:
     None.
 
     Until it handed the work over, what the driving thread did (the class at an instant, `classes.partition`); from then
-    on what the threads did that carried the launch from one to the next, until the run began (see `gap_stretches`).
+    on what the threads did that carried the launch from one to the next, until the run began (see `find_gap_segments`).
     Where the thread that takes the work up next records nothing before, the piece is HANDED_OVER, with its name; behind
     the launching it is NOT_BEGUN, with the device's. Both are of class `wait`, and `meanwhile` tells what the driving
     thread did, which held nobody up: `{name, class, duration_ps}`, the most first, adding up to the piece; of other
@@ -53,7 +53,7 @@ def find_chains(trace: Trace, which: NDArray[np.int64]) -> list[list[Link]]:
     A piece has the name of the outermost event of its class around it, below the step: `forward`, not what it calls;
     the launching itself keeps its own name. What takes less than a thousandth of the gap counts with the piece before.
     """
-    its = gap_stretches(trace, which)
+    its = find_gap_segments(trace, which)
     pieces = [
         _read(
             trace,
@@ -76,7 +76,7 @@ _Pieces = tuple[Int32, Int64, Int64, NDArray[np.int8], Int32]
 def _read(trace: Trace, source: int, gap: Int32, start: Int64, end: Int64) -> _Pieces:
     """What a source (see `Stretches`) tells about stretches: gap, start, end, class and event of each piece, without
     holes. Where there is no event, RUN, or what the launch waits for, or _NOTHING stands in its place."""
-    waits_for = taker(source)
+    waits_for = waiting_line(source)
     if source in (RUN, ENQUEUED):
         kind = np.full(len(gap), OTHER if source == RUN else WAIT, np.int8)
         return gap, start, end, kind, np.full(len(gap), source, np.int32)
@@ -163,7 +163,7 @@ def _documents(
         zip(*(it.tolist() for it in columns), strict=True)
     ):
         if text >= 0:
-            label, where = shortened(trace.strings[text]), shortened(labels[thread])
+            label, where = shorten_name(trace.strings[text]), shorten_name(labels[thread])
         else:
             label, where = _nameless(trace, labels, text, CLASSES[class_], int(which[number]))
         chains[number].append(
@@ -205,12 +205,12 @@ def _nameless(trace: Trace, labels: list[str], code: int, class_: str, gap: int)
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
-        return shortened(find_launches(trace).programs[gaps.after[gap]][0]), device
+        return shorten_name(find_launches(trace).programs[gaps.after[gap]][0]), device
     if code == ENQUEUED:
         return NOT_BEGUN, device
     if code == _NOTHING:
         return class_label(class_), ""
-    return HANDED_OVER, shortened(labels[taker(code)])
+    return HANDED_OVER, shorten_name(labels[waiting_line(code)])
 
 
 def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:

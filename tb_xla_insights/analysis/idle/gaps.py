@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
-from tb_xla_insights.analysis.idle.idle_time import KINDS, Gaps, find_gaps
+from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.idle import devices_with_work
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with_offsets
 from tb_xla_insights.analysis.time.class_times import by_class, covered_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -40,14 +40,15 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     place = np.concatenate([np.arange(len(gaps)) for gaps in found] or [np.zeros(0, np.int64)])
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
-    shortened: dict[int, Gap] = {}
+    rows: dict[int, Gap] = {}
     for number, (trace, offset) in enumerate(with_offsets(session)):
         which = longest[host[longest] == number]
         chains = find_chains(trace, place[which])
         for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
-            shortened[position] = _item(trace, found[number], gap, offset, chain)
+            rows[position] = _item(trace, found[number], gap, offset, chain)
     starved, queued, unknown = (
-        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found) for kind in range(len(KINDS))
+        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found)
+        for kind in range(len(GAP_KINDS))
     )
     totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
     return {
@@ -56,13 +57,13 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
-        "items": [shortened[position] for position in longest.tolist()],
+        "items": [rows[position] for position in longest.tolist()],
         "patterns": _patterns(session, found),
     }
 
 
 def _program(trace: Trace, program: int) -> str | None:
-    return shortened(find_launches(trace).programs[program][0]) if program >= 0 else None
+    return shorten_name(find_launches(trace).programs[program][0]) if program >= 0 else None
 
 
 def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:
@@ -76,7 +77,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "before": _program(trace, int(gaps.before[gap])),
         "after": _program(trace, int(gaps.after[gap])),
         "inside_run": bool(gaps.inside[gap]),
-        "kind": KINDS[gaps.kind[gap]],
+        "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "together_ps": int(gaps.together_ps[gap]),
         "by_class_ps": by_class(gaps.shares[gap]),

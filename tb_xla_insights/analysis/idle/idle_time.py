@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.host.classes import host_class_segments
-from tb_xla_insights.analysis.idle.busy import busy_somewhere, idle
+from tb_xla_insights.analysis.idle.busy import busy_on_any_device, idle
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.time.class_times import class_times, covered_times
@@ -18,14 +18,14 @@ from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.catalog.classes import WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
-LISTED_PS = 10_000_000
+MIN_GAP_PS = 10_000_000
 """Gaps from this length on are listed; shorter ones are summed."""
 
-SLACK_PS = 10_000_000
+CLOCK_SLACK_PS = 10_000_000
 """Host and device clocks agree to some microseconds: what lies closer together has no order."""
 
 GapKind = Literal["starved", "queued", "unknown"]
-KINDS: tuple[GapKind, ...] = get_args(GapKind)
+GAP_KINDS: tuple[GapKind, ...] = get_args(GapKind)
 STARVED, QUEUED, UNKNOWN = range(3)
 
 
@@ -72,7 +72,7 @@ class Gaps:
 @memoised
 def listed_idle(trace: Trace, number: int) -> Intervals:
     """When a device (an index into the trace's devices) is idle for LISTED_PS or longer at a time."""
-    return idle(trace, trace.devices[number], LISTED_PS)
+    return idle(trace, trace.devices[number], MIN_GAP_PS)
 
 
 @memoised
@@ -101,7 +101,7 @@ def find_gaps(trace: Trace) -> Gaps:
     row[later] = trace.flows.producers(kernel[later])
     enqueue[later] = np.minimum(trace.end_ps[row[later]], end[later])
     kind = np.where(
-        enqueue > start + SLACK_PS, STARVED, np.where(enqueue < start - SLACK_PS, QUEUED, UNKNOWN)
+        enqueue > start + CLOCK_SLACK_PS, STARVED, np.where(enqueue < start - CLOCK_SLACK_PS, QUEUED, UNKNOWN)
     )
     kind = np.where(row >= 0, kind, UNKNOWN)
     kind = np.where(inside & ~later, QUEUED, kind).astype(np.int8)
@@ -112,7 +112,7 @@ def find_gaps(trace: Trace) -> Gaps:
     cause = np.where(kind == QUEUED, WAIT, most).astype(np.int8)
     program = np.append(runs.program, np.int32(-1))
     step = np.append(launches.step_of_run, np.int32(-1))[run]
-    elsewhere = busy_somewhere(trace)
+    elsewhere = busy_on_any_device(trace)
     together = end - start - covered_times(elsewhere.start_ps, elsewhere.end_ps, start, end)
     return Gaps(
         device, start, end, shares, program[before], program[run], before, run, row, step, kind, cause, together,

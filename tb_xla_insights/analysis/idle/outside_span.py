@@ -86,7 +86,7 @@ def _stops(session: SessionTrace, after_ps: int) -> list[int]:
     training."""
     found: list[int] = []
     for trace in session.traces:
-        start = trace.start_ps[trace.rows_of(has_tag(trace, "profiler"))]
+        start = trace.start_ps[trace.rows_with_metadata(has_tag(trace, "profiler"))]
         found += start[start >= after_ps].tolist()
     return found
 
@@ -96,10 +96,10 @@ def outside_span_report(session: SessionTrace) -> OutsidePart | None:
     found = find_outside_span(session)
     if found is None:
         return None
-    return outside_span_of(found, len(session.devices), framework_of(session))
+    return outside_span_json(found, len(session.devices), framework_of(session))
 
 
-def outside_span_of(found: OutsideSpan, devices: int, framework: str) -> OutsidePart:
+def outside_span_json(found: OutsideSpan, devices: int, framework: str) -> OutsidePart:
     """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `OutsideSpan`), their `share` of
     `capture_ps`, and `text`, the sentence where they matter."""
     does = host_does(framework)

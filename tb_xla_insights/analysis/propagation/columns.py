@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.device.opcodes import instruction
+from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.kernels import distinct
 from tb_xla_insights.analysis.propagation.scope_rows import stored_scopes
@@ -139,7 +139,7 @@ def texts_of(
     chosen = [[_NONE] * len(first) if column is None else column[first].tolist() for column in columns]
     ids = programs.texts()
     program = [ids[it] for it in chosen[0]]
-    name = [instruction(trace.strings[it]) for it in chosen[1]]
+    name = [instruction_name(trace.strings[it]) for it in chosen[1]]
     own = [op_name_of(trace.strings[it]) if it >= 0 else "" for it in chosen[2]]
     stored = [f"{trace.strings[it]}/" if it >= 0 else "" for it in chosen[3]]
     # A stored row holds the scope alone: the op's name makes an op name of it.

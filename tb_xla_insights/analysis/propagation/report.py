@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.propagation.lost import (
 )
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.order import ProgramOrder, find_order
-from tb_xla_insights.analysis.propagation.scopes import LONGEST_PATH, MOST_LEVELS
+from tb_xla_insights.analysis.propagation.scopes import LONGEST_PATH, MAX_LEVELS
 from tb_xla_insights.analysis.propagation.tree import Row, coverage, whole_rows
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -137,7 +137,7 @@ def propagation_diagnostics(session: SessionTrace) -> list[Diagnostic]:
 
 def _deep(trace: Trace) -> Diagnostic:
     text = (
-        f"{host_annotations(trace).too_deep} annotations lie more than {MOST_LEVELS} deep, or have paths of more than "
+        f"{host_annotations(trace).too_deep} annotations lie more than {MAX_LEVELS} deep, or have paths of more than "
         f"{LONGEST_PATH} characters: the timeline shows them, the table of annotations does not."
     )
     return Diagnostic("deep_annotations", "info", text, trace.host)

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\.(\d+)$")
 _POSITION = re.compile(r"\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"(aten|prim|xla|xla_\w+|torch_xla|torchvision|c10d\w*|quantized)__\w")
 
-MOST_LEVELS = 64
+MAX_LEVELS = 64
 LONGEST_PATH = 1000
 _LONGEST_NAME = 250
 """Captures nest annotations some ten deep, in paths of some hundred characters. Every path is told with all that
@@ -31,14 +31,14 @@ encloses it: without limits, a file that nests without end would take memory by 
 
 def fits(path: str) -> bool:
     """Whether a path is one that is told: of at most MOST_LEVELS names and LONGEST_PATH characters."""
-    return len(path) <= LONGEST_PATH and path.count("/") < MOST_LEVELS
+    return len(path) <= LONGEST_PATH and path.count("/") < MAX_LEVELS
 
 
 def fitting(path: str) -> str:
     """A path without what does not fit: long names lose their ends, deep paths their innermost names."""
-    if len(path) <= _LONGEST_NAME and path.count("/") < MOST_LEVELS:
+    if len(path) <= _LONGEST_NAME and path.count("/") < MAX_LEVELS:
         return path
-    names = path.split("/", MOST_LEVELS)[:MOST_LEVELS]
+    names = path.split("/", MAX_LEVELS)[:MAX_LEVELS]
     found = "/".join(it if len(it) <= _LONGEST_NAME else f"{it[:_LONGEST_NAME]}…" for it in names)
     while not fits(found):
         found = found.rpartition("/")[0]

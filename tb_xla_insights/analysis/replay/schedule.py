@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis import kernels
 from tb_xla_insights.analysis.host.blocking_waits import blocking_intervals
 from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
-from tb_xla_insights.analysis.idle.idle_time import SLACK_PS
+from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps
@@ -87,7 +87,7 @@ class Schedule:
 
 
 @memoised
-def schedule_of(trace: Trace) -> Schedule | None:
+def find_schedule(trace: Trace) -> Schedule | None:
     """None where there are no steps, or too few runs have known launches."""
     steps, launches = recorded_steps(trace)[: len(steps_of(trace))], find_launches(trace)
     runs = launches.runs
@@ -159,7 +159,7 @@ def _waits(trace: Trace) -> Segments:
     joined = Segments(
         segments.start_ps[begins], segments.end_ps[ends], segments.class_index[begins], segments.row[begins]
     )
-    return joined.where(joined.end_ps - joined.start_ps >= SLACK_PS)
+    return joined.where(joined.end_ps - joined.start_ps >= CLOCK_SLACK_PS)
 
 
 def _work(launches: Launches, run: NDArray[np.intp], place: Int32, when: Int64) -> Work:
@@ -198,7 +198,7 @@ def _host(trace: Trace, cuts: _Cuts, work: Work) -> Host:
     return Host(cuts.start_ps, cuts.end_ps, shares, waits_for, late, read, asked, launch)
 
 
-def replayed(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: Work) -> tuple[int, int, int]:
+def replay_schedule(schedule: Schedule, host_ps: Int64, waits_for: Int32, work: Work) -> tuple[int, int, int]:
     """With other host work (a sum per stretch), waits and device work: when the host is done and when the devices are,
     and the longest time from a core's first run to its last one's end, which is what the steps take where the devices
     are the limit: what goes before the first run is the start-up of a loop that goes on."""

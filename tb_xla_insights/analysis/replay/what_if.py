@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.replay.schedule import Host, Schedule, Work, replayed, schedule_of
+from tb_xla_insights.analysis.replay.schedule import Host, Schedule, Work, find_schedule, replay_schedule
 from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.time.class_times import class_times_inside
@@ -43,8 +43,8 @@ class Fix:
 
     At best only: the work of the launches `repeated` goes, some of `merged`, since what they become part of does it
     again; so does that of the launches `unknown`, of which the capture does not tell what is left, host time of the
-    classes `moved`, and what `reads`, `blocks` and `waits` last beyond the runs' ends (`late_ps`). With `aside`, one
-    other thread does what goes, and steps wait for it at worst.
+    classes `moved`, and what `reads`, `blocks` and `waits` last beyond the runs' ends (`return_delay_ps`). With
+    `aside`, one other thread does what goes, and steps wait for it at worst.
     """
 
     classes: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ class Fix:
 
 @memoised
 def _unchanged(trace: Trace) -> tuple[int, int, int]:
-    schedule = schedule_of(trace)
+    schedule = find_schedule(trace)
     if schedule is None:
         return 0, 0, 0
     host = schedule.host
-    return replayed(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
+    return replay_schedule(schedule, host.work_ps.sum(axis=1), host.waits_for, schedule.work)
 
 
 @memoised
@@ -85,7 +85,7 @@ def _in_steps(trace: Trace) -> Intervals:
 @memoised
 def _shares_in_steps(trace: Trace) -> Int64:
     """Per stretch of the host's work and class, the time in steps; there is a schedule."""
-    schedule = schedule_of(trace)
+    schedule = find_schedule(trace)
     assert schedule is not None
     return class_times_inside(
         host_class_segments(trace), _in_steps(trace), schedule.host.start_ps, schedule.host.end_ps
@@ -199,7 +199,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     host's processors, the two take turns. Without fixes it is the mean of the trace's steps (docs/definitions.md,
     "What if").
     """
-    schedule, steps = schedule_of(trace), steps_of(trace)
+    schedule, steps = find_schedule(trace), steps_of(trace)
     if schedule is None:
         return None
     host, work = schedule.host, schedule.work
@@ -213,7 +213,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     stays = free & ~merged[host.waits_for] & ~_freed(host, at_best)
     left[:, WAIT] += np.where(stays, host.late_ps, 0)
     changed = _device_work(trace, work, fixes)
-    host_ps, done_ps, devices_ps = replayed(schedule, left.sum(axis=1), waits_for, changed)
+    host_ps, done_ps, devices_ps = replay_schedule(schedule, left.sum(axis=1), waits_for, changed)
     least_ps = _least(trace, work, changed.device_ps)
     before_host_ps, before_done_ps, before_devices_ps = _unchanged(trace)
     steps_ps = sum(step.duration_ps for step in steps)
@@ -238,7 +238,7 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
 def shorter_runs(trace: Trace, fix: Fix) -> int:
     """How much shorter the busiest core's runs of the mean step of one host are after a fix at best, in ps; 0 where
     nothing can be replayed."""
-    schedule, steps = schedule_of(trace), steps_of(trace)
+    schedule, steps = find_schedule(trace), steps_of(trace)
     if schedule is None:
         return 0
     work = schedule.work
@@ -246,10 +246,10 @@ def shorter_runs(trace: Trace, fix: Fix) -> int:
     return round((_least(trace, work, work.device_ps) - left) / len(steps))
 
 
-def late_ps(trace: Trace, fix: Fix) -> int:
+def return_delay_ps(trace: Trace, fix: Fix) -> int:
     """How long the waits that a fix takes away last beyond the ends of the runs that they are for, in all steps
     together, in ps; a wait in which no run ends is late from its start. 0 where nothing can be replayed."""
-    schedule = schedule_of(trace)
+    schedule = find_schedule(trace)
     if schedule is None:
         return 0
     host = schedule.host
@@ -281,7 +281,7 @@ def _at_worst(trace: Trace, fixes: Sequence[Fix], goes: Int64, left: Int64, devi
     thread, and work of host and devices on the same processors."""
     columns = [CLASS_INDEX[name] for fix in fixes if fix.aside for name in fix.classes]
     aside = int(goes[:, sorted(set(columns))].sum())
-    shared = bool(trace.devices) and trace.devices[0].made
+    shared = bool(trace.devices) and trace.devices[0].from_host_events
     busy = int(left.sum() - left[:, WAIT].sum())
     return max(aside, busy + device_ps if shared else 0)
 

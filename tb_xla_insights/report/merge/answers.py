@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS, RUNTIMES, UNKNOWN, environment_label
 from tb_xla_insights.analysis.host.input_pipeline import input_verdict
-from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_of
+from tb_xla_insights.analysis.idle.outside_span import OutsideSpan, outside_span_json
 from tb_xla_insights.analysis.steps.idle import step_idle_from_rows
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.merge.parts import HostPart, weighted_mean, weighted_median
@@ -173,7 +173,7 @@ def merge_outside(parts: Parts, framework: str) -> Outside | None:
         by_class("after"),
         mean([row["capture_ps"] for row in rows]),
     )
-    return outside_span_of(found, sum(len(part.rows["devices"]) for part in parts), framework)
+    return outside_span_json(found, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
 def merge_throughput(parts: Parts, steps: Sequence[Step]) -> Throughput | None:

@@ -18,9 +18,9 @@ and a launch that waits for its run, or for a thread (`-4 - line`)."""
 
 
 @dataclass(frozen=True)
-class Stretches:
+class GapSegments:
     """Stretches that make up each gap, in order: `gap` (index into those asked for), start and end, and `source`, what
-    each is read from: the index of a line, HOST, RUN, ENQUEUED, or what `taker` knows."""
+    each is read from: the index of a line, HOST, RUN, ENQUEUED, or what `waiting_line` knows."""
 
     gap: Int32
     start_ps: Int64
@@ -28,12 +28,12 @@ class Stretches:
     source: Int32
 
 
-def taker(source: int) -> int:
+def waiting_line(source: int) -> int:
     """The line whose thread has yet to take up what was handed over to it; -1 where none has."""
     return max(_HANDED_OVER - source, -1)
 
 
-def gap_stretches(trace: Trace, which: NDArray[np.int64]) -> Stretches:
+def find_gap_segments(trace: Trace, which: NDArray[np.int64]) -> GapSegments:
     """The stretches of some gaps (indices into `find_gaps`). (docs/definitions.md, "Why a gap ended")
 
     The driving thread's lasts until it has handed the work over: until the event that the flow leads from has ended,
@@ -66,7 +66,7 @@ def gap_stretches(trace: Trace, which: NDArray[np.int64]) -> Stretches:
     source[:, 1:-2:2], source[:, 2:-2:2] = _HANDED_OVER - lines, lines
     gap = np.repeat(np.arange(count, dtype=np.int32), source.shape[1])
     some = (bounds[:, 1:] > bounds[:, :-1]).ravel()
-    return Stretches(
+    return GapSegments(
         gap[some], bounds[:, :-1].ravel()[some], bounds[:, 1:].ravel()[some], source.ravel()[some]
     )
 
