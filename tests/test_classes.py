@@ -132,10 +132,10 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
                 and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
             ]  # fmt: skip
             return "wait" if launches else "dispatch"
-        if CATALOG.kind(trace.name(r)) == INDEX["sync_prepare"] and of_the_bridge(trace, r):
+        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and of_the_bridge(trace, r):
             return "dynamo"
-        if CATALOG.kind(trace.name(r)) >= 0:
-            return CLASSES[CATALOG.kind(trace.name(r))]
+        if CATALOG.class_index(trace.name(r)) >= 0:
+            return CLASSES[CATALOG.class_index(trace.name(r))]
     return None if device_work else "other"
 
 

@@ -27,7 +27,7 @@ _TOLD, _BLOCKS = "CompleteCallbacks", "RunExecutable"
 def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:
     """How host and devices contradict each other, in words; None where nothing shows that they do. Devices made from a
     host's own events have its clock. `whole`: no part of the file is lost, so that spans are what was recorded."""
-    if not trace.devices or all(device.made for device in trace.devices):
+    if not trace.devices or all(device.from_host_events for device in trace.devices):
         return None
     runs = find_launches(trace).runs
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
@@ -50,7 +50,7 @@ def _late(trace: Trace) -> Int64:
     runs = find_launches(trace).runs
     order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several the first one
     enqueues = runs.enqueue_row[order]
-    told = trace.rows_of(_named(trace, _TOLD))
+    told = trace.rows_with_metadata(_named(trace, _TOLD))
     producer = trace.flows.producers(told)
     at = np.minimum(np.searchsorted(enqueues, producer), max(len(enqueues) - 1, 0))
     known = (producer >= 0) & (enqueues[at] == producer) if len(enqueues) else np.zeros(len(told), np.bool_)

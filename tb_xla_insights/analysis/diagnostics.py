@@ -65,7 +65,7 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         yield "no_device_plane", "info", _TENSORFLOW_ON_A_CPU
     elif not trace.devices:
         yield "no_device_plane", "warning", _no_device(trace)
-    elif all(device.made for device in trace.devices):
+    elif all(device.from_host_events for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         meant = WORDS[framework].accelerator
         yield (
@@ -216,7 +216,7 @@ def _low_level(trace: Trace) -> bool:
     only its thread's name tells that it is PyTorch/XLA."""
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
-    present = trace.entry_counts > 0
+    present = trace.metadata_counts > 0
     calls = [trace.strings[text].endswith(_CALLS) for text in trace.metadata.name]
     shown = has_tag(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
     runs = has_tag(trace, "run_start", "device_work", "launch", "enqueue")

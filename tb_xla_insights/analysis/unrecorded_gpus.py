@@ -53,7 +53,7 @@ def _launches(trace: Trace) -> Int32:
     if not {"correlation_id", "device_id"} <= trace.stats.keys():
         return np.zeros(0, np.int32)
     rows = trace.stats["device_id"].rows
-    kind = trace.metadata.kind[trace.meta[rows]]
+    kind = trace.metadata.class_index[trace.meta[rows]]
     launches = _on_hosts(trace, rows) & ((kind == DISPATCH) | (kind < 0))
     found: Int32 = rows[launches & (trace.stats["correlation_id"].at(rows, 0) > 0)]
     return found

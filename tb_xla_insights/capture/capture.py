@@ -15,7 +15,7 @@ from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import files, paths
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import release_freed_memory
 
 if TYPE_CHECKING:
     import grpc
@@ -127,7 +127,7 @@ class Capture:
             for thread in threads:
                 thread.join()
         finally:
-            give_back()  # older gRPC libraries buffer a response that is too long before they reject it
+            release_freed_memory()  # older gRPC libraries buffer a response that is too long before they reject it
             self._done.set()
 
     def cancel(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.replace import replacing, writing
+from tb_xla_insights.files.replace import replace_atomically, report_write_errors
 from tb_xla_insights.session import Session
 
 Rows = list[dict[str, Any]]
@@ -138,10 +138,10 @@ def _write_tables(
     lines = []
     for name, rows in tables(session).items():
         path = folder / f"{name}.{suffix}"
-        with writing(path, "give a folder that can be written with -o"):
+        with report_write_errors(path, "give a folder that can be written with -o"):
             if rows:
                 folder.mkdir(parents=True, exist_ok=True)
-                with replacing(path) as temporary_path:
+                with replace_atomically(path) as temporary_path:
                     write(temporary_path, rows)
                 lines.append(f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}")
             elif path.is_file():

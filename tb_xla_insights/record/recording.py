@@ -17,12 +17,12 @@ from tb_xla_insights import __version__
 from tb_xla_insights.analysis.sidecars import DESCRIPTION_FILE, RECORD_FILE, SAMPLES_PER_STEP_KEY
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
-from tb_xla_insights.files.replace import replacing
+from tb_xla_insights.files.replace import replace_atomically
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir import paths
 from tb_xla_insights.record.stderr import DebugText
 from tb_xla_insights.record.tracers import tracer, versions
-from tb_xla_insights.units import MOST_SAMPLES
+from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
 
 _log = logging.getLogger(__name__)
 _FLAGS = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
@@ -162,7 +162,7 @@ def _missing_directories(directory: str) -> list[str]:
 
 def _number_of_samples(samples: float) -> float:
     """The number as an int or float, also of a NumPy number, for JSON. Raises InputError."""
-    if not isinstance(samples, Real) or not 0 < samples <= MOST_SAMPLES:
+    if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
         raise InputError(
             f"record: samples is {samples!r}; give the number of samples per step, a number above 0"
         )
@@ -200,7 +200,7 @@ def _write(path: str, text: str) -> None:
             with fsspec.open(path, "wb") as file:
                 file.write(content)
         else:
-            with replacing(Path(path)) as temporary_path:
+            with replace_atomically(Path(path)) as temporary_path:
                 temporary_path.write_bytes(content)
     except Exception as error:  # each file system raises its own classes
         raise InputError(_unwritable(path, reason(error))) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights.analysis.thresholds import HIDDEN_GAIN_SHARE, INFO_SHARE, MAX_GAIN_SPREAD
-from tb_xla_insights.units import change_text, less_text, less_time_text, share, time_text
+from tb_xla_insights.units import change_text, reduction_text, share, time_reduction_text, time_text
 
 Row = Mapping[str, Any]
 
@@ -137,9 +137,9 @@ def gain_of(finding: Row, report: Row) -> Gain:
     if finding["kind"] == "mistake" and finding["recurs"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
-            less_time_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
+            time_reduction_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
         )
-    return Gain(less_text(gain, worst), of, change)
+    return Gain(reduction_text(gain, worst), of, change)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:

@@ -27,7 +27,7 @@ from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics
 from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.errors import Diagnostic
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.report.metrics import metrics_document, sidecar_diagnostics
 from tb_xla_insights.report.sidecars import read_sidecars
 from tb_xla_insights.report.throughput import throughput
@@ -106,7 +106,7 @@ def host_report(
         "outside": partial(outside_span_report, session),
         "summary": partial(_told_directly, session),
     }
-    answers = dict(zip(tasks, side_by_side([*tasks.values()]), strict=True))
+    answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
     propagation, scoped = answers["propagation"]
     summary: SummaryKeys = answers["summary"]
@@ -145,7 +145,9 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
     program that ran tells one."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
-    scoped |= any(find_ops(it).working for it in session.traces if all(device.made for device in it.devices))
+    scoped |= any(
+        find_ops(it).working for it in session.traces if all(device.from_host_events for device in it.devices)
+    )
     annotations = document["annotations"]
     return {
         "annotations": annotations,

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tb_xla_insights.analysis.sidecars import SAMPLES_PER_STEP_KEY, UnparsedLine
-from tb_xla_insights.files.texts import TextError, parsed_json
-from tb_xla_insights.units import MOST_SAMPLES
+from tb_xla_insights.files.texts import TextError, parse_json
+from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
 
 
 def parse_record(text: str, file: str = "") -> tuple[dict[str, Any] | None, list[UnparsedLine]]:
     """The keys that a recording writes, with values of their kind; None where there are none. What is left out is told,
     but for keys that nobody here knows: another version may have written them."""
     try:
-        document = parsed_json(text)
+        document = parse_json(text)
     except TextError as error:
         return None, [UnparsedLine(file, 0, f"{error}{error.at}")]
     if not isinstance(document, dict):
@@ -40,7 +40,7 @@ def _is_table(value: Any) -> bool:
 
 def _is_size(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (number and 0 < value <= MOST_SAMPLES)
+    return value is None or (number and 0 < value <= MAX_SAMPLES_PER_STEP)
 
 
 _Kind = tuple[Callable[[Any], bool], str]

@@ -21,9 +21,9 @@ from tb_xla_insights.analysis.sidecars import (
     UnparsedLine,
 )
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.files.source import file_names, open_source
-from tb_xla_insights.files.texts import MOST_BYTES, decoded
+from tb_xla_insights.files.texts import MAX_TEXT_BYTES, decode_text
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _read(session: SessionTrace) -> Sidecars:
         try:
             report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
         except Exception as error:  # a fault of a parser ends no report
-            _log.exception("%s cannot be read", escaped(name))
+            _log.exception("%s cannot be read", escape_text(name))
             unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
             continue
         told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
@@ -191,11 +191,11 @@ def _in(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, 
     for name in _names(directory):
         try:
             with open_source(f"{directory}/{name}") as source:
-                content = source.read(0, MOST_BYTES + 1).tobytes()
+                content = source.read(0, MAX_TEXT_BYTES + 1).tobytes()
         except InputError as error:
             unread.append(UnparsedLine(name, 0, str(error).removeprefix(f"{directory}/{name}: ")))
             continue
-        yield name, decoded(content[:MOST_BYTES], "replace"), len(content) > MOST_BYTES
+        yield name, decode_text(content[:MAX_TEXT_BYTES], "replace"), len(content) > MAX_TEXT_BYTES
 
 
 def _rank(name: str) -> tuple[bool, str]:

@@ -46,4 +46,4 @@ def recorded_samples(recorded: Mapping[str, Any] | None) -> float | None:
     samples = (recorded or {}).get(SAMPLES_PER_STEP_KEY)
     if isinstance(samples, bool) or not isinstance(samples, int | float):
         return None
-    return samples if 0 < samples <= units.MOST_SAMPLES else None
+    return samples if 0 < samples <= units.MAX_SAMPLES_PER_STEP else None

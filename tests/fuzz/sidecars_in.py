@@ -130,7 +130,7 @@ def check_document(data: bytes) -> Iterator[str]:
     try:
         if which == b"c":
             catalog = load_catalog(str(path))
-            yield from (f"class {catalog.kind(name)}" for name in ("StepMarker", "a", ""))
+            yield from (f"class {catalog.class_index(name)}" for name in ("StepMarker", "a", ""))
         elif which == b"p":
             table = read_pairs(str(path), _steps)
             json_bytes(table)

@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.thresholds import FIRST_WARM_STEP
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.programs import UNNAMED
 
 _OF_MODULE = re.compile(r".+ \(([\w.-]+)\)")
@@ -118,7 +118,7 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     new = np.argsort(first, kind="stable")
     new = new[names[new] != UNNAMED]  # of such runs nothing tells which program they are of
     claimed: set[int] = set()
-    asked = climb(trace.parent, calls.row, np.array(list(of_sync), np.int32))
+    asked = nearest_enclosing(trace.parent, calls.row, np.array(list(of_sync), np.int32))
     until = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
     for number, (at, end, name) in enumerate(zip(asked.tolist(), calls.end_ps.tolist(), module, strict=True)):
         if at >= 0:

@@ -20,7 +20,7 @@ from tb_xla_insights.files.source import Source, open_source
 from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.trace.programs import UNNAMED
 from tb_xla_insights.xplane.hlo import read_module, shape_text
-from tb_xla_insights.xplane.hlo_code import Code, code_of
+from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
 from tb_xla_insights.xplane.read import PROGRAMS
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class _Reader:
     def __init__(self, trace: Trace, source: Source) -> None:
         self._trace, self._source = trace, source
         self._shapes: dict[int, list[str] | None] = {}
-        self._codes: dict[int, Code] = {}
+        self._codes: dict[int, ProgramDigests] = {}
 
     def shapes(self, id_: int) -> list[str] | None:
         """Of the parameters; None where the file does not tell."""
@@ -148,10 +148,10 @@ class _Reader:
             self._shapes[id_] = None if told is None else [shape_text(it) for it in told.parameters]
         return self._shapes[id_]
 
-    def code(self, id_: int) -> Code:
+    def code(self, id_: int) -> ProgramDigests:
         if id_ not in self._codes:
             module = self._module(id_)
-            self._codes[id_] = code_of(module) if module is not None else Code(b"", b"", b"")
+            self._codes[id_] = digest_program(module) if module is not None else ProgramDigests(b"", b"", b"")
         return self._codes[id_]
 
     def _module(self, id_: int) -> HloModule | None:
@@ -199,7 +199,7 @@ _CODE_CHANGES: tuple[Change, ...] = ("same_hlo", "constants", "code")
 """What may differ where no parameter does, the least first."""
 
 
-def _code_change(before: Code, after: Code) -> Change:
+def _code_change(before: ProgramDigests, after: ProgramDigests) -> Change:
     if before.whole == after.whole:
         return "same_hlo"
     return "constants" if before.formula == after.formula else "code"

@@ -64,7 +64,7 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     )
     hidden = covered_times(at_work.start_ps, at_work.end_ps, start, end)
     # Ops that run side by side (on streams, on threads) do not nest, whatever their times.
-    own = find_ops(trace).devices[device].own_ps if trace.devices[device].made else ops.self_ps
+    own = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.self_ps
     time = own[chosen]
     return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
@@ -75,13 +75,13 @@ def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     name, by its category, and on a CPU, where ops have no category, by its opcode in the program. JAX names ops after
     its own primitives: `psum.7`."""
     ops = trace.devices[device].ops
-    found = trace.told(ops.name, _kind)
+    found = trace.map_texts(ops.name, _kind)
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # fusions around a collective are told by their category alone
-        of_meta = trace.told(categories, _kind)
+        of_meta = trace.map_texts(categories, _kind)
         if (of_meta >= 0).any():
             found = np.where(found < 0, of_meta[trace.meta[ops.row]], found)
-    if trace.devices[device].made:
+    if trace.devices[device].from_host_events:
         by_opcode = _of_opcodes(trace, device, _kind)
         found = np.where(by_opcode != _UNTOLD, by_opcode, found)
     return found
@@ -100,8 +100,8 @@ def _facts(trace: Trace, device: int, kinds: NDArray[np.int8]) -> tuple[NDArray[
     names = trace.devices[device].ops.name
     if not (kinds >= 0).any():
         return kinds[:0] > 0, kinds[:0] > 0
-    done, holds = trace.told(names, is_wait) > 0, trace.told(names, is_container) > 0
-    if trace.devices[device].made:
+    done, holds = trace.map_texts(names, is_wait) > 0, trace.map_texts(names, is_container) > 0
+    if trace.devices[device].from_host_events:
         by_opcode = _of_opcodes(trace, device, is_container)
         holds = np.where(by_opcode != _UNTOLD, by_opcode > 0, holds)
     return (kinds < 0) & ~(done | holds), holds

@@ -40,13 +40,13 @@ def frames_that_load(trace: Trace) -> Int32:
 
 def _loads_by_name(trace: Trace) -> NDArray[np.bool_]:
     """Per metadata entry, whether it is a Python frame that loads data or waits for it."""
-    found: NDArray[np.bool_] = has_tag(trace, "python_tracer") & (trace.metadata.kind == INPUT)
+    found: NDArray[np.bool_] = has_tag(trace, "python_tracer") & (trace.metadata.class_index == INPUT)
     return found
 
 
 def _frames(trace: Trace) -> Int32:
     """The Python tracer's frames, without those that wait for the device."""
-    return trace.rows_of(has_tag(trace, "python_tracer") & (trace.metadata.kind == PYTHON))
+    return trace.rows_with_metadata(has_tag(trace, "python_tracer") & (trace.metadata.class_index == PYTHON))
 
 
 def frames_inside(trace: Trace, tag: str) -> Int32:
@@ -54,7 +54,7 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
     what compiles (`compile_call`) waits in them for the compiler's threads, that of a `read` for the value."""
     if not has_tag(trace, tag).any():
         return np.zeros(0, np.int32)
-    calls = trace.rows_of(has_tag(trace, tag))
+    calls = trace.rows_with_metadata(has_tag(trace, tag))
     frames = _frames(trace)
     return frames[_inside(trace, frames, calls)]
 
@@ -62,7 +62,7 @@ def frames_inside(trace: Trace, tag: str) -> Int32:
 def _that_load(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Which of some events, in row order, are annotations or Python frames that load data, or lie inside of one."""
     annotations = trace.annotations[is_loading_annotation(trace)[trace.meta[trace.annotations]]]
-    frames = trace.rows_of(_loads_by_name(trace))
+    frames = trace.rows_with_metadata(_loads_by_name(trace))
     return _inside(trace, rows, np.union1d(annotations, frames))
 
 
@@ -82,7 +82,7 @@ def _inside(trace: Trace, rows: Int32, around: Int32) -> NDArray[np.bool_]:
 
 def _with_launches_of_dynamo(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Inside which of some annotations torch.compile launches, on the thread that drives or in its backward passes."""
-    launches = trace.rows_of(has_tag(trace, "dynamo"))
+    launches = trace.rows_with_metadata(has_tag(trace, "dynamo"))
     launches = launches[np.isin(trace.lines_of(launches), trace.driving_lines)]
     at = np.sort(trace.start_ps[launches])
     some = np.searchsorted(at, trace.end_ps[rows]) > np.searchsorted(at, trace.start_ps[rows])

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 
 @memoised
@@ -23,14 +23,14 @@ def find_blocking_waits(trace: Trace) -> Int32:
     """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
     last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
     its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
-    rows = trace.rows_of(has_tag(trace, "blocks"))
+    rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
     rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
     annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
     asked, above = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (inside := above >= 0).any():
         asked &= ~inside | annotations[above] | frames[trace.meta[above]]
         above = np.where(inside, trace.parent[above], above)
-    found = outermost(trace.parent, rows[asked])
+    found = outermost_rows(trace.parent, rows[asked])
     return found[trace.duration_ps[found] >= CLOCK_SLACK_PS]
 
 

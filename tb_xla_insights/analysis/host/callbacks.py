@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.analysis.time.intervals import Intervals, own_time_intervals, span_intervals, union
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 
 _PRIMITIVE = re.compile(
     r"(?:.*/)?(pure_callback|io_callback|debug_callback|debug_print|python_callback)(?:\[.*)?"
@@ -92,10 +92,10 @@ def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
     callers[[entry for entry, name in names.items() if _CALLER.fullmatch(name)]] = True
     if not callers.any() or not rows.size:
         return found
-    called = trace.rows_of(frames)
+    called = trace.rows_with_metadata(frames)
     called = called[trace.parent[called] >= 0]
     called = called[callers[trace.meta[trace.parent[called]]]]
-    for row in called[climb(trace.parent, called, np.sort(rows)) >= 0].tolist():
+    for row in called[nearest_enclosing(trace.parent, called, np.sort(rows)) >= 0].tolist():
         match = _FRAME.fullmatch(names[int(trace.meta[row])])
         if match and match[1] not in _OF_JAX:
             found[match[2]] += int(trace.duration_ps[row])

@@ -33,7 +33,7 @@ from tb_xla_insights.catalog.classes import (
     WAIT,
 )
 from tb_xla_insights.trace.annotations import annotated
-from tb_xla_insights.trace.metadata_events import values_by_entry
+from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Int8, Int64, Role, Trace
 
 HELPERS: tuple[Role, ...] = ("autograd", "executor", "client", "compiler", "transfer")
@@ -53,7 +53,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     An annotation's class comes from what it encloses or is named, a runtime event's from the catalogue; -1: none. What
     a device does on a host thread is no class of the host's.
     """
-    kinds = values_by_entry(trace.metadata.kind, trace.meta)
+    kinds = values_of_events(trace.metadata.class_index, trace.meta)
     kinds[trace.annotations] = annotation_classes(trace)
     kinds[frames_that_load(trace)] = INPUT
     kinds[frames_inside(trace, "read")] = FROM_DEVICE
@@ -65,7 +65,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
         + DISPATCH_THEN_WAIT * has_tag(trace, "dispatch_then_wait")
         + ENDS_DISPATCH * has_tag(trace, "ends_dispatch")
     )
-    flags = values_by_entry(flags.astype(np.int8), trace.meta)
+    flags = values_of_events(flags.astype(np.int8), trace.meta)
     if "hlo_op" in trace.stats:
         is_op = np.zeros(len(trace), np.bool_)
         is_op[trace.stats["hlo_op"].rows] = True

@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 _MARKERS = 2
 """Step markers that the bridge sets for one graph, at most."""
@@ -66,7 +66,7 @@ class Extractions:
 def find_extractions(trace: Trace) -> Extractions:
     """The extractions on the threads that drive the devices of one host."""
     found: list[tuple[int, int, int, int, int]] = []
-    if trace.entry_counts[has_tag(trace, "graph_order")].any():
+    if trace.metadata_counts[has_tag(trace, "graph_order")].any():
         for line in trace.driving_lines:
             edges = [_Edges(trace, it) for it in dict.fromkeys((line, trace.driving_lines[0]))]
             for first, last in _of_the_bridge(trace, line, edges[0]):
@@ -82,8 +82,8 @@ def find_extractions(trace: Trace) -> Extractions:
 def _of_the_bridge(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int, int]]:
     """The first and the last event of each extraction on one thread."""
     rows = np.arange(trace.lines[line].first, trace.lines[line].rows.stop, dtype=np.int32)
-    tops = outermost(trace.parent, rows[_recorded(trace, line)])
-    start, end, kind = trace.start_ps[tops], trace.end_ps[tops], trace.kind(tops)
+    tops = outermost_rows(trace.parent, rows[_recorded(trace, line)])
+    start, end, kind = trace.start_ps[tops], trace.end_ps[tops], trace.class_indices(tops)
     marker, order = (has_tag(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
     bridges = np.isin(kind, _BETWEEN)
     # Whether an event may belong to what the one before it does.

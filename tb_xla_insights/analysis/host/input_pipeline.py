@@ -32,7 +32,7 @@ from tb_xla_insights.analysis.time.intervals import (
 from tb_xla_insights.catalog.classes import INPUT
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int32, SessionTrace, Spans, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import InputPipeline as InputPipelinePart
@@ -116,7 +116,7 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
     """When a device is in infeed ops, which busy leaves out."""
-    chosen = trace.told(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
+    chosen = trace.map_texts(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
     if not chosen.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
@@ -129,11 +129,11 @@ def _batches(trace: Trace) -> Int32:
     if not driving:
         return np.zeros(0, np.int32)
     rows = trace.lines[driving[0]].rows
-    mine = trace.kind(rows) == INPUT
+    mine = trace.class_indices(rows) == INPUT
     its = np.arange(rows.start, rows.stop, dtype=np.int32)
     noted = annotated(trace)[rows]
     mine = np.where(noted, is_loading_annotation(trace)[trace.meta[rows]], mine)
-    return outermost(trace.parent, its[mine])
+    return outermost_rows(trace.parent, its[mine])
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:

@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.trace.annotations import annotated
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Role, SessionTrace, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 from tb_xla_insights.trace.threads import host_planes
 
 if TYPE_CHECKING:
@@ -66,18 +66,18 @@ def find_transfers(trace: Trace) -> Transfers:
     threads count only where no thread that asks recorded a transfer of that direction, so that none counts
     twice.
     """
-    kinds = np.where(_on_host(trace), trace.metadata.kind, -1)
+    kinds = np.where(_on_host(trace), trace.metadata.class_index, -1)
     direction_of = np.full(len(CLASSES) + 1, -1, np.int8)  # the last one is that of no class
     for number, name in enumerate(DIRECTIONS):
         direction_of[CLASS_INDEX[name]] = number
     directions = direction_of[kinds]
-    rows = trace.rows_of(directions >= 0)
+    rows = trace.rows_with_metadata(directions >= 0)
     rows = rows[~annotated(trace)[rows]]
     direction = directions[trace.meta[rows]]
     carriers = trace.lines_with(*_CARRIERS)
     found = []
     for number in range(len(DIRECTIONS)):
-        its = outermost(trace.parent, rows[direction == number])
+        its = outermost_rows(trace.parent, rows[direction == number])
         asks = ~np.isin(trace.lines_of(its), carriers)
         found.append(its[asks] if asks.any() else its)
     row = np.sort(np.concatenate(found))
@@ -114,7 +114,7 @@ def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
             [_size_in(trace.strings[it]) if it >= 0 else -1 for it in text.tolist()], np.int64
         )
         sizes = np.where(sizes < 0, sizes_by_text[which], sizes)
-    told = outermost(trace.parent, candidates[sizes >= 0])
+    told = outermost_rows(trace.parent, candidates[sizes >= 0])
     sizes = sizes[np.searchsorted(candidates, told)]
     found = np.full(len(row), -1, np.int64)
     if not told.size:

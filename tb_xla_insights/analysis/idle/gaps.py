@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with
 from tb_xla_insights.analysis.time.class_times import by_class, covered_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     place = np.concatenate([np.arange(len(gaps)) for gaps in found] or [np.zeros(0, np.int64)])
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
-    shortened: dict[int, Gap] = {}
+    rows: dict[int, Gap] = {}
     for number, (trace, offset) in enumerate(with_offsets(session)):
         which = longest[host[longest] == number]
         chains = find_chains(trace, place[which])
         for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
-            shortened[position] = _item(trace, found[number], gap, offset, chain)
+            rows[position] = _item(trace, found[number], gap, offset, chain)
     starved, queued, unknown = (
         sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found)
         for kind in range(len(GAP_KINDS))
@@ -57,13 +57,13 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
-        "items": [shortened[position] for position in longest.tolist()],
+        "items": [rows[position] for position in longest.tolist()],
         "patterns": _patterns(session, found),
     }
 
 
 def _program(trace: Trace, program: int) -> str | None:
-    return shortened(find_launches(trace).programs[program][0]) if program >= 0 else None
+    return shorten_name(find_launches(trace).programs[program][0]) if program >= 0 else None
 
 
 def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:

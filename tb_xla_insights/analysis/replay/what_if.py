@@ -281,7 +281,7 @@ def _at_worst(trace: Trace, fixes: Sequence[Fix], goes: Int64, left: Int64, devi
     thread, and work of host and devices on the same processors."""
     columns = [CLASS_INDEX[name] for fix in fixes if fix.aside for name in fix.classes]
     aside = int(goes[:, sorted(set(columns))].sum())
-    shared = bool(trace.devices) and trace.devices[0].made
+    shared = bool(trace.devices) and trace.devices[0].from_host_events
     busy = int(left.sum() - left[:, WAIT].sum())
     return max(aside, busy + device_ps if shared else 0)
 

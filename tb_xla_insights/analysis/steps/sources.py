@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.host.extractions import find_extractions
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag, program_of
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import outermost
+from tb_xla_insights.trace.nesting import outermost_rows
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
@@ -111,7 +111,7 @@ def _calls_around(trace: Trace, rows: Int32) -> Int32:
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:
     """Those that lie in no other one of them and on the driving thread; on all threads where it has none."""
-    rows = outermost(trace.parent, rows)
+    rows = outermost_rows(trace.parent, rows)
     mine = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
     return mine if mine.size else rows
 

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import work_per_core
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_at, steps_of
 from tb_xla_insights.analysis.time.class_times import by_class, class_times, covered_times
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
             rows.append(
                 {
                     "index": len(rows),
-                    "name": shortened(step.name),
+                    "name": shorten_name(step.name),
                     "number": step.number,
                     "source": step.source,
                     "host": step.host,

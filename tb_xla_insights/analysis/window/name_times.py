@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.analysis.window.excerpt import ThreadExcerpt
-from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64
 
@@ -45,7 +45,7 @@ class Names:
         columns = empty_columns(most, np.int32, np.int64, np.int64, np.int32)
         events = thread.start_ps, thread.duration_ps, thread.name
         made = kernels.events_by_name(*events, start_ps, end_ps, self._place, *columns)
-        name, count, total, longest = trimmed(made, *columns)
+        name, count, total, longest = trim_columns(made, *columns)
         own = np.zeros((made, _OF_OPS + 1), np.int64)
         its = thread.segments
         stretches = its.start_ps, its.end_ps, its.class_index, its.row

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, Thre
 from tb_xla_insights.analysis.window.name_times import NO_CLASS, Names, NameTimes
 from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
@@ -244,9 +244,9 @@ class _HostWindow:
             "event": str(thread.first + event),
             "row": f"t{thread.line}",
             "depth": int(thread.depth[event]),
-            "name": shortened(self._host.strings[thread.name[event]]),
+            "name": shorten_name(self._host.strings[thread.name[event]]),
             "class": class_,
-            "thread": shortened(thread.label),
+            "thread": shorten_name(thread.label),
             "start_ps": int(thread.start_ps[event]),
             "duration_ps": int(thread.duration_ps[event]),
         }
@@ -267,7 +267,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
     )[:_TOP_OF_THREAD]
     shown: list[EventTime] = [
         {
-            "name": shortened(name),
+            "name": shorten_name(name),
             "class": _class(times.own_ps[place]),
             "count": int(times.count[place]),
             "self_ps": -time,
@@ -306,7 +306,7 @@ def _top(parts: Sequence[HostWindow]) -> list[NameTime]:
         longest = max(here, key=lambda it: it.events[name].longest["duration_ps"])
         found.append(
             {
-                "name": shortened(name),
+                "name": shorten_name(name),
                 "class": class_,
                 "count": sum(it.events[name].number for it in here),
                 "total_ps": sum(it.events[name].total_ps for it in here),
