@@ -30,10 +30,9 @@ class DeviceTime:
     """One device's time in each whole step of its host; in its own span where the host has no steps.
 
     `time_ps = work_ps + idle_ps`, and `idle_ps` is `by_class_ps` (a column per class) and `small_ps` (gaps under
-    LISTED_PS) together. `edges_ps` is the part of `idle_ps` before the device's first and after its last work, where no
-    gap is, and `edges_by_class_ps` the part of `by_class_ps` there. `stall_ps` is the part of the work in which an op
-    only waits.
-    (docs/definitions.md, "Work and idle time of a step")
+    MIN_GAP_PS) together. `edges_ps` is the part of `idle_ps` before the device's first and after its last work, where
+    no gap is, and `edges_by_class_ps` the part of `by_class_ps` there. `stall_ps` is the part of the work in which an
+    op only waits. (docs/definitions.md, "Work and idle time of a step")
     """
 
     time_ps: Int64
