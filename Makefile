@@ -46,9 +46,10 @@ demo: .venv/installed
 test: lint types unit page browser
 	@echo "All tests passed."
 
-lint: .venv/installed-test
+lint: .venv/installed-test node_modules/.package-lock.json
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	npm run --silent lint
 
 types: .venv/installed-test
 	$(BIN)/mypy

@@ -1,6 +1,7 @@
 /** Makes `frontend/packed/` of the page in `frontend/`: `npm run pack`.
  *
- * With Rolldown, because it puts all that the first view takes into one script: the first load is 25 kB with Brotli in 2
+ * With Rolldown, because it puts all that the first view takes into one script: the first load is 25 kB with Brotli in
+ * 2
  * requests. With esbuild it is 28 kB in 7, and one round trip more, because what scripts share gets scripts of its own.
  */
 
@@ -17,14 +18,17 @@ const PACKED = join(PAGE, 'packed');
 function digestOfSources() {
   const names = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
   const digest = createHash('sha256');
-  for (const name of names.filter((name) => /\.(js|css)$/.test(name) && !/^packed\/|(^|\/)\./.test(name)).sort()) {
+  for (const name of names.filter((file) => /\.(js|css)$/.test(file) && !/^packed\/|(^|\/)\./.test(file)).sort()) {
     const content = readFileSync(join(PAGE, name));
     digest.update(`${name}\0${content.length}\0`).update(content);
   }
   return digest.digest('hex');
 }
 
-/** The entry with all that is shared, and a chunk per view, named as its folder. Their maps lead to the modules beside them. */
+/**
+ * The entry with all that is shared, and a chunk per view, named as its folder. Their maps lead to the modules beside
+ * them.
+ */
 async function scripts() {
   const bundle = await rolldown({ input: join(PAGE, 'index.js'), preserveEntrySignatures: 'allow-extension' });
   const { output } = await bundle.generate({
@@ -32,7 +36,9 @@ async function scripts() {
     chunkFileNames: ({ facadeModuleId, name }) => `${facadeModuleId ? basename(dirname(facadeModuleId)) : name}.js`,
   });
   // What is sent is the project's own, and no notice of somebody else's licence is due.
-  const others = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])).filter((id) => !id.startsWith(PAGE));
+  const others = output
+    .flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+    .filter((id) => !id.startsWith(PAGE));
   if (others.length) throw new Error(`what is packed is not of ${PAGE} alone: ${others.join(', ')}`);
   return output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]);
 }
@@ -60,5 +66,7 @@ const written = files.flatMap(([name, text]) => {
     return `${name}.${encoding}`;
   });
 });
-for (const name of readdirSync(PACKED)) if (!name.startsWith('.') && !written.includes(name)) rmSync(join(PACKED, name), { force: true });
+for (const name of readdirSync(PACKED)) {
+  if (!name.startsWith('.') && !written.includes(name)) rmSync(join(PACKED, name), { force: true });
+}
 write('sources.sha256', digest);

@@ -21,11 +21,12 @@ export async function render() {
   document.title = 'XLA Insights';
   copyPlainDigits();
   const styled = styles();
-  /** @type {ReturnType<typeof createApp>|undefined} */
-  let app;
-  followTheme(() => app?.recolor());
+  /** @type {{app?: ReturnType<typeof createApp>}} */
+  const page = {};
+  followTheme(() => page.app?.recolor());
   await styled;
-  app = createApp();
+  const app = createApp();
+  page.app = app;
   // The frame starts without focus, and without it no key would reach us.
   window.focus();
   await app.start();

@@ -11,7 +11,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import release_freed_memory
 from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
@@ -382,7 +382,7 @@ def load(
     Dask scheduler whose workers read the hosts. Raises InputError.
     """
     loaded = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
-    give_back()
+    release_freed_memory()
     return loaded
 
 

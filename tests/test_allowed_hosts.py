@@ -11,7 +11,7 @@ from werkzeug.test import Client, EnvironBuilder
 from werkzeug.wrappers import Request
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.plugin.allowed_hosts import Names, parse_names
+from tb_xla_insights.plugin.allowed_hosts import AllowedHosts, parse_names
 
 FOREIGN = "rebound.example:6006"
 OWN_NAME = socket.gethostname()
@@ -22,7 +22,7 @@ def client(logdir: Path) -> Client:
     return tensorboard("--logdir", str(logdir))
 
 
-def refusal(names: Names, host: str, **headers: str) -> str | None:
+def refusal(names: AllowedHosts, host: str, **headers: str) -> str | None:
     told = [("Host", host), *((name.replace("_", "-"), value) for name, value in headers.items())]
     return names.refusal(Request(EnvironBuilder(headers=told).get_environ()))
 
@@ -33,7 +33,7 @@ def refusal(names: Names, host: str, **headers: str) -> str | None:
      "[::1]:6006", "[fe80::1%25eth0]:6006", f"{OWN_NAME}:6006", OWN_NAME.upper()],
 )  # fmt: skip
 def test_names_that_only_lead_here(host: str) -> None:
-    assert refusal(Names(), host) is None
+    assert refusal(AllowedHosts(), host) is None
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_names_that_only_lead_here(host: str) -> None:
 )  # fmt: skip
 def test_names_that_could_be_made_to_lead_here(host: str) -> None:
     name = host.partition(":")[0].lower()
-    assert (refusal(Names(), host) or "").endswith(f"start it with --xla_insights_hosts={name}")
+    assert (refusal(AllowedHosts(), host) or "").endswith(f"start it with --xla_insights_hosts={name}")
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_names_that_could_be_made_to_lead_here(host: str) -> None:
     ["[::1", "a b", "a,b", "a@localhost", "localhost@a", "localhost:x", "localhost/", "[::1]x", "a:1:2"],
 )
 def test_what_is_no_name(host: str) -> None:
-    assert refusal(Names(["*"]), host, Sec_Fetch_Site="same-origin") == f"{host} is no name of a host"
+    assert refusal(AllowedHosts(["*"]), host, Sec_Fetch_Site="same-origin") == f"{host} is no name of a host"
 
 
 def test_where_the_network_is_served_names_that_nobody_can_register_will_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.plugin.allowed_hosts._printed_name", lambda: "gpu-7.lab.example")
-    for names in (Names(bind_all=True), Names(host="10.0.0.7")):
+    for names in (AllowedHosts(bind_all=True), AllowedHosts(host="10.0.0.7")):
         for host in (
             "gpu-box:6006",
             "box.local",
@@ -72,20 +72,20 @@ def test_where_the_network_is_served_names_that_nobody_can_register_will_do(
 
 
 def test_the_name_that_tensorboard_listens_at() -> None:
-    assert refusal(Names(host="gpu-7.lab.example"), "gpu-7.lab.example:80") is None
+    assert refusal(AllowedHosts(host="gpu-7.lab.example"), "gpu-7.lab.example:80") is None
 
 
 def test_names_of_proxies() -> None:
-    names = Names(parse_names(" lab.example, .corp.example,"))
+    names = AllowedHosts(parse_names(" lab.example, .corp.example,"))
     for host in ("lab.example:8888", "LAB.example", "a.corp.example", "a.b.corp.example:1"):
         assert refusal(names, host) is None
     for host in ("a.lab.example", "corp.example", "acorp.example"):
         assert refusal(names, host) is not None
-    assert refusal(Names(parse_names("*")), FOREIGN) is None
+    assert refusal(AllowedHosts(parse_names("*")), FOREIGN) is None
 
 
 def test_over_https_any_name_will_do() -> None:
-    names = Names()
+    names = AllowedHosts()
     for headers in (
         {"Sec_Fetch_Site": "same-origin"},  # browsers tell it to https and to their own machine only
         {"Sec_Fetch_Site": "none"},

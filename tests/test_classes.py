@@ -12,7 +12,7 @@ from extracting import extractions_by_definition
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.host.classes import HELPERS, host_class_segments, thread_segments
+from tb_xla_insights.analysis.host.classes import HELPER_ROLES, host_class_segments, thread_segments
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
@@ -132,10 +132,10 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
                 and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
             ]  # fmt: skip
             return "wait" if launches else "dispatch"
-        if CATALOG.kind(trace.name(r)) == INDEX["sync_prepare"] and of_the_bridge(trace, r):
+        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and of_the_bridge(trace, r):
             return "dynamo"
-        if CATALOG.kind(trace.name(r)) >= 0:
-            return CLASSES[CATALOG.kind(trace.name(r))]
+        if CATALOG.class_index(trace.name(r)) >= 0:
+            return CLASSES[CATALOG.class_index(trace.name(r))]
     return None if device_work else "other"
 
 
@@ -159,7 +159,7 @@ def class_at(trace: Trace, t: int) -> str:
         return "dynamo"
     if now not in (None, "wait", "dispatch"):
         return now
-    rows = [innermost_at(trace, line, t) for role in HELPERS for line in lines.get(role, [])]
+    rows = [innermost_at(trace, line, t) for role in HELPER_ROLES for line in lines.get(role, [])]
     helping = {class_of_event(trace, r, t) for r in rows if r >= 0}
     return next(
         (c for c in HELPER_ORDER if c in helping),

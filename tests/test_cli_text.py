@@ -26,7 +26,7 @@ from synthetic.__main__ import LOGDIR
 import tb_xla_insights as xi
 from tb_xla_insights.analysis.idle.busy import device_summaries
 from tb_xla_insights.cli import common, host_text, idle_text
-from tb_xla_insights.cli.layout import TOGETHER, wrapped
+from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.report.compile_text import difference_text
@@ -103,14 +103,14 @@ def heads(text: str, title: str) -> str:
 
 
 def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
-    assert wrapped("1. Info: takes 2\u202f547.256\u202fms", 20, hanging="   ") == [
+    assert wrap("1. Info: takes 2\u202f547.256\u202fms", 20, hanging="   ") == [
         "1. Info: takes",
         "   2\u202f547.256\u202fms",
     ]
-    assert wrapped(f"a b{TOGETHER}c", 4) == ["a", "b c"]
-    assert wrapped(f"one{TOGETHER}two", 5) == ["one", "two"]
-    assert wrapped("at /opt/demo/train.py", 12) == ["at /opt/", "demo/", "train.py"]
-    assert wrapped("", 12) == [""]
+    assert wrap(f"a b{NO_BREAK_SPACE}c", 4) == ["a", "b c"]
+    assert wrap(f"one{NO_BREAK_SPACE}two", 5) == ["one", "two"]
+    assert wrap("at /opt/demo/train.py", 12) == ["at /opt/", "demo/", "train.py"]
+    assert wrap("", 12) == [""]
 
 
 def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
@@ -172,7 +172,7 @@ def test_a_synthetic_session_is_called_so() -> None:
 
 
 def test_input_that_holds_nothing_up() -> None:
-    wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is for want of data."
+    wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is waiting for data."
     assert section(text_of(CASE), "Input") == [
         "Input",
         f"Loading does not hold devices up: {wanting}",
@@ -184,7 +184,7 @@ def test_input_that_holds_nothing_up() -> None:
 
 def test_input_that_devices_wait_for() -> None:
     assert section(text_of("torch_xla_slow_input"), "Input")[1:3] == [
-        "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is for want of data.",
+        "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is waiting for data.",
         "Loading 6 batches, or waiting for a loader, takes the driving thread 246.976 ms, 41.163 ms each.",
     ]
 
@@ -193,7 +193,7 @@ def test_input_of_other_kinds() -> None:
     its = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
     out = console()
     idle_text.print_input(out, its, 2)
-    assert "Loading does not hold devices up: no idle time is for want of data." in plain(told(out))
+    assert "Loading does not hold devices up: no idle time is waiting for data." in plain(told(out))
     assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in plain(
         told(out)
     )
@@ -201,7 +201,7 @@ def test_input_of_other_kinds() -> None:
     out = console()
     idle_text.print_input(out, its | infeed | {"batches": 0, "loader_threads": 0}, 1)
     assert (
-        "5.000 ms of idle time on all cores (20.0 % of their spans) is for want of data; 2.000 ms of it in infeed ops."
+        "5.000 ms of idle time on all cores (20.0 % of their spans) is waiting for data; 2.000 ms of it in infeed ops."
         in plain(told(out))
     )
     assert "Data comes from infeed. " in plain(told(out))
@@ -231,7 +231,7 @@ def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
     )
     assert "a free device waits 6.259 ms for a run, in the median (lead from −7.610 ms to" in text
     assert (
-        "An execution costs 0.136 ms beyond its device time however short it is, and 2.8 % of its device time "
+        "An execution costs a fixed 0.136 ms beyond its device time, and 2.8 % of its device time "
         "(fitted to 12 runs)." in text
     )
     out = console()
@@ -242,7 +242,7 @@ def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
         told(out)
     )
     assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(told(out))
-    assert "cannot be told from zero (fitted to 7 runs)" in plain(told(out))
+    assert "indistinguishable from zero (fitted to 7 runs)" in plain(told(out))
 
 
 def test_a_spread_has_one_unit_where_one_fits() -> None:
@@ -370,7 +370,7 @@ def test_wide_characters_take_two_cells(width: int) -> None:
     table.add_row("训练步骤", "1", "/home/数据/训练/train.py")
     table.add_row("ab", "22", "模型训练加速器")
     out.print(table)
-    common.say(out, said)
+    common.print_paragraph(out, said)
     lines = told(out).splitlines()
     assert max(map(cell_len, lines)) <= width
     assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)

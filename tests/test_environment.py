@@ -179,7 +179,7 @@ def test_no_launches() -> None:
         "the devices recorded no program runs. Capture whole steps, with --device-level 1."
     )
     no_call = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
-    assert told(no_call, *cores(1)).startswith("no flow, key or order ties runs to calls. ")
+    assert told(no_call, *cores(1)).startswith("no flow, key or order links runs to calls. ")
 
 
 @pytest.mark.parametrize(("ahead", "said"), [(5, []), (2000, ["clocks_disagree"])])

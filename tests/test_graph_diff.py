@@ -25,7 +25,7 @@ from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report import execution_views
 from tb_xla_insights.xplane.hlo import shape_text
-from tb_xla_insights.xplane.hlo_code import Code, code_of
+from tb_xla_insights.xplane.hlo_code import ProgramDigests, digest_program
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloProto, Shape
 
 WEIGHTS = ("f32[64,64]", "f32[64]", "f32[8]")
@@ -156,8 +156,8 @@ class TestDifferences:
 
 
 class TestCode:
-    def of(self, *code: str | int, number: int = 1) -> Code:
-        return code_of(HloProto.FromString(proto(Graph((), code), number)).hlo_module)
+    def of(self, *code: str | int, number: int = 1) -> ProgramDigests:
+        return digest_program(HloProto.FromString(proto(Graph((), code), number)).hlo_module)
 
     def test_names_and_ids_that_count_up_are_no_difference(self) -> None:
         assert self.of("dot", 1, "add", number=1) == self.of("dot", 1, "add", number=7)
@@ -171,14 +171,14 @@ class TestCode:
         protos = [HloProto.FromString(proto(Graph((), ["dot"]), 1)) for _ in range(2)]
         instruction = protos[1].hlo_module.computations[0].instructions[0]
         instruction.MergeFromString(b"\x1a\x02\x10\x05")  # field 3, its shape
-        one, two = (code_of(it.hlo_module) for it in protos)
+        one, two = (digest_program(it.hlo_module) for it in protos)
         assert one.formula != two.formula
         assert one.structure == two.structure
 
     def test_what_an_instruction_reads_counts(self) -> None:
         protos = [HloProto.FromString(proto(Graph((), ["a", "b", "c"]), 1)) for _ in range(2)]
         protos[1].hlo_module.computations[0].instructions[2].operand_ids[0] -= 1
-        assert code_of(protos[0].hlo_module) != code_of(protos[1].hlo_module)
+        assert digest_program(protos[0].hlo_module) != digest_program(protos[1].hlo_module)
 
 
 class TestWords:

@@ -71,7 +71,7 @@ def test_peaks_are_given_on_the_command_line(capsys: pytest.CaptureFixture[str])
 def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(DEMO), "--peaks", text])
-    assert f"{text!r} is no FLOP/s,bytes/s" in capsys.readouterr().err
+    assert f"{text!r} is not FLOP/s,bytes/s" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

@@ -11,41 +11,81 @@ const PAUSE_MS = 250;
 const MOST_ADDRESSES = 5;
 const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
 
-/** @typedef {{state: string, elapsed_ms: number, duration_ms: number, message: string|null, session: string|null}} Progress */
+/**
+ * @typedef {{state: string, elapsed_ms: number, duration_ms: number, message: string|null, session: string|null}}
+ *   Progress
+ */
 
 /** What was typed last stands first. */
 const known = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
 
 /**
  * The button that opens the dialog; closing the dialog cancels.
- * @param {(text: string) => void} say @param {(session: string) => void} opened @param {() => string} logdir where servers are told to write
+ * @param {(text: string) => void} say
+ * @param {(session: string) => void} opened
+ * @param {() => string} logdir where servers are told to write
  */
 export function createCapture(say, opened, logdir) {
   const before = h('datalist', { id: 'capture-addresses' });
-  const addresses = h('input', { type: 'text', required: true, placeholder: 'localhost:3294', list: before.id, autocomplete: 'off', 'aria-describedby': 'capture-form' });
+  const addresses = h('input', {
+    type: 'text',
+    required: true,
+    placeholder: 'localhost:3294',
+    list: before.id,
+    autocomplete: 'off',
+    'aria-describedby': 'capture-form',
+  });
   const duration = h('input', { type: 'text', required: true, inputmode: 'numeric', pattern: '[1-9][0-9]{0,6}' });
   const place = h('code', { 'data-testid': 'capture-logdir' });
   const start = h('button', { type: 'submit', class: 'primary' }, 'Capture');
   const message = h('p', { role: 'alert', 'data-testid': 'capture-message' });
   const bar = h('i', null);
   const progress = h('div', { 'data-testid': 'capture-progress' });
-  const dialog = h('dialog', { 'data-testid': 'capture-dialog', 'aria-label': 'Capture', onclose: () => { if (start.disabled) void post('capture_cancel').catch(() => {}); } },
-    h('form', { onsubmit: (/** @type {Event} */ event) => {
-      event.preventDefault();
-      void capture();
-    } },
-    h('h2', null, 'Capture'),
-    h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, before)),
-    h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT, with commas between several.'),
-    h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)),
-    h('p', { class: 'small sec', 'data-testid': 'capture-hint' }, 'Wait until training has warmed up: the first steps compile. Of a compilation that runs as the capture begins, only the rest is recorded. Choose a time that several steps fit into.'),
-    h('p', null, 'Written to ', place),
-    h('p', { class: 'small sec' }, 'The servers write there themselves: the training process must reach this path.'),
-    progress, message, h('p', { class: 'row' }, start, button('Cancel', () => dialog.close()))));
+  const dialog = h(
+    'dialog',
+    {
+      'data-testid': 'capture-dialog',
+      'aria-label': 'Capture',
+      onclose: () => {
+        if (start.disabled) void post('capture_cancel').catch(() => {});
+      },
+    },
+    h(
+      'form',
+      {
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          void capture();
+        },
+      },
+      h('h2', null, 'Capture'),
+      h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, before)),
+      h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT, with commas between several.'),
+      h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)),
+      h(
+        'p',
+        { class: 'small sec', 'data-testid': 'capture-hint' },
+        'Wait until training has warmed up: the first steps compile. Of a compilation that runs as the capture ' +
+        'begins, only the rest is recorded. Choose a time that several steps fit into.',
+      ),
+      h('p', null, 'Written to ', place),
+      h('p', { class: 'small sec' }, 'The servers write there themselves: the training process must reach this path.'),
+      progress,
+      message,
+      h(
+        'p',
+        { class: 'row' },
+        start,
+        button('Cancel', () => dialog.close()),
+      ),
+    ),
+  );
 
   /** @param {Progress} told */
   function show({ state, elapsed_ms, duration_ms, message: trying }) {
-    const text = WORDS.get(state) + (state === 'waiting' ? '' : ` · ${digits(elapsed_ms / 1000, 1)} of ${digits(duration_ms / 1000, 1)}\u202fs`);
+    const text =
+      WORDS.get(state) +
+      (state === 'waiting' ? '' : ` · ${digits(elapsed_ms / 1000, 1)} of ${digits(duration_ms / 1000, 1)}\u202fs`);
     bar.style.width = `${elapsed_ms / duration_ms * 100}%`;
     fill(progress, h('p', null, text), h('div', { class: 'meter' }, bar), trying && h('p', { class: 'sec' }, trying));
     say(text);

@@ -16,11 +16,24 @@ const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 export function lazySteps(all) {
   const items = KINDS.map((kind) => ({ kind, ...all.step[all[kind]] }));
   const unit = columnUnit(items, 'wall_ps');
-  return table({ label: 'Lazy against dynamo', testid: 'lazy-dynamo-table', fixed: true, items, columns: [
-    { head: 'Session', cell: ({ kind }) => kind }, timeColumn('IR tracing', unit, 'tracing_ps'),
-    timeColumn('Device', unit, 'device_ps'), timeColumn('Wall', unit, 'wall_ps'),
-    countColumn('Runs', ({ executions }) => Math.round((executions ?? 0) * 100) / 100),
-  ], foot: ['lazy / dynamo', ...['tracing', 'device', 'wall'].map((key) => ratioCell(all.speedup[/** @type {'wall'} */ (key)])), ''] });
+  return table({
+    label: 'Lazy against dynamo',
+    testid: 'lazy-dynamo-table',
+    fixed: true,
+    items,
+    columns: [
+      { head: 'Session', cell: ({ kind }) => kind },
+      timeColumn('IR tracing', unit, 'tracing_ps'),
+      timeColumn('Device', unit, 'device_ps'),
+      timeColumn('Wall', unit, 'wall_ps'),
+      countColumn('Runs', ({ executions }) => Math.round((executions ?? 0) * 100) / 100),
+    ],
+    foot: [
+      'lazy / dynamo',
+      ...['tracing', 'device', 'wall'].map((key) => ratioCell(all.speedup[/** @type {'wall'} */ (key)])),
+      '',
+    ],
+  });
 }
 
 /** A step of each, its executions, and what lies between them. @param {LazyDynamo|null} all */
@@ -30,13 +43,37 @@ export function lazyCard(all) {
   /** @template T @param {Record<'a'|'b', T[]>} of @param {string} what */
   const rows = (of, what) => KINDS.flatMap((kind) => of[all[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
   const group = (/** @type {{of: string}} */ { of }) => of;
-  return card('Lazy against dynamo', { note: 'per step and core, then means of a run' }, lazySteps(all),
-    table({ label: 'Executions', testid: 'compare-runs', fixed: true, group, items: rows(all.executions, 'executions in the order of the device'), columns: [
-      { head: 'Program', cell: ({ program }) => codeCell(program, 26) }, timeColumn('Host', unit, 'host_ps'),
-      timeColumn('Device', unit, 'device_ps', { cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }), timeColumn('Overhead', unit, 'overhead_ps'),
-    ] }),
-    table({ label: 'Between executions', testid: 'compare-between', fixed: true, group, items: rows(all.between, 'between executions'), columns: [
-      { head: 'From → to', cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`, title: ({ before, after }) => `${before} → ${after}` },
-      timeColumn('Mean', unit, 'mean_ps'),
-    ] }));
+  return card(
+    'Lazy against dynamo',
+    { note: 'per step and core, then means of a run' },
+    lazySteps(all),
+    table({
+      label: 'Executions',
+      testid: 'compare-runs',
+      fixed: true,
+      group,
+      items: rows(all.executions, 'executions in the order of the device'),
+      columns: [
+        { head: 'Program', cell: ({ program }) => codeCell(program, 26) },
+        timeColumn('Host', unit, 'host_ps'),
+        timeColumn('Device', unit, 'device_ps', { cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }),
+        timeColumn('Overhead', unit, 'overhead_ps'),
+      ],
+    }),
+    table({
+      label: 'Between executions',
+      testid: 'compare-between',
+      fixed: true,
+      group,
+      items: rows(all.between, 'between executions'),
+      columns: [
+        {
+          head: 'From → to',
+          cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`,
+          title: ({ before, after }) => `${before} → ${after}`,
+        },
+        timeColumn('Mean', unit, 'mean_ps'),
+      ],
+    }),
+  );
 }

@@ -6,7 +6,9 @@
 /**
  * With columns `a` and `b` a line is a pair, of sessions of this logdir or of step times in ms, and `column` names the
  * column it belongs to; else every column after the first holds speed-ups as they are. What cannot be read is thrown.
- * @param {string} text @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compared two sessions: their steps in ps
+ * @param {string} text
+ * @param {(a: string, b: string) => Promise<{times: [number, number], verdict: Verdict}>} compared two sessions: their
+ *   steps in ps
  * @returns {Promise<PairsTable>}
  */
 export async function readPairs(text, compared) {
@@ -17,34 +19,58 @@ export async function readPairs(text, compared) {
   const [a, b, column] = ['a', 'b', 'column'].map(place);
   const model = head.cells.findIndex((_, index) => ![a, b, column].includes(index));
   const pairs = a >= 0 && b >= 0;
-  if (!pairs && (head.cells.length < 2 || model)) throw new Error('Line 1 of the pairs names neither columns a and b nor models and speed-ups; cells end with commas.');
+  if (!pairs && (head.cells.length < 2 || model)) {
+    throw new Error(
+      'Line 1 of the pairs names neither columns a and b nor models and speed-ups; cells end with commas.',
+    );
+  }
   /** @type {Map<string, Map<string, {value: number, verdict: Verdict}>>} */
   const found = new Map();
   /** @type {Set<string>} */
   const columns = new Set();
   for (const { at, cells } of rows) {
     const put = (/** @type {string} */ name, /** @type {number} */ value, /** @type {Verdict} */ verdict = null) => {
-      if (!(value > 0 && value < Infinity)) throw new Error(`Line ${at} of the pairs has no number above 0 where one belongs; write numbers like 1.344.`);
+      if (!(value > 0 && value < Infinity)) {
+        throw new Error(`Line ${at} of the pairs has no number above 0 where one belongs; write numbers like 1.344.`);
+      }
       const own = cells[model] ?? `${cells[a]} / ${cells[b]}`;
-      if (found.get(own)?.has(name)) throw new Error(`Line ${at} of the pairs: ${own} has a pair in ${name} already; name another column.`);
+      if (found.get(own)?.has(name)) {
+        throw new Error(`Line ${at} of the pairs: ${own} has a pair in ${name} already; name another column.`);
+      }
       columns.add(name);
       found.set(own, (found.get(own) ?? new Map()).set(name, { value, verdict }));
     };
-    if (cells.length !== head.cells.length) throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
-    if (!pairs) cells.forEach((cell, index) => index !== model && !['', '-', '–'].includes(cell) && put(head.cells[index], number(cell.replace(/[x×]$/, ''))));
-    else {
+    if (cells.length !== head.cells.length) {
+      throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
+    }
+    if (!pairs) {
+      cells.forEach(
+        (cell, index) =>
+          index !== model &&
+          !['', '-', '–'].includes(cell) &&
+          put(head.cells[index], number(cell.replace(/[x×]$/, ''))),
+      );
+    } else {
       const own = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
       const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(own[index]));
       const asked = names.length ? await compared(names[0], names.at(-1) ?? '') : { times: own, verdict: null };
       const [first, second] = own.map((value, index) => (Number.isNaN(value) ? asked.times[index] : value));
-      put(cells[column] ?? 'speed-up', first > 0 && second > 0 ? first / second : 0, names.length > 1 ? asked.verdict : null);
+      put(
+        cells[column] ?? 'speed-up',
+        first > 0 && second > 0 ? first / second : 0,
+        names.length > 1 ? asked.verdict : null,
+      );
     }
   }
   const names = [...columns];
   const values = names.map((name) => [...found.values()].flatMap((own) => own.get(name)?.value ?? []));
   return {
     columns: names,
-    rows: [...found].map(([name, own]) => ({ model: name, speedups: names.map((key) => own.get(key)?.value ?? null), verdicts: names.map((key) => own.get(key)?.verdict ?? null) })),
+    rows: [...found].map(([name, own]) => ({
+      model: name,
+      speedups: names.map((key) => own.get(key)?.value ?? null),
+      verdicts: names.map((key) => own.get(key)?.verdict ?? null),
+    })),
     // Sums of decimals are rounded where binary fractions cannot hold them.
     means: values.map((own) => Math.round((own.reduce((sum, value) => sum + value, 0) / own.length) * 1e9) / 1e9),
     counts: values.map((own) => own.length),
@@ -54,13 +80,20 @@ export async function readPairs(text, compared) {
 /** As the command line reads numbers: none of `0x10`, `Infinity`, the empty cell. @param {string} cell */
 const number = (cell) => (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?$/i.test(cell) ? Number(cell) : NaN);
 
-/** Lines of cells with the line each ends in; quoted cells may hold commas, line breaks, and quotes that are doubled. @param {string} text */
+/**
+ * Lines of cells with the line each ends in; quoted cells may hold commas, line breaks, and quotes that are doubled.
+ * @param {string} text
+ */
 function readCsv(text) {
   /** @type {{at: number, cells: string[]}[]} */
   const lines = [];
   let [at, cells] = [1, /** @type {string[]} */ ([])];
   for (const [all, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|\r|$)/g)) {
-    if (plain?.startsWith('"')) throw new Error(`Line ${at} of the pairs has a quote that does not end where its cell does; double quotes inside of a cell.`);
+    if (plain?.startsWith('"')) {
+      throw new Error(
+        `Line ${at} of the pairs has a quote that does not end where its cell does; double quotes inside of a cell.`,
+      );
+    }
     cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
     at += all.split('\n').length - 1;
     if (end !== ',') {

@@ -1,4 +1,6 @@
-/** The usual step of two sessions on one axis: annotations, what the host did, runs of the first device, its idle time. */
+/**
+ * The usual step of two sessions on one axis: annotations, what the host did, runs of the first device, its idle time.
+ */
 
 import { h, percent } from '../lib/dom.js';
 import { LABELS, inked } from '../lib/classes.js';
@@ -23,20 +25,49 @@ export function stepStrip(sides, open) {
   /** @param {string} which @param {UsualStep} step */
   function lanes(which, step) {
     const end = step.start_ps + step.duration_ps;
-    /** @param {Span} span @param {string} key of its colours @param {string} text @param {string} [sign] @param {boolean} [timed] */
+    /**
+     * @param {Span} span
+     * @param {string} key of its colours
+     * @param {string} text
+     * @param {string} [sign]
+     * @param {boolean} [timed]
+     */
     const mark = (span, key, text, sign, timed) => {
       const from = Math.max(span.start_ps, step.start_ps);
       const until = Math.min(span.start_ps + span.duration_ps, end);
       const title = `${text}, ${timeText(span.duration_ps)}`;
-      return axisSlice(`run tone ${sign ?? ''}`, timed ? title : text, title, (from - step.start_ps) / whole, (until - step.start_ps) / whole, 1 / 18,
-        () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)), inked(key));
+      return axisSlice(
+        `run tone ${sign ?? ''}`,
+        timed ? title : text,
+        title,
+        (from - step.start_ps) / whole,
+        (until - step.start_ps) / whole,
+        1 / 18,
+        () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
+        inked(key),
+      );
     };
     return [
-      h('b', { class: 'run-label' }, which), h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, headline(step.duration_ps)),
-      axisLane('annotations', step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name))),
-      axisLane('host', step.host.map((span) => mark(span, `c-${span.class}`, LABELS[span.class], `k-${span.class}`))),
-      axisLane('device', step.runs.map((span) => mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true))),
-      axisLane('idle', step.gaps.map((span) => mark(span, `c-${span.cause}`, 'idle', `k-${span.cause}`, true))),
+      h('b', { class: 'run-label' }, which),
+      h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, headline(step.duration_ps)),
+      axisLane(
+        'annotations',
+        step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name)),
+      ),
+      axisLane(
+        'host',
+        step.host.map((span) => mark(span, `c-${span.class}`, LABELS[span.class], `k-${span.class}`)),
+      ),
+      axisLane(
+        'device',
+        step.runs.map((span) =>
+          mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true),
+        ),
+      ),
+      axisLane(
+        'idle',
+        step.gaps.map((span) => mark(span, `c-${span.cause}`, 'idle', `k-${span.cause}`, true)),
+      ),
     ].flat();
   }
 

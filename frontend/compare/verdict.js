@@ -9,4 +9,5 @@ const WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chan
 export const verdictCell = (verdict) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]);
 
 /** What is behind a verdict. @param {{p?: number|null}} row */
-export const chanceTitle = ({ p }) => (p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`);
+export const chanceTitle = ({ p }) =>
+  p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`;

@@ -5,7 +5,18 @@ import { get } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
-import { cutMiddle, difference, digits, headline, MISSING, plural, rate, share, timeCell, unitFor } from '../lib/format.js';
+import {
+  cutMiddle,
+  difference,
+  digits,
+  headline,
+  MISSING,
+  plural,
+  rate,
+  share,
+  timeCell,
+  unitFor,
+} from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { deviceCards } from './device.js';
@@ -25,7 +36,11 @@ const SIDES = /** @type {const} */ (['a', 'b']);
 /**
  * Rows of times of both sessions: A, B, B − A, B / A, and their verdicts if any row has one.
  * @template {Pair & {p?: number|null, verdict?: Verdict}} T
- * @param {string} title @param {string} note @param {string} head of the first column @param {T[]} items @param {(item: T) => any} cell of the first column
+ * @param {string} title
+ * @param {string} note
+ * @param {string} head of the first column
+ * @param {T[]} items
+ * @param {(item: T) => any} cell of the first column
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
  */
 function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
@@ -35,29 +50,80 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
   const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
   const judged = items.some(({ verdict }) => verdict);
   const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
-  return tableCard(title, { note }, { testid, items, columns: [
-    { head, cell },
-    timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps), timeColumn('B', unit, 'b_ps'),
-    ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
-    timeColumn('B − A', unit, 'difference_ps', { value: (item) => item.difference_ps ?? 0, cell: (item) => change(item.difference_ps) }),
-    countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
-    ...(judged ? [{ head: '', name: 'Verdict', cell: (/** @type {T} */ { verdict }) => verdictCell(verdict), title: chanceTitle }] : []),
-  ], foot: foot ? [foot, timeCell(a, unit), timeCell(b, unit), ...(bars ? [''] : []), change(b - a), ratioCell(a ? b / a : null), ...(judged ? [''] : [])] : undefined });
+  return tableCard(
+    title,
+    { note },
+    {
+      testid,
+      items,
+      columns: [
+        { head, cell },
+        timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps),
+        timeColumn('B', unit, 'b_ps'),
+        ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
+        timeColumn('B − A', unit, 'difference_ps', {
+          value: (item) => item.difference_ps ?? 0,
+          cell: (item) => change(item.difference_ps),
+        }),
+        countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
+        ...(judged
+          ? [
+              {
+                head: '',
+                name: 'Verdict',
+                cell: (/** @type {T} */ { verdict }) => verdictCell(verdict),
+                title: chanceTitle,
+              },
+            ]
+          : []),
+      ],
+      foot: foot
+        ? [
+            foot,
+            timeCell(a, unit),
+            timeCell(b, unit),
+            ...(bars ? [''] : []),
+            change(b - a),
+            ratioCell(a ? b / a : null),
+            ...(judged ? [''] : []),
+          ]
+        : undefined,
+    },
+  );
 }
 
 /** @param {Measure} measure @param {'a'|'b'} which */
 function valueCell(measure, which) {
   const value = measure.unit === 'ps' ? measure[`${which}_ps`] : measure[which];
   if (value == null) return MISSING;
-  const text = /** @type {Partial<Record<Measure['unit'], (value: number) => string>>} */ ({ ps: headline, rate, share })[measure.unit];
+  const text = /** @type {Partial<Record<Measure['unit'], (value: number) => string>>} */ ({
+    ps: headline,
+    rate,
+    share,
+  })[measure.unit];
   return text ? text(value) : digits(value, Number.isInteger(value) ? 0 : 2);
 }
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compareView(app) {
   const element = h('div', { class: 'cards compare' });
-  const pairs = h('div', { class: 'fill' }, h('p', { class: 'sec' }, 'From a CSV file with one pair per line: sessions of this logdir or step times in ms under the heads a and b, or speed-ups as they are.'));
-  const file = h('input', { type: 'file', accept: '.csv,text/csv', class: 'none', 'data-testid': 'pairs-file', onchange: bringPairs });
+  const pairs = h(
+    'div',
+    { class: 'fill' },
+    h(
+      'p',
+      { class: 'sec' },
+      'From a CSV file with one pair per line: sessions of this logdir or step times in ms under the heads a and b, ' +
+      'or speed-ups as they are.',
+    ),
+  );
+  const file = h('input', {
+    type: 'file',
+    accept: '.csv,text/csv',
+    class: 'none',
+    'data-testid': 'pairs-file',
+    onchange: bringPairs,
+  });
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   /** @type {string|null} */
@@ -65,7 +131,13 @@ export function compareView(app) {
   /** The file of pairs that was chosen last. @type {File|null} */
   let chosen = null;
 
-  const pairsCard = () => card('Speed-up over pairs', { note: 'time of A / time of B', right: button('Add pairs…', () => file.click()) }, file, pairs);
+  const pairsCard = () =>
+    card(
+      'Speed-up over pairs',
+      { note: 'time of A / time of B', right: button('Add pairs…', () => file.click()) },
+      file,
+      pairs,
+    );
   const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
 
   async function bringPairs() {
@@ -80,13 +152,35 @@ export function compareView(app) {
       });
       if (own !== chosen) return;
       const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));
-      fill(pairs, table({ label: 'Speed-up over pairs', testid: 'pairs-table', items: rows, columns: [
-        textColumn('Model', 'model'),
-        ...columns.flatMap((head, at) => [
-          countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], { cell: (row) => ratioCell(row.speedups[at], 3) }),
-          ...(judged[at] ? [{ head: '', name: 'Verdict', cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]) }] : []),
-        ]),
-      ], foot: [`mean of ${[...new Set(counts)].join(', ')}`, ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])])] }));
+      fill(
+        pairs,
+        table({
+          label: 'Speed-up over pairs',
+          testid: 'pairs-table',
+          items: rows,
+          columns: [
+            textColumn('Model', 'model'),
+            ...columns.flatMap((head, at) => [
+              countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], {
+                cell: (row) => ratioCell(row.speedups[at], 3),
+              }),
+              ...(judged[at]
+                ? [
+                    {
+                      head: '',
+                      name: 'Verdict',
+                      cell: (/** @type {typeof rows[number]} */ row) => verdictCell(row.verdicts[at]),
+                    },
+                  ]
+                : []),
+            ]),
+          ],
+          foot: [
+            `mean of ${[...new Set(counts)].join(', ')}`,
+            ...means.flatMap((mean, at) => [ratioCell(mean, 3), ...(judged[at] ? [''] : [])]),
+          ],
+        }),
+      );
     } catch (error) {
       if (own === chosen) app.reportError('pairs', error);
     }
@@ -96,38 +190,138 @@ export function compareView(app) {
   function draw(all) {
     const { a, b, chance, step, gaps } = all;
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(all.verdict.text) ?? ['', all.verdict.text];
-    const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
-      h('span', { class: 'muted small' }, [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '))];
+    const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [
+      h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
+      h(
+        'span',
+        { class: 'muted small' },
+        [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '),
+      ),
+    ];
     const most = maximum(all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
-    const bars = (/** @type {Comparison['classes'][number]} */ row) => h('div', { class: 'two-bars', 'aria-hidden': 'true' }, SIDES.map((which) => (
-      h('i', { class: which, style: { '--k': hue(row.class), width: percent((row[`${which}_ps`] ?? 0) / most), visibility: row[`${which}_ps`] ? '' : 'hidden' } }))));
+    const bars = (/** @type {Comparison['classes'][number]} */ row) =>
+      h(
+        'div',
+        { class: 'two-bars', 'aria-hidden': 'true' },
+        SIDES.map((which) =>
+          h('i', {
+            class: which,
+            style: {
+              '--k': hue(row.class),
+              width: percent((row[`${which}_ps`] ?? 0) / most),
+              visibility: row[`${which}_ps`] ? '' : 'hidden',
+            },
+          }),
+        ),
+      );
     const code = (/** @type {string} */ text) => h('code', { title: text }, cutMiddle(text, 32));
-    fill(element,
-      h('section', { class: 'card across', 'data-testid': 'compare-heading', 'aria-label': 'Sessions' },
-        h('header', null, badge('A', a), badge('B', b), h('span', { class: 'grow' }), button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' })),
-        h('div', { class: 'body' }, h('p', { class: 'lead' }, before, h('b', null, strong), after), chance.text && h('p', { class: 'sec' }, chance.text))),
-      h('div', { class: 'side' },
-        card('One step, same axis', { note: 'median step of each session, from the step’s start' },
-          stepStrip([['A', step.a], ['B', step.b]], (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }))),
-        pairCard('Host time per step, by class', 'mean', 'Class', all.classes, (row) => classCell(row.class), { testid: 'compare-classes', foot: 'Step, mean', bars })),
-      h('div', { class: 'side' },
-        tableCard('Differences', { note: `${a.steps} and ${b.steps} steps`, class: 'tight' }, { testid: 'compare-table', items: all.measures, rowid: ({ name }) => `measure-${name}`, columns: [
-          { head: 'Measure', cell: ({ label }) => label },
-          ...SIDES.map((which) => ({ head: which.toUpperCase(), number: true, ps: (/** @type {Measure} */ item) => item[`${which}_ps`], cell: (/** @type {Measure} */ item) => valueCell(item, which) })),
-          { head: 'B / A', number: true, cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)) },
-          { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
-        ] }),
-        pairsCard()),
+    fill(
+      element,
+      h(
+        'section',
+        { class: 'card across', 'data-testid': 'compare-heading', 'aria-label': 'Sessions' },
+        h(
+          'header',
+          null,
+          badge('A', a),
+          badge('B', b),
+          h('span', { class: 'grow' }),
+          button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
+        ),
+        h(
+          'div',
+          { class: 'body' },
+          h('p', { class: 'lead' }, before, h('b', null, strong), after),
+          chance.text && h('p', { class: 'sec' }, chance.text),
+        ),
+      ),
+      h(
+        'div',
+        { class: 'side' },
+        card(
+          'One step, same axis',
+          { note: 'median step of each session, from the step’s start' },
+          stepStrip(
+            [
+              ['A', step.a],
+              ['B', step.b],
+            ],
+            (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }),
+          ),
+        ),
+        pairCard('Host time per step, by class', 'mean', 'Class', all.classes, (row) => classCell(row.class), {
+          testid: 'compare-classes',
+          foot: 'Step, mean',
+          bars,
+        }),
+      ),
+      h(
+        'div',
+        { class: 'side' },
+        tableCard(
+          'Differences',
+          { note: `${a.steps} and ${b.steps} steps`, class: 'tight' },
+          {
+            testid: 'compare-table',
+            items: all.measures,
+            rowid: ({ name }) => `measure-${name}`,
+            columns: [
+              { head: 'Measure', cell: ({ label }) => label },
+              ...SIDES.map((which) => ({
+                head: which.toUpperCase(),
+                number: true,
+                ps: (/** @type {Measure} */ item) => item[`${which}_ps`],
+                cell: (/** @type {Measure} */ item) => valueCell(item, which),
+              })),
+              {
+                head: 'B / A',
+                number: true,
+                cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)),
+              },
+              { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+            ],
+          },
+        ),
+        pairsCard(),
+      ),
       deviceCards(all.device_work),
-      h('div', { class: 'side' },
-        pairCard('Phases', 'host time per step', 'Annotation', all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })), ({ path }) => path.split('/').at(-1)),
-        pairCard('Executions', 'overhead of a run', 'Program', all.programs.map((row) => ({ ...row, ...row.overhead })),
-          ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : '']),
-        all.compiles.length > 0 && pairCard('Compilations', 'number in A and B', 'Module', all.compiles, ({ module, count }) => [code(module), ` ${count.join(' and ')}`])),
-      h('div', { class: 'side' },
-        pairCard('Idle time', 'per step and core, by what the host did', 'Class', [...gaps.classes, { ...gaps.small, class: null }],
-          (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'), { testid: 'compare-idle', foot: 'All' }),
-        lazyCard(all.lazy_dynamo)));
+      h(
+        'div',
+        { class: 'side' },
+        pairCard(
+          'Phases',
+          'host time per step',
+          'Annotation',
+          all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
+          ({ path }) => path.split('/').at(-1),
+        ),
+        pairCard(
+          'Executions',
+          'overhead of a run',
+          'Program',
+          all.programs.map((row) => ({ ...row, ...row.overhead })),
+          ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
+        ),
+        all.compiles.length > 0 &&
+          pairCard('Compilations', 'number in A and B', 'Module', all.compiles, ({ module, count }) => [
+            code(module),
+            ` ${count.join(' and ')}`,
+          ]),
+      ),
+      h(
+        'div',
+        { class: 'side' },
+        pairCard(
+          'Idle time',
+          'per step and core, by what the host did',
+          'Class',
+          [...gaps.classes, { ...gaps.small, class: null }],
+          (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'),
+          { testid: 'compare-idle', foot: 'All' },
+        ),
+        lazyCard(all.lazy_dynamo),
+      ),
+    );
     return /** @type {const} */ ('ready');
   }
 
@@ -139,8 +333,21 @@ export function compareView(app) {
     if (!session || other === asked) return;
     asked = other;
     if (other) return data.open(session);
-    fill(element, card('Compare', { class: 'across' }, h('p', { class: 'lead' }, 'Choose a second session under “compare with” in the header.'),
-      h('p', { class: 'sec' }, 'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and compilations stand side by side.')), pairsCard());
+    fill(
+      element,
+      card(
+        'Compare',
+        { class: 'across' },
+        h('p', { class: 'lead' }, 'Choose a second session under “compare with” in the header.'),
+        h(
+          'p',
+          { class: 'sec' },
+          'The open session is A, the other one B: steps, phases, host and device time, executions, idle time and ' +
+          'compilations stand side by side.',
+        ),
+      ),
+      pairsCard(),
+    );
     app.setState('empty');
   }
 

@@ -20,12 +20,21 @@ export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.com
 
 /**
  * Columns and the steps (indices) in each: those of the same number together where they are of many hosts.
- * @param {number[]} shown @param {(number|null)[]} numbers @param {string[]} hosts whose each step is @returns {number[][]}
+ * @param {number[]} shown
+ * @param {(number|null)[]} numbers
+ * @param {string[]} hosts whose each step is
+ * @returns {number[][]}
  */
 export function columnsOf(shown, numbers, hosts) {
-  if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= FEW_HOSTS) return shown.map((step) => [step]);
+  if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= FEW_HOSTS) {
+    return shown.map((step) => [step]);
+  }
   const first = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
-  return [...groupBy(shown, (/** @type {number} */ step) => String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0))).values()];
+  return [
+    ...groupBy(shown, (/** @type {number} */ step) =>
+      String(numbers[step] ?? step - (first.get(hosts[step]) ?? 0)),
+    ).values(),
+  ];
 }
 
 /**
@@ -77,7 +86,10 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   const unit = columnUnit(compiles, 'duration_ps');
   const all = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
-  const seen = new Set([...compiles.map(({ step }) => step ?? -1), ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number))]);
+  const seen = new Set([
+    ...compiles.map(({ step }) => step ?? -1),
+    ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number)),
+  ]);
   const unseen = (/** @type {number} */ step) => !seen.has(step);
   const stepName = (/** @type {number[]} */ [step]) => (step < 0 ? 'outside' : String(steps[step] ?? step));
   const owners = h('tr', null);
@@ -87,41 +99,115 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   let shown = MOST_GRAPHS;
 
   /** @param {number[]} own */
-  const onHosts = (own) => (own.length > 1 ? ` on ${plural(own.length, 'host')} together` : step_hosts.length > 1 ? ` on ${hostOf[own[0]]}` : '');
+  const onHosts = (own) =>
+    own.length > 1
+      ? ` on ${plural(own.length, 'host')} together`
+      : step_hosts.length > 1
+        ? ` on ${hostOf[own[0]]}`
+        : '';
 
   /** @param {CompileGraph} graph @param {number[]} own the steps of the column */
   function cell(graph, own) {
-    const rows = own.flatMap((step) => cells.get(`${graph.graph}\n${step}`) ?? []);
-    if (rows.length) {
-      const ps = total(rows, 'duration_ps');
+    const compiled = own.flatMap((step) => cells.get(`${graph.graph}\n${step}`) ?? []);
+    if (compiled.length) {
+      const ps = total(compiled, 'duration_ps');
       /** What the capture cuts took longer. */
-      const plus = rows.some(({ cut }) => cut) ? '+' : '';
-      const title = `${graph.graph} compiled in ${own[0] < 0 ? 'no step' : `step ${stepName(own)}${onHosts(own.filter((step) => cells.has(`${graph.graph}\n${step}`)))}`}: ${timeText(ps)}${plus}`;
-      return h('td', { class: 'c' }, button(digits(ps / unit.ps, 1) + plus, () => choose(rows[0]), { 'data-testid': 'compile-cell', 'data-ps': ps, title, 'aria-pressed': 'false' }));
+      const plus = compiled.some(({ cut }) => cut) ? '+' : '';
+      const compiledSteps = own.filter((step) => cells.has(`${graph.graph}\n${step}`));
+      const place = own[0] < 0 ? 'no step' : `step ${stepName(own)}${onHosts(compiledSteps)}`;
+      const title = `${graph.graph} compiled in ${place}: ${timeText(ps)}${plus}`;
+      return h(
+        'td',
+        { class: 'c' },
+        button(digits(ps / unit.ps, 1) + plus, () => choose(compiled[0]), {
+          'data-testid': 'compile-cell',
+          'data-ps': ps,
+          title,
+          'aria-pressed': 'false',
+        }),
+      );
     }
     const state = own.map((step) => graph.steps[String(step)]).find(Boolean);
-    return state ? h('td', { class: 'r', title: state === 'run' ? 'run from the cache' : state }, h('span', { class: 'hidden' }, state)) : h('td', { class: own.every(unseen) && 'u' });
+    return state
+      ? h(
+          'td',
+          { class: 'r', title: state === 'run' ? 'run from the cache' : state },
+          h('span', { class: 'hidden' }, state),
+        )
+      : h('td', { class: own.every(unseen) && 'u' });
   }
 
   function rows() {
     const whose = [...groupBy(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
-    fill(owners, step_hosts.length > 1 && !together ? [h('td', null), ...whose.map(([host, its]) => h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)))] : null);
-    fill(head, h('th', { scope: 'col' }, 'Graph'), columns.map((own) => h('th', { scope: 'col', class: 's' }, stepName(own))),
-      h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`), h('th', { scope: 'col', class: 'num' }, 'Compiles'), h('th', { scope: 'col', class: 'num' }, 'Steps'));
-    fill(body, all.slice(0, shown).map((graph) => h('tr', { 'data-graph': graph.graph },
-      h('th', { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') }, cutMiddle(nameOf(graph)[0], 34),
-        h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`)),
-      columns.map((own) => cell(graph, own)),
-      h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)), h('td', { class: 'num' }, count(graph.compiles)),
-      h('td', { class: 'num' }, count(together ? every.filter((own) => own.some((step) => graph.steps[String(step)])).length : Object.keys(graph.steps).length)))));
-    const left = [all.length > shown && `${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
-      every.length > columns.length && `${count(columns.length)} of ${count(every.length)} steps, those with compilations first. `];
-    fill(more, left.some(Boolean) ? [...left, link('Show all', () => {
-      shown = all.length;
-      columns = every;
-      rows();
-      refresh();
-    })] : [every.flat().some(unseen) ? 'Hatched: no run is known in that step. ' : '', 'A graph compiled before the capture began shows dots only.', together && ' A column is a step of all hosts chosen; choose one for its own.']);
+    fill(
+      owners,
+      step_hosts.length > 1 && !together
+        ? [
+            h('td', null),
+            ...whose.map(([host, its]) =>
+              h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)),
+            ),
+          ]
+        : null,
+    );
+    fill(
+      head,
+      h('th', { scope: 'col' }, 'Graph'),
+      columns.map((own) => h('th', { scope: 'col', class: 's' }, stepName(own))),
+      h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`),
+      h('th', { scope: 'col', class: 'num' }, 'Compiles'),
+      h('th', { scope: 'col', class: 'num' }, 'Steps'),
+    );
+    fill(
+      body,
+      all.slice(0, shown).map((graph) =>
+        h(
+          'tr',
+          { 'data-graph': graph.graph },
+          h(
+            'th',
+            { scope: 'row', title: [graph.graph, ...graph.program_ids].join('\n') },
+            cutMiddle(nameOf(graph)[0], 34),
+            h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`),
+          ),
+          columns.map((own) => cell(graph, own)),
+          h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)),
+          h('td', { class: 'num' }, count(graph.compiles)),
+          h(
+            'td',
+            { class: 'num' },
+            count(
+              together
+                ? every.filter((own) => own.some((step) => graph.steps[String(step)])).length
+                : Object.keys(graph.steps).length,
+            ),
+          ),
+        ),
+      ),
+    );
+    const left = [
+      all.length > shown && `${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
+      every.length > columns.length &&
+        `${count(columns.length)} of ${count(every.length)} steps, those with compilations first. `,
+    ];
+    fill(
+      more,
+      left.some(Boolean)
+        ? [
+            ...left,
+            link('Show all', () => {
+              shown = all.length;
+              columns = every;
+              rows();
+              refresh();
+            }),
+          ]
+        : [
+            every.flat().some(unseen) ? 'Hatched: no run is known in that step. ' : '',
+            'A graph compiled before the capture began shows dots only.',
+            together && ' A column is a step of all hosts chosen; choose one for its own.',
+          ],
+    );
   }
 
   function refresh() {
@@ -129,11 +215,26 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     body.querySelectorAll('button').forEach((mark) => mark.setAttribute('aria-pressed', 'false'));
     if (!own) return;
     const row = [...body.rows].find(({ dataset }) => dataset.graph === graphOf(own));
-    row?.cells[columns.findIndex((each) => each.includes(own.step ?? -1)) + 1]?.querySelector('button')?.setAttribute('aria-pressed', 'true');
+    row?.cells[columns.findIndex((each) => each.includes(own.step ?? -1)) + 1]
+      ?.querySelector('button')
+      ?.setAttribute('aria-pressed', 'true');
   }
 
   rows();
-  const element = h('div', null, h('div', { class: 'scroll' }, h('table', { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
-    h('thead', null, owners, head), body)), more);
+  const element = h(
+    'div',
+    null,
+    h(
+      'div',
+      { class: 'scroll' },
+      h(
+        'table',
+        { class: 'graph-grid', 'data-testid': 'compile-grid', 'aria-label': 'Graphs and steps' },
+        h('thead', null, owners, head),
+        body,
+      ),
+    ),
+    more,
+  );
   return { element, refresh };
 }

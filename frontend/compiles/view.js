@@ -3,10 +3,31 @@
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { card, codeCell, cores, cutName, emptyCard, hosts, link, linkedColumn, showButton, tableCard, windowPlace } from '../lib/cards.js';
+import {
+  card,
+  codeCell,
+  cores,
+  cutName,
+  emptyCard,
+  hosts,
+  link,
+  linkedColumn,
+  showButton,
+  tableCard,
+  windowPlace,
+} from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
-import { countColumn, linkedOrder, sortableTable, startColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
+import {
+  countColumn,
+  linkedOrder,
+  sortableTable,
+  startColumn,
+  sumText,
+  table,
+  textColumn,
+  timeColumn,
+} from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
 /** @typedef {import('../lib/views').Compiles} Compiles */
@@ -30,10 +51,13 @@ export function compilesView(app) {
   /** @type {ReturnType<typeof createGrid>|null} */
   let grid = null;
 
-  const placeOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) => windowPlace(start_ps, start_ps + duration_ps);
+  const placeOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
+    windowPlace(start_ps, start_ps + duration_ps);
   /** The compile of the link, else the longest one after the warm-up. */
   const chosen = () => {
-    const longest = [...left.compiles].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ?? null;
+    const longest =
+      [...left.compiles].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ??
+      null;
     return left.compiles.find((row) => placeOf(row).sel === app.link.state.sel) ?? longest;
   };
   const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id]);
@@ -54,28 +78,78 @@ export function compilesView(app) {
   }
 
   function draw() {
-    const its = new Set(devices.map(({ host }) => host));
-    const shows = (/** @type {string} */ host) => !its.size || its.has(host);
+    const selectedHosts = new Set(devices.map(({ host }) => host));
+    const shows = (/** @type {string} */ host) => !selectedHosts.size || selectedHosts.has(host);
     const compiles = answer.compiles.filter(({ host }) => shows(host));
     const graphs = answer.graphs.map((graph) => {
-      const its = compiles.filter((row) => graphOf(row) === graph.graph);
-      return { ...graph, compiles: its.length, cost_ps: total(its, 'duration_ps') };
+      const compilesOfGraph = compiles.filter((row) => graphOf(row) === graph.graph);
+      return { ...graph, compiles: compilesOfGraph.length, cost_ps: total(compilesOfGraph, 'duration_ps') };
     });
     left = { ...answer, compiles, graphs };
     const late = compiles.filter(({ warm_up }) => !warm_up);
     if (!compiles.length && !graphs.length) {
-      fill(element, emptyCard('Compiles', 'No compilation in this capture.', 'All graphs came from the cache, or the capture began after they were compiled.'), metricsCard(answer.metrics));
+      fill(
+        element,
+        emptyCard(
+          'Compiles',
+          'No compilation in this capture.',
+          'All graphs came from the cache, or the capture began after they were compiled.',
+        ),
+        metricsCard(answer.metrics),
+      );
       return 'empty';
     }
     const cost = total(late, 'duration_ps');
     grid = createGrid(left, chosen, choose, shows);
     rows = compiles.length ? listTable(compiles) : null;
-    fill(element,
-      card('Graphs and steps', { note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache', class: 'grid-card',
-        right: h('span', { class: 'small sec', 'data-testid': 'compile-count' }, sumText(plural(late.length, 'compilation')), ' after the first steps · ', sumText(timeText(cost)), every > 1 && `, ${hosts(every, app.selection().hosts.length)}`) }, grid.element),
-      rows ? card('Compilations', { class: 'list-card', right: exportButton('compiles', ['start_ps', 'duration_ps', 'idle_ps', 'step', 'graph', 'graph_hash', 'annotation', 'cause', 'frame', 'warm_up', 'cut', 'what_is_new'],
-        () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step }))) }, h('div', { class: 'fill' }, rows.element))
-        : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')), why, metricsCard(answer.metrics));
+    fill(
+      element,
+      card(
+        'Graphs and steps',
+        {
+          note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache',
+          class: 'grid-card',
+          right: h(
+            'span',
+            { class: 'small sec', 'data-testid': 'compile-count' },
+            sumText(plural(late.length, 'compilation')),
+            ' after the first steps · ',
+            sumText(timeText(cost)),
+            every > 1 && `, ${hosts(every, app.selection().hosts.length)}`,
+          ),
+        },
+        grid.element,
+      ),
+      rows
+        ? card(
+            'Compilations',
+            {
+              class: 'list-card',
+              right: exportButton(
+                'compiles',
+                [
+                  'start_ps',
+                  'duration_ps',
+                  'idle_ps',
+                  'step',
+                  'graph',
+                  'graph_hash',
+                  'annotation',
+                  'cause',
+                  'frame',
+                  'warm_up',
+                  'cut',
+                  'what_is_new',
+                ],
+                () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step })),
+              ),
+            },
+            h('div', { class: 'fill' }, rows.element),
+          )
+        : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')),
+      why,
+      metricsCard(answer.metrics),
+    );
     mark();
     return 'ready';
   }
@@ -84,20 +158,36 @@ export function compilesView(app) {
   function listTable(items) {
     const unit = columnUnit(items, 'duration_ps');
     return sortableTable({
-      label: 'Compilations', testid: 'compile-list', items, ...linkedOrder(app.link, '-time'),
-      select: choose, open: show, selected: (row) => row === chosen(),
+      label: 'Compilations',
+      testid: 'compile-list',
+      items,
+      ...linkedOrder(app.link, '-time'),
+      select: choose,
+      open: show,
+      selected: (row) => row === chosen(),
       columns: [
         linkedColumn(startColumn('start_ps'), show),
         timeColumn('Time', unit, 'duration_ps', { key: 'time' }),
-        timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, { key: 'idle' }),
-        countColumn('Step', (row) => row.step_number ?? row.step, { key: 'step', cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING) }),
-        textColumn('Graph', (row) => nameOf(row).join(), { key: 'graph', title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
-          cell: (row) => [cutName(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)] }),
+        timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, {
+          key: 'idle',
+        }),
+        countColumn('Step', (row) => row.step_number ?? row.step, {
+          key: 'step',
+          cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING),
+        }),
+        textColumn('Graph', (row) => nameOf(row).join(), {
+          key: 'graph',
+          title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
+          cell: (row) => [cutName(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)],
+        }),
         textColumn('During', ({ annotation }) => annotation?.split('/').join(' › '), { key: 'during' }),
         textColumn('When', 'state', { key: 'when' }),
         textColumn('What is new', 'what_is_new', { key: 'new' }),
         textColumn('Cause', 'cause', { key: 'cause' }),
-        textColumn('Frame', 'frame', { key: 'frame', cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48) }),
+        textColumn('Frame', 'frame', {
+          key: 'frame',
+          cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48),
+        }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
     });
@@ -105,19 +195,55 @@ export function compilesView(app) {
 
   /** @param {CompileRow} row @param {Compiles} all */
   function whyCard(row, all) {
-    return card(cutMiddle(row.heading, 90), { note: all.note, class: 'why' }, h('div', { class: 'two' },
-      h('div', { 'data-testid': 'compile-diff' },
-        h('p', null, row.reason),
-        row.nearest?.differ ? diff(row.nearest, all) : null,
-        row.kin[0] ? [h('h3', null, 'Graphs of the same program'), h('ul', { class: 'plain', 'data-testid': 'compile-kin' }, row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all)))),
-          row.kin[8] && h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`)] : null,
-        row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null),
-      h('div', null, h('h3', null, 'Python frames'),
-        row.frame ? h('pre', { 'data-testid': 'compile-frame' }, h('code', null, row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat()))
-          : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, all.how_to_see_why))));
+    return card(
+      cutMiddle(row.heading, 90),
+      { note: all.note, class: 'why' },
+      h(
+        'div',
+        { class: 'two' },
+        h(
+          'div',
+          { 'data-testid': 'compile-diff' },
+          h('p', null, row.reason),
+          row.nearest?.differ ? diff(row.nearest, all) : null,
+          row.kin[0]
+            ? [
+                h('h3', null, 'Graphs of the same program'),
+                h(
+                  'ul',
+                  { class: 'plain', 'data-testid': 'compile-kin' },
+                  row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all))),
+                ),
+                row.kin[8] && h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`),
+              ]
+            : null,
+          row.advice ? [h('h3', null, 'What to do'), h('p', { class: 'sec' }, row.advice)] : null,
+        ),
+        h(
+          'div',
+          null,
+          h('h3', null, 'Python frames'),
+          row.frame
+            ? h(
+                'pre',
+                { 'data-testid': 'compile-frame' },
+                h(
+                  'code',
+                  null,
+                  row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat(),
+                ),
+              )
+            : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, all.how_to_see_why),
+        ),
+      ),
+    );
   }
 
-  /** What differs from the nearest graph whose parameters are known. @param {NonNullable<CompileRow['nearest']>} nearest @param {Compiles} all */
+  /**
+   * What differs from the nearest graph whose parameters are known.
+   * @param {NonNullable<CompileRow['nearest']>} nearest
+   * @param {Compiles} all
+   */
   const diff = ({ graph, parameters }, all) => [
     h('h3', null, 'Parameters against ', graphLink(graph, all)),
     table({
@@ -147,7 +273,12 @@ export function compilesView(app) {
   return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(mark) };
 }
 
-const COUNTED = { compile: 'Compilations', execute: 'Executions', to_device: 'Transfers to the device', from_device: 'Transfers from the device' };
+const COUNTED = {
+  compile: 'Compilations',
+  execute: 'Executions',
+  to_device: 'Transfers to the device',
+  from_device: 'Transfers from the device',
+};
 
 /** What a metrics report beside the trace counts. @param {import('../lib/views').Counted|null} metrics */
 function metricsCard(metrics) {
@@ -155,16 +286,30 @@ function metricsCard(metrics) {
   const { file, rows, uncached, cached, fallbacks } = metrics;
   const unit = columnUnit(rows, 'time_ps');
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
-  return tableCard('Metrics report and trace', { note: `${file} counts from the start of the process` }, {
-    testid: 'metrics-table', items: rows,
-    columns: [
-      textColumn('What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
-      countColumn('Report', 'metrics'),
-      timeColumn('Report', unit, 'time_ps', { key: 'time' }),
-      ...(rows.some(({ since }) => since != null) ? [countColumn('During the capture', (/** @type {typeof rows[number]} */ { since }) => since)] : []),
-      countColumn('Trace', 'trace'),
-      { head: '', name: 'Agreement', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
-    ],
-  }, h('p', { class: 'sec' }, uncached == null && cached == null ? '' : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
-    operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.'));
+  return tableCard(
+    'Metrics report and trace',
+    { note: `${file} counts from the start of the process` },
+    {
+      testid: 'metrics-table',
+      items: rows,
+      columns: [
+        textColumn('What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
+        countColumn('Report', 'metrics'),
+        timeColumn('Report', unit, 'time_ps', { key: 'time' }),
+        ...(rows.some(({ since }) => since != null)
+          ? [countColumn('During the capture', (/** @type {typeof rows[number]} */ { since }) => since)]
+          : []),
+        countColumn('Trace', 'trace'),
+        { head: '', name: 'Agreement', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
+      ],
+    },
+    h(
+      'p',
+      { class: 'sec' },
+      uncached == null && cached == null
+        ? ''
+        : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
+      operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.',
+    ),
+  );
 }

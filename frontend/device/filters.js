@@ -12,13 +12,27 @@ import { peaksText } from './peaks.js';
 /** @typedef {[value: string, text: string]} Choice */
 /** @typedef {[place: string, device: Device]} Placed */
 
-/** What a link calls each device: place of its host, and its own among that host's. @param {Ready} session @returns {Map<string, Device>} */
+/**
+ * What a link calls each device: place of its host, and its own among that host's.
+ * @param {Ready} session
+ * @returns {Map<string, Device>}
+ */
 export function devicePlaces({ session: { hosts }, devices }) {
   const places = new Map(hosts.map(({ name }, at) => [name, at]));
-  return new Map([...groupBy(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, own]) => own.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device]))));
+  return new Map(
+    [...groupBy(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, own]) =>
+      own.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device])),
+    ),
+  );
 }
 
-/** All, then each host and its cores. @param {Ready} session @param {string} dd what is shown @param {Device[]} listed @returns {Choice[]} */
+/**
+ * All, then each host and its cores.
+ * @param {Ready} session
+ * @param {string} dd what is shown
+ * @param {Device[]} listed
+ * @returns {Choice[]}
+ */
 export function deviceChoices(session, dd, listed) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const several = shorts.length > 1;
@@ -26,9 +40,13 @@ export function deviceChoices(session, dd, listed) {
   const shown = [...devicePlaces(session)].filter(([place, device]) => among.has(device) || place === dd);
   const hosts = [...groupBy(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
   return [
-    ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all') ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])] : []),
+    ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all')
+      ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
+      : []),
     ...hosts.flatMap(([host, own]) => [
-      ...(several && own.length > 1 ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(own.length)} cores`])] : []),
+      ...(several && own.length > 1
+        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(own.length)} cores`])]
+        : []),
       ...own.map(([place, { name }]) => /** @type {Choice} */ ([place, several ? `${name} · ${shorts[host]}` : name])),
     ]),
   ];
@@ -36,16 +54,36 @@ export function deviceChoices(session, dd, listed) {
 
 /**
  * @param {Ready} session @param {DeviceDocument} answer @param {Device[]} listed
- * @param {{device: (dd: string) => void, step: (st: string) => void, category: (name: string) => void, peaks: () => void}} on
+ * @param {object} on
+ * @param {(dd: string) => void} on.device
+ * @param {(st: string) => void} on.step
+ * @param {(name: string) => void} on.category
+ * @param {() => void} on.peaks
  */
-export function filterChoices(session, { chosen: { dd, st, category }, whole_steps, steps, categories, peaks }, listed, on) {
+export function filterChoices(
+  session,
+  { chosen: { dd, st, category }, whole_steps, steps, categories, peaks },
+  listed,
+  on,
+) {
   const named = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
   const known = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
   return [
     labelledSelect('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
-    labelledSelect('step', [...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []), ['all', 'whole session'], ...named(steps)], st, on.step, 'device-step'),
+    labelledSelect(
+      'step',
+      [
+        ...(whole_steps > 1 ? [/** @type {Choice} */ (['mean', `mean of ${count(whole_steps)}`])] : []),
+        ['all', 'whole session'],
+        ...named(steps),
+      ],
+      st,
+      on.step,
+      'device-step',
+    ),
     labelledSelect('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
-    h('span', { class: 'grow' }), h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
+    h('span', { class: 'grow' }),
+    h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
     button(known ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
   ];
 }

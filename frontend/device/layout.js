@@ -30,7 +30,11 @@ const MARGIN = 4;
 /** Powers of ten at the ends: FLOP per byte, and TFLOP/s. @typedef {{x: [number, number], y: [number, number]}} Axes */
 
 /** Ops that have a place: they compute, and use the memory. @param {OpRow[]} rows */
-export const placed = (rows) => rows.filter(({ intensity, flops_per_s, kind }) => kind === 'work' && intensity !== null && intensity > 0 && flops_per_s !== null && flops_per_s > 0);
+export const placed = (rows) =>
+  rows.filter(
+    ({ intensity, flops_per_s, kind }) =>
+      kind === 'work' && intensity !== null && intensity > 0 && flops_per_s !== null && flops_per_s > 0,
+  );
 
 /** Whole decades around what is drawn. @param {OpRow[]} rows @param {Roof} roof @returns {Axes} */
 export function axesOf(rows, { flops, bytes }) {
@@ -62,7 +66,14 @@ export function scales({ x, y }, width, height) {
   };
 }
 
-/** Dots whose areas are as times, the largest first. @param {OpRow[]} rows @param {Axes} axes @param {number} width @param {number} height @returns {Dot[]} */
+/**
+ * Dots whose areas are as times, the largest first.
+ * @param {OpRow[]} rows
+ * @param {Axes} axes
+ * @param {number} width
+ * @param {number} height
+ * @returns {Dot[]}
+ */
 export function dotsOf(rows, axes, width, height) {
   const { x, y } = scales(axes, width, height);
   const all = [...placed(rows)].sort((a, b) => b.ps - a.ps);
@@ -74,24 +85,43 @@ export function dotsOf(rows, axes, width, height) {
   }));
 }
 
-/** The dot under the pointer: of several the smallest, which lies on top. @param {Dot[]} dots the largest first @param {number} x @param {number} y */
-export const dotAt = (dots, x, y) => [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, LEAST_RADIUS * 2) + 1) ?? null;
+/**
+ * The dot under the pointer: of several the smallest, which lies on top.
+ * @param {Dot[]} dots the largest first
+ * @param {number} x
+ * @param {number} y
+ */
+export const dotAt = (dots, x, y) =>
+  [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, LEAST_RADIUS * 2) + 1) ?? null;
 
 /** @param {Box} a @param {Box} b */
-const overlap = (a, b) => Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x)) * Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
+const overlap = (a, b) =>
+  Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x)) *
+  Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
 
 /** How far a label is from the edge of a dot; negative over it. @param {Dot} dot @param {Box} box */
-const away = (dot, box) => Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x - box.w), Math.max(box.y - dot.y, 0, dot.y - box.y - box.h)) - dot.r;
+const away = (dot, box) =>
+  Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x - box.w), Math.max(box.y - dot.y, 0, dot.y - box.y - box.h)) -
+  dot.r;
 
 /** How much of a dot lies below a label, roughly. @param {Dot} dot @param {Box} box */
 const covered = (dot, box) => Math.max(0, 1 - away(dot, box));
 
-/** Where the line of a label ends: the place of its box that is next to the dot. @param {Dot} dot @param {Box} box @returns {[number, number]} */
-export const lineEnd = (dot, box) => [Math.max(box.x, Math.min(dot.x, box.x + box.w)), Math.max(box.y, Math.min(dot.y, box.y + box.h))];
+/**
+ * Where the line of a label ends: the place of its box that is next to the dot.
+ * @param {Dot} dot
+ * @param {Box} box
+ * @returns {[number, number]}
+ */
+export const lineEnd = (dot, box) => [
+  Math.max(box.x, Math.min(dot.x, box.x + box.w)),
+  Math.max(box.y, Math.min(dot.y, box.y + box.h)),
+];
 
 /** @param {number[]} a @param {number[]} b @param {number[]} c @param {number[]} d */
 function meet(a, b, c, d) {
-  const side = (/** @type {number[]} */ p, /** @type {number[]} */ q, /** @type {number[]} */ r) => Math.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]));
+  const side = (/** @type {number[]} */ p, /** @type {number[]} */ q, /** @type {number[]} */ r) =>
+    Math.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]));
   return side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
 }
 
@@ -101,7 +131,11 @@ function cross(one, { dot, box, line }) {
   /** @type {[number[], number[]]} */
   const own = [[one.dot.x, one.dot.y], lineEnd(one.dot, one.box)];
   const [left, right, top, bottom] = [box.x, box.x + box.w, box.y, box.y + box.h];
-  return meet(...own, [left, top], [right, bottom]) || meet(...own, [left, bottom], [right, top]) || (line && meet(...own, [dot.x, dot.y], lineEnd(dot, box)));
+  return (
+    meet(...own, [left, top], [right, bottom]) ||
+    meet(...own, [left, bottom], [right, top]) ||
+    (line && meet(...own, [dot.x, dot.y], lineEnd(dot, box)))
+  );
 }
 
 const CROSSING = 40;
@@ -110,11 +144,21 @@ const PASSES = 2;
 const DIRECTIONS = [[1, 0], [-1, 0], [0.7, 1], [-0.7, 1], [0.7, -1], [-0.7, -1], [0, 1], [0, -1]];
 const DISTANCES = [0, 14, 30, 48, 68, 90];
 
-/** A label: its box, and whether a line leads to it, as where another dot is nearer. @typedef {{dot: Dot, box: Box, line: boolean}} Label */
+/**
+ * A label: its box, and whether a line leads to it, as where another dot is nearer.
+ * @typedef {{dot: Dot, box: Box, line: boolean}} Label
+ */
 
 /**
- * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out, unless they must be there.
- * @param {Dot[]} wanted in order of importance @param {Dot[]} dots @param {(dot: Dot) => number} widthOf px @param {number} width @param {number} height @param {Box[]} taken @param {(dot: Dot) => boolean} [always]
+ * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out,
+ * unless they must be there.
+ * @param {Dot[]} wanted in order of importance
+ * @param {Dot[]} dots
+ * @param {(dot: Dot) => number} widthOf px
+ * @param {number} width
+ * @param {number} height
+ * @param {Box[]} taken
+ * @param {(dot: Dot) => boolean} [always]
  * @returns {Label[]}
  */
 export function placeLabels(wanted, dots, widthOf, width, height, taken, always = () => false) {
@@ -130,9 +174,18 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
         const box = { x: dx > 0 ? cx : dx < 0 ? cx - w : cx - w / 2, y: cy - LABEL_HIGH / 2, w, h: LABEL_HIGH };
         if (box.x < LEFT || box.x + w > width - RIGHT || box.y < TOP || box.y + LABEL_HIGH > height - BOTTOM) continue;
         /** @type {Label} */
-        const label = { dot, box, line: distance > 0 || dots.some((other) => other !== dot && away(other, box) < away(dot, box)) };
-        const touched = total([...taken, ...others.map((other) => other.box)], (/** @type {Box} */ other) => overlap(grown(box), other)) + 10 * total(dots, (/** @type {Dot} */ other) => covered(other, box));
-        const cost = touched * 4 + distance + (others.some((other) => cross(label, other) || cross(other, label)) ? CROSSING : 0);
+        const label = {
+          dot,
+          box,
+          line: distance > 0 || dots.some((other) => other !== dot && away(other, box) < away(dot, box)),
+        };
+        const touched =
+          total([...taken, ...others.map((other) => other.box)], (/** @type {Box} */ other) =>
+            overlap(grown(box), other),
+          ) +
+          10 * total(dots, (/** @type {Dot} */ other) => covered(other, box));
+        const cost =
+          touched * 4 + distance + (others.some((other) => cross(label, other) || cross(other, label)) ? CROSSING : 0);
         if (!best || cost < best.cost) best = { cost, label };
         if (cost === distance) return best;
       }
@@ -152,7 +205,10 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
         if (best && (always(dot) || !others.some(({ box }) => overlap(best.label.box, box)))) found.set(dot, best);
       }
     }
-    return { labels: wanted.flatMap((dot) => found.get(dot)?.label ?? []), cost: total(wanted, (dot) => found.get(dot)?.cost ?? LEFT_OUT) };
+    return {
+      labels: wanted.flatMap((dot) => found.get(dot)?.label ?? []),
+      cost: total(wanted, (dot) => found.get(dot)?.cost ?? LEFT_OUT),
+    };
   }
   const [one, other] = [wanted, [...wanted].reverse()].map(placeAll);
   return (one.cost <= other.cost ? one : other).labels;
@@ -162,4 +218,9 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
 const grown = ({ x, y, w, h }) => ({ x: x - 2, y: y - 1, w: w + 4, h: h + 2 });
 
 /** `0.1`, `10`, `1 000`; powers beyond those. @param {number} power */
-export const decade = (power) => (power < -3 || power > 5 ? `10${[...String(power)].map((sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('')}` : Number(`1e${power}`).toFixed(Math.max(0, -power)).replace(/(\d)(?=(\d{3})+$)/g, '$1\u202f'));
+export const decade = (power) =>
+  power < -3 || power > 5
+    ? `10${[...String(power)].map((sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('')}`
+    : Number(`1e${power}`)
+        .toFixed(Math.max(0, -power))
+        .replace(/(\d)(?=(\d{3})+$)/g, '$1\u202f');

@@ -10,10 +10,15 @@ import { minimum } from '../lib/totals.js';
 /** @typedef {import('./layout.js').Box} Box */
 /**
  * @typedef {object} Picture what is drawn
- * @property {Dot[]} dots the largest first @property {import('./layout.js').Axes} axes @property {import('./layout.js').Roof} roof @property {string} precision of the peak: `bf16`
- * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: another annotation; -1 none @property {(dot: Dot) => boolean} faint a filter leaves it out
+ * @property {Dot[]} dots the largest first
+ * @property {import('./layout.js').Axes} axes
+ * @property {import('./layout.js').Roof} roof
+ * @property {string} precision of the peak: `bf16`
+ * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: another annotation; -1 none
+ * @property {(dot: Dot) => boolean} faint a filter leaves it out
  * @property {string} chosen id of an op @property {string} lifted @property {boolean} all labels
- * @property {{key: string, labels: import('./layout.js').Label[]}} kept labels of the last time, which hold while their key does
+ * @property {{key: string, labels: import('./layout.js').Label[]}} kept labels of the last time, which hold while their
+ *   key does
  */
 
 const LABELS = 7;
@@ -25,8 +30,20 @@ const PARTS = [0.62, 0.3, 0.85, 0.15];
 /** px within which dots have their labels. */
 const CROWD = 90;
 
-/** @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen @param {number} width @param {number} height @param {Palette} palette @param {Picture} picture */
-export function paintRoofline({ g, box, write, textWidth }, width, height, palette, { dots, axes, roof, precision, tone, faint, chosen, lifted, all, kept }) {
+/**
+ * @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen
+ * @param {number} width
+ * @param {number} height
+ * @param {Palette} palette
+ * @param {Picture} picture
+ */
+export function paintRoofline(
+  { g, box, write, textWidth },
+  width,
+  height,
+  palette,
+  { dots, axes, roof, precision, tone, faint, chosen, lifted, all, kept },
+) {
   const { x, y } = scales(axes, width, height);
   const [right, bottom] = [width - RIGHT, height - BOTTOM];
   const ridge = roof.flops && roof.bytes ? roof.flops / roof.bytes : null;
@@ -53,19 +70,39 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
     const from = Math.max(10 ** axes.x[0], 10 ** (axes.y[0] + 12) / bytes);
     const level = y(flops);
     const corner = x(flops / bytes);
-    return [[x(from), Math.min(bottom, y(from * bytes))], [corner, level], [right, level]];
+    return [
+      [x(from), Math.min(bottom, y(from * bytes))],
+      [corner, level],
+      [right, level],
+    ];
   }
 
   function drawGrid() {
     for (let power = axes.x[0]; power <= axes.x[1]; power += 1) {
       const at = Math.round(x(10 ** power)) + 0.5;
-      line(palette.line, 1, [], [[at, TOP], [at, bottom]]);
+      line(
+        palette.line,
+        1,
+        [],
+        [
+          [at, TOP],
+          [at, bottom],
+        ],
+      );
       const text = decade(power);
       write(palette.ink2, text, Math.min(at - textWidth(text) / 2, width - textWidth(text) - 2), bottom + 10);
     }
     for (let power = axes.y[0]; power <= axes.y[1]; power += 1) {
       const at = Math.round(y(1e12 * 10 ** power)) + 0.5;
-      line(palette.line, 1, [], [[LEFT, at], [right, at]]);
+      line(
+        palette.line,
+        1,
+        [],
+        [
+          [LEFT, at],
+          [right, at],
+        ],
+      );
       const text = decade(power);
       write(palette.ink2, text, LEFT - 6 - textWidth(text), at);
     }
@@ -76,7 +113,9 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
   function drawGround() {
     const points = roofAt(1);
     g.beginPath();
-    [...points, [right, TOP], [LEFT, TOP], ...(points[0][0] > LEFT ? [[LEFT, bottom]] : [])].forEach(([px, py]) => g.lineTo(px, py));
+    [...points, [right, TOP], [LEFT, TOP], ...(points[0][0] > LEFT ? [[LEFT, bottom]] : [])].forEach(([px, py]) =>
+      g.lineTo(px, py),
+    );
     g.closePath();
     g.fillStyle = palette.bg;
     g.fill();
@@ -86,13 +125,32 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
   function drawRoof(at) {
     const [low, corner, end] = roofAt(1);
     line(palette.line2, 1, [3, 3], roofAt(NEAR));
-    line(palette.ink3, 1, [2, 3], [[Math.round(corner[0]) + 0.5, corner[1]], [Math.round(corner[0]) + 0.5, bottom]]);
+    line(
+      palette.ink3,
+      1,
+      [2, 3],
+      [
+        [Math.round(corner[0]) + 0.5, corner[1]],
+        [Math.round(corner[0]) + 0.5, bottom],
+      ],
+    );
     line(palette.ink, 1.5, [], [low, corner, end]);
-    for (const [from, to] of [[low, corner], [corner, end]]) {
+    for (const [from, to] of [
+      [low, corner],
+      [corner, end],
+    ]) {
       const pieces = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6);
-      for (let at = 0; at <= pieces; at += 1) taken.push({ x: from[0] + ((to[0] - from[0]) * at) / pieces - 1, y: from[1] + ((to[1] - from[1]) * at) / pieces - 1, w: 2, h: 2 });
+      for (let piece = 0; piece <= pieces; piece += 1) {
+        taken.push({
+          x: from[0] + ((to[0] - from[0]) * piece) / pieces - 1,
+          y: from[1] + ((to[1] - from[1]) * piece) / pieces - 1,
+          w: 2,
+          h: 2,
+        });
+      }
     }
-    const name = `${digits(trimmed((roof.flops ?? 0) / 1e12), trimmed((roof.flops ?? 0) / 1e12) < 100 ? 1 : 0)} TFLOP/s${precision ? ` ${precision}` : ''}`;
+    const name = `${digits(trimmed((roof.flops ?? 0) / 1e12), trimmed((roof.flops ?? 0) / 1e12) < 100 ? 1 : 0)} ` +
+      `TFLOP/s${precision ? ` ${precision}` : ''}`;
     write(palette.ink, name, right - 4 - textWidth(name), corner[1] - 10);
     taken.push({ x: right - 4 - textWidth(name), y: corner[1] - 17, w: textWidth(name), h: 14 });
     const slope = Math.atan2(corner[1] - low[1], corner[0] - low[0]);
@@ -107,20 +165,53 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
     box(palette.surface, corner[0] - wide / 2, height14 - 7, wide, 14);
     centred(text, corner[0], height14, palette.ink);
     const [left, rest] = ['‹ memory-bound', 'compute-bound ›'];
-    if (corner[0] - wide / 2 - 4 - textWidth(left) > LEFT) write(palette.ink2, left, corner[0] - wide / 2 - 4 - textWidth(left), height14);
-    if (corner[0] + wide / 2 + 4 + textWidth(rest) < right) write(palette.ink2, rest, corner[0] + wide / 2 + 4, height14);
-    taken.push({ x: corner[0] - wide / 2 - 4 - textWidth(left), y: height14 - 8, w: wide + 8 + textWidth(left) + textWidth(rest), h: 16 });
+    if (corner[0] - wide / 2 - 4 - textWidth(left) > LEFT) {
+      write(palette.ink2, left, corner[0] - wide / 2 - 4 - textWidth(left), height14);
+    }
+    if (corner[0] + wide / 2 + 4 + textWidth(rest) < right) {
+      write(palette.ink2, rest, corner[0] + wide / 2 + 4, height14);
+    }
+    taken.push({
+      x: corner[0] - wide / 2 - 4 - textWidth(left),
+      y: height14 - 8,
+      w: wide + 8 + textWidth(left) + textWidth(rest),
+      h: 16,
+    });
   }
 
-  /** The place on a line that is away from the dots with labels. @param {[number, number]} from @param {[number, number]} to @param {number} half of the text's width */
+  /**
+   * The place on a line that is away from the dots with labels.
+   * @param {[number, number]} from
+   * @param {[number, number]} to
+   * @param {number} half of the text's width
+   */
   function freePart(from, to, half) {
     const long = Math.hypot(to[0] - from[0], to[1] - from[1]);
-    const away = (/** @type {number} */ part) => minimum(dots.slice(0, LABELS).map((dot) => (
-      Math.hypot(from[0] + (to[0] - from[0]) * part - dot.x, from[1] + (to[1] - from[1]) * part - dot.y))), CROWD);
-    return PARTS.filter((part) => Math.min(part, 1 - part) * long > half).reduce((best, part) => (away(part) > away(best) ? part : best), PARTS[0]);
+    const away = (/** @type {number} */ part) =>
+      minimum(
+        dots
+          .slice(0, LABELS)
+          .map((dot) =>
+            Math.hypot(from[0] + (to[0] - from[0]) * part - dot.x, from[1] + (to[1] - from[1]) * part - dot.y),
+          ),
+        CROWD,
+      );
+    return PARTS.filter((part) => Math.min(part, 1 - part) * long > half).reduce(
+      (best, part) => (away(part) > away(best) ? part : best),
+      PARTS[0],
+    );
   }
 
-  /** Text along a line. @param {string} text @param {[number, number]} from @param {[number, number]} to @param {number} part @param {number} slope @param {number} off @param {string} color */
+  /**
+   * Text along a line.
+   * @param {string} text
+   * @param {[number, number]} from
+   * @param {[number, number]} to
+   * @param {number} part
+   * @param {number} slope
+   * @param {number} off
+   * @param {string} color
+   */
   function along(text, from, to, part, slope, off, color) {
     const [px, py] = [from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part];
     g.save();
@@ -130,13 +221,25 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
     g.restore();
     // As a few boxes along it.
     const half = textWidth(text) / 2;
-    for (let at = -half; at < half; at += 14) taken.push({ x: px + Math.cos(slope) * at - Math.sin(slope) * off - 7, y: py + Math.sin(slope) * at + Math.cos(slope) * off - 7, w: 14, h: 14 });
+    for (let at = -half; at < half; at += 14) {
+      taken.push({
+        x: px + Math.cos(slope) * at - Math.sin(slope) * off - 7,
+        y: py + Math.sin(slope) * at + Math.cos(slope) * off - 7,
+        w: 14,
+        h: 14,
+      });
+    }
   }
 
   /** @param {Dot} dot */
   function drawDot(dot) {
     const own = tone(dot);
-    const look = own === undefined ? { fill: palette.surface2, edge: palette.ink3 } : own < 0 ? { fill: palette.surface, edge: palette.hatch } : palette.phases[own];
+    const look =
+      own === undefined
+        ? { fill: palette.surface2, edge: palette.ink3 }
+        : own < 0
+          ? { fill: palette.surface, edge: palette.hatch }
+          : palette.phases[own];
     g.globalAlpha = faint(dot) ? 0.14 : 0.92;
     g.beginPath();
     g.arc(dot.x, dot.y, dot.r, 0, 7);
@@ -192,7 +295,20 @@ export function paintRoofline({ g, box, write, textWidth }, width, height, palet
   taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
   const wanted = [...new Set([...(own ? [own] : []), ...seen.slice(0, all ? MOST_LABELS : LABELS)])];
   const key = JSON.stringify([width, height, axes, roof, wanted.map(({ row, x: at }) => [row.id, row.ps, at])]);
-  if (kept.key !== key) Object.assign(kept, { key, labels: placeLabels(wanted, dots, (dot) => textWidth(textOf(dot)), width, height, taken, (dot) => dot === own) });
+  if (kept.key !== key) {
+    Object.assign(kept, {
+      key,
+      labels: placeLabels(
+        wanted,
+        dots,
+        (dot) => textWidth(textOf(dot)),
+        width,
+        height,
+        taken,
+        (dot) => dot === own,
+      ),
+    });
+  }
   kept.labels.forEach(drawLabel);
 }
 

@@ -10,22 +10,48 @@ import { trimmed } from './rows.js';
 const number = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
 
 /** The precision that a peak is of, where that is sure. @param {DeviceDocument['peaks']} peaks */
-export const precisionOf = ({ source, devices: [first] }) => (source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '');
+export const precisionOf = ({ source, devices: [first] }) =>
+  source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '';
 
 /** `roof: 918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture (TPU v6 Lite)` @param {DeviceDocument['peaks']} peaks */
 export function peaksText(peaks) {
   const { flops_per_s: flops, bytes_per_s: bytes, source, devices } = peaks;
   const kinds = [...new Set(devices.map(({ kind }) => kind))].join(', ');
-  if (flops === null && bytes === null) return devices.length > 1 ? `roof: devices with different peaks (${kinds})` : `roof: not known${kinds ? ` for ${kinds}` : ''}`;
-  const parts = [flops === null ? '' : `${number(trimmed(flops / 1e12))}\u202fTFLOP/s${precisionOf(peaks) ? ` ${precisionOf(peaks)}` : ''}`, bytes === null ? '' : `HBM ${number(trimmed(bytes / 1e9))}\u202fGB/s`];
-  const from = source === 'user' ? 'set by you' : `${source === 'table' ? 'from the table of known devices' : source === 'capture' ? 'from the capture' : 'from several sources'} (${kinds})`;
+  if (flops === null && bytes === null) {
+    return devices.length > 1
+      ? `roof: devices with different peaks (${kinds})`
+      : `roof: not known${kinds ? ` for ${kinds}` : ''}`;
+  }
+  const parts = [
+    flops === null
+      ? ''
+      : `${number(trimmed(flops / 1e12))}\u202fTFLOP/s${precisionOf(peaks) ? ` ${precisionOf(peaks)}` : ''}`,
+    bytes === null ? '' : `HBM ${number(trimmed(bytes / 1e9))}\u202fGB/s`,
+  ];
+  const origins = { table: 'from the table of known devices', capture: 'from the capture' };
+  const from = source === 'user' ? 'set by you' : `${source ? origins[source] : 'from several sources'} (${kinds})`;
   return `roof: ${parts.filter(Boolean).join(' · ')}, ${from}`;
 }
 
-/** Asks for both peaks. @param {DeviceDocument['peaks']} peaks @param {(pk: string) => void} apply what a link says of them; empty: those of the device */
+/**
+ * Asks for both peaks.
+ * @param {DeviceDocument['peaks']} peaks
+ * @param {(pk: string) => void} apply what a link says of them; empty: those of the device
+ */
 export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, apply) {
-  const text = (/** @type {number|null} */ value, /** @type {number} */ unit) => (value === null ? '' : String(trimmed(value / unit)));
-  const field = (/** @type {string} */ value, /** @type {string} */ id) => h('input', { type: 'text', required: true, inputmode: 'decimal', pattern: '[0-9]*[.]?[0-9]+', value, title: 'a number above 0', 'data-testid': id, autocomplete: 'off' });
+  const text = (/** @type {number|null} */ value, /** @type {number} */ unit) =>
+    value === null ? '' : String(trimmed(value / unit));
+  const field = (/** @type {string} */ value, /** @type {string} */ id) =>
+    h('input', {
+      type: 'text',
+      required: true,
+      inputmode: 'decimal',
+      pattern: '[0-9]*[.]?[0-9]+',
+      value,
+      title: 'a number above 0',
+      'data-testid': id,
+      autocomplete: 'off',
+    });
   const compute = field(text(flops, 1e12), 'peak-flops');
   const memory = field(text(bytes, 1e9), 'peak-bytes');
   const message = h('p', { role: 'alert' });
@@ -33,15 +59,37 @@ export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, ap
     dialog.close();
     apply(pk);
   };
-  const dialog = h('dialog', { 'data-testid': 'peaks-dialog', 'aria-label': 'Peaks of one device', onclose: () => dialog.remove() }, h('form', { onsubmit: (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const [own, its] = [Number(compute.value), Number(memory.value)];
-    if (own > 0 && its > 0) close(`${own}e12,${its}e9`);
-    else message.textContent = 'Give two numbers above 0.';
-  } },
-  h('h2', null, 'Peaks of one device'), h('p', { class: 'sec' }, 'Of the precision that your ops compute in. They hold for this session, and are in its link.'),
-  h('label', null, 'TFLOP/s', h('span', { class: 'field' }, compute)), h('label', null, 'HBM bandwidth, GB/s', h('span', { class: 'field' }, memory)), message,
-  h('p', { class: 'row' }, h('button', { type: 'submit', class: 'primary' }, 'Apply'), source === 'user' && button('Those of the device', () => close(''), { 'data-testid': 'peaks-own' }), button('Cancel', () => dialog.close()))));
+  const dialog = h(
+    'dialog',
+    { 'data-testid': 'peaks-dialog', 'aria-label': 'Peaks of one device', onclose: () => dialog.remove() },
+    h(
+      'form',
+      {
+        onsubmit: (/** @type {Event} */ event) => {
+          event.preventDefault();
+          const [own, its] = [Number(compute.value), Number(memory.value)];
+          if (own > 0 && its > 0) close(`${own}e12,${its}e9`);
+          else message.textContent = 'Give two numbers above 0.';
+        },
+      },
+      h('h2', null, 'Peaks of one device'),
+      h(
+        'p',
+        { class: 'sec' },
+        'Of the precision that your ops compute in. They hold for this session, and are in its link.',
+      ),
+      h('label', null, 'TFLOP/s', h('span', { class: 'field' }, compute)),
+      h('label', null, 'HBM bandwidth, GB/s', h('span', { class: 'field' }, memory)),
+      message,
+      h(
+        'p',
+        { class: 'row' },
+        h('button', { type: 'submit', class: 'primary' }, 'Apply'),
+        source === 'user' && button('Those of the device', () => close(''), { 'data-testid': 'peaks-own' }),
+        button('Cancel', () => dialog.close()),
+      ),
+    ),
+  );
   document.body.append(dialog);
   dialog.showModal();
 }

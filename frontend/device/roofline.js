@@ -13,23 +13,45 @@ import { paintRoofline } from './paint.js';
 /** @typedef {import('./types').Dot} Dot */
 /**
  * @typedef {object} Shown
- * @property {OpRow[]} rows all that are listed @property {(row: OpRow) => boolean} passes the filters @property {import('./layout.js').Roof} roof @property {string} precision
+ * @property {OpRow[]} rows all that are listed
+ * @property {(row: OpRow) => boolean} passes the filters
+ * @property {import('./layout.js').Roof} roof
+ * @property {string} precision
  * @property {Map<string, number>} tones by path @property {string} chosen id of an op
  */
 
 /** An op in words, for the tooltip and for those who hear the page. @param {OpRow} row */
-export const wordsOf = (row) => [row.op, timeText(row.ps), row.path ?? 'no annotation', ...(row.flops_share === null ? [] : [`${share(row.flops_share)} of peak FLOP/s`]),
-  ...(row.bytes_share === null ? [] : [`${share(row.bytes_share)} of HBM bandwidth`]), ...(row.intensity === null ? [] : [`${digits(row.intensity, 1)} FLOP/byte`]),
-  `bound by ${BOUND_WORDS[row.bound_by]}`];
+export const wordsOf = (row) => [
+  row.op,
+  timeText(row.ps),
+  row.path ?? 'no annotation',
+  ...(row.flops_share === null ? [] : [`${share(row.flops_share)} of peak FLOP/s`]),
+  ...(row.bytes_share === null ? [] : [`${share(row.bytes_share)} of HBM bandwidth`]),
+  ...(row.intensity === null ? [] : [`${digits(row.intensity, 1)} FLOP/byte`]),
+  `bound by ${BOUND_WORDS[row.bound_by]}`,
+];
 
 /**
  * @param {object} on
- * @param {(row: OpRow) => void} on.select @param {(row: OpRow) => void} on.open in the timeline @param {(row: OpRow|null) => void} on.lift
+ * @param {(row: OpRow) => void} on.select
+ * @param {(row: OpRow) => void} on.open in the timeline
+ * @param {(row: OpRow|null) => void} on.lift
  */
 export function createRoofline(on) {
   const canvas = h('canvas', { 'aria-hidden': 'true' });
-  const element = h('div', { class: 'roofline', role: 'application', tabindex: 0, 'data-testid': 'roofline',
-    'aria-label': 'Ops against the roof: arrows move between them by time, Enter opens the longest run in the timeline, l labels all; the table of ops says the same' }, canvas);
+  const element = h(
+    'div',
+    {
+      class: 'roofline',
+      role: 'application',
+      tabindex: 0,
+      'data-testid': 'roofline',
+      'aria-label':
+        'Ops against the roof: arrows move between them by time, Enter opens the longest run in the timeline, l ' +
+        'labels all; the table of ops says the same',
+    },
+    canvas,
+  );
   const tip = h('div', { class: 'tooltip none', role: 'tooltip' });
   let palette = readPalette();
   /** @type {Shown|null} */
@@ -49,10 +71,27 @@ export function createRoofline(on) {
     const axes = axesOf(rows, roof);
     dots = dotsOf(rows, axes, width, height);
     paintRoofline(penOn(canvas, width, height, palette), width, height, palette, {
-      dots, axes, roof, precision, chosen, lifted, all, kept, faint: ({ row }) => !passes(row), tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)) });
+      dots,
+      axes,
+      roof,
+      precision,
+      chosen,
+      lifted,
+      all,
+      kept,
+      faint: ({ row }) => !passes(row),
+      tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)),
+    });
     // What tests read instead of pixels.
-    Object.assign(/** @type {any} */ (window).xi, { drawn: {
-      dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })), labels: kept.labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })), axes, chosen, lifted } });
+    Object.assign(/** @type {any} */ (window).xi, {
+      drawn: {
+        dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })),
+        labels: kept.labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })),
+        axes,
+        chosen,
+        lifted,
+      },
+    });
   }
   const request = oncePerFrame(draw);
 
@@ -102,7 +141,12 @@ export function createRoofline(on) {
     if (next) on.select(next.row);
   }
   onKeys(element, '*', {
-    ArrowRight: () => move(1), ArrowDown: () => move(1), ArrowLeft: () => move(-1), ArrowUp: () => move(-1), Home: () => move(-Infinity), End: () => move(Infinity),
+    ArrowRight: () => move(1),
+    ArrowDown: () => move(1),
+    ArrowLeft: () => move(-1),
+    ArrowUp: () => move(-1),
+    Home: () => move(-Infinity),
+    End: () => move(Infinity),
     Enter: () => {
       const own = dots.find(({ row }) => row.id === shown?.chosen);
       if (own) on.open(own.row);
@@ -121,9 +165,9 @@ export function createRoofline(on) {
       shown = next;
       request();
     },
-    /** @param {boolean} on */
-    show(on) {
-      visible = on;
+    /** @param {boolean} visibleNow */
+    show(visibleNow) {
+      visible = visibleNow;
       tip.classList.add('none');
       request();
     },

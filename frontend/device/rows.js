@@ -14,7 +14,15 @@ import { roundParts, roundShares } from '../lib/rounded-parts.js';
 const ITSELF = '/';
 
 /** @type {Record<Bound, string>} */
-export const BOUND_WORDS = { memory: 'memory', compute: 'compute', link: 'link', wait: 'wait', neither: 'neither', mixed: 'mixed', unknown: 'not known' };
+export const BOUND_WORDS = {
+  memory: 'memory',
+  compute: 'compute',
+  link: 'link',
+  wait: 'wait',
+  neither: 'neither',
+  mixed: 'mixed',
+  unknown: 'not known',
+};
 
 /** What a sum is divided by: chosen cores, and steps unless the session is shown. @param {DeviceDocument} document */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
@@ -36,20 +44,45 @@ export function opRows(document) {
     named.set(op, again);
     const [flops, bytes, run] = [ops.flops[at], ops.hbm_bytes[at], ops.run[at]];
     return {
-      id: again > 1 ? `${op}~${again}` : op, op, program: programs[ops.program[at]], category: categories[ops.category[at]], path: paths[ops.path[at]] ?? null, shape: ops.shape[at] ?? '',
-      source: sources[ops.source[at]] ?? '', kind: ops.kind[at], executions: ops.executions[at] / by, ps: ops.self_ps[at] / by, flops, hbm_bytes: bytes,
-      flops_share: ops.flops_share[at], bytes_share: ops.bytes_share[at], bound_by: ops.bound_by[at],
-      intensity: flops === null || !bytes || ops.kind[at] !== 'work' ? null : flops / bytes, flops_per_s: flops === null || !ops.self_ps[at] || ops.kind[at] !== 'work' ? null : flops / (ops.self_ps[at] * 1e-12),
+      id: again > 1 ? `${op}~${again}` : op,
+      op,
+      program: programs[ops.program[at]],
+      category: categories[ops.category[at]],
+      path: paths[ops.path[at]] ?? null,
+      shape: ops.shape[at] ?? '',
+      source: sources[ops.source[at]] ?? '',
+      kind: ops.kind[at],
+      executions: ops.executions[at] / by,
+      ps: ops.self_ps[at] / by,
+      flops,
+      hbm_bytes: bytes,
+      flops_share: ops.flops_share[at],
+      bytes_share: ops.bytes_share[at],
+      bound_by: ops.bound_by[at],
+      intensity: flops === null || !bytes || ops.kind[at] !== 'work' ? null : flops / bytes,
+      flops_per_s:
+        flops === null || !ops.self_ps[at] || ops.kind[at] !== 'work' ? null : flops / (ops.self_ps[at] * 1e-12),
       run: run && { row: rows[run[0]], start_ps: run[1], depth: run[2], duration_ps: run[3] },
     };
   });
 }
 
 /** @param {DeviceDocument} document @returns {RestRow[]} */
-export const restRows = (document) => document.rest.map(({ path, bound_by, kinds, executions, self_ps }) => (
-  { path: document.paths[path] ?? null, bound_by, kinds, executions: executions / divisor(document), ps: self_ps / divisor(document) }));
+export const restRows = (document) =>
+  document.rest.map(({ path, bound_by, kinds, executions, self_ps }) => ({
+    path: document.paths[path] ?? null,
+    bound_by,
+    kinds,
+    executions: executions / divisor(document),
+    ps: self_ps / divisor(document),
+  }));
 
-/** Rows from the outermost on, each before those inside of it; an annotation's own time comes as a row after those, where it has some besides them. @param {DeviceDocument} document @returns {TreeRow[]} */
+/**
+ * Rows from the outermost on, each before those inside of it; an annotation's own time comes as a row after those,
+ * where it has some besides them.
+ * @param {DeviceDocument} document
+ * @returns {TreeRow[]}
+ */
 export function treeRows(document) {
   const { tree, paths } = document;
   const by = divisor(document);
@@ -69,8 +102,16 @@ export function treeRows(document) {
     const key = path === null ? ITSELF : own ? path + ITSELF : path;
     const name = path === null ? 'no annotation' : own ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
     return {
-      key, name, path, depth, own: own || path === null, parent: !own && path !== null && inside.has(path), ps: (own ? tree.own_ps : tree.self_ps)[at] / by,
-      flops_share: (own ? tree.own_flops_share : tree.flops_share)[at], bytes_share: (own ? tree.own_bytes_share : tree.bytes_share)[at], bound_by: (own ? tree.own_bound_by : tree.bound_by)[at],
+      key,
+      name,
+      path,
+      depth,
+      own: own || path === null,
+      parent: !own && path !== null && inside.has(path),
+      ps: (own ? tree.own_ps : tree.self_ps)[at] / by,
+      flops_share: (own ? tree.own_flops_share : tree.flops_share)[at],
+      bytes_share: (own ? tree.own_bytes_share : tree.bytes_share)[at],
+      bound_by: (own ? tree.own_bound_by : tree.bound_by)[at],
       place: own || first === null || last === null ? null : [first, last],
     };
   }
@@ -79,14 +120,22 @@ export function treeRows(document) {
     return (inside.get(around) ?? []).flatMap((at) => {
       const path = paths[tree.path[at]];
       const has = inside.has(path);
-      return [row(at, depth, false), ...below(path, depth + 1), ...(has && tree.own_ps[at] ? [row(at, depth + 1, true)] : [])];
+      return [
+        row(at, depth, false),
+        ...below(path, depth + 1),
+        ...(has && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
+      ];
     });
   }
   const none = tree.path.indexOf(-1);
   return [...below('', 0), ...(none < 0 ? [] : [row(none, 0, false)])];
 }
 
-/** Whether what has a path belongs to what a link's `an` names. @param {string|null} path @param {string|undefined} an */
+/**
+ * Whether what has a path belongs to what a link's `an` names.
+ * @param {string|null} path
+ * @param {string|undefined} an
+ */
 export function isOf(path, an) {
   if (!an) return true;
   if (an === ITSELF) return path === null;
@@ -94,13 +143,25 @@ export function isOf(path, an) {
   return path !== null && (path === an || path.startsWith(`${an}/`));
 }
 
-/** Times and shares of leaves as printed, which add up; every other row is the sum of the leaves in it. @param {TreeRow[]} rows @returns {Map<TreeRow, {text: number, share: number}>} times in thousandths of the unit */
+/**
+ * Times and shares of leaves as printed, which add up; every other row is the sum of the leaves in it.
+ * @param {TreeRow[]} rows
+ * @returns {Map<TreeRow, {text: number, share: number}>} times in thousandths of the unit
+ */
 export function treeTexts(rows) {
   const leaves = rows.filter(({ parent }) => !parent);
   const { times, shares } = rounded(leaves.map(({ ps }) => ps));
   return new Map(rows.map((row) => {
-    const own = leaves.flatMap((leaf, at) => (leaf === row || (row.parent && isOf(leaf.path, row.path ?? '')) ? [at] : []));
-    return [row, { text: total(own, (/** @type {number} */ at) => times[at]), share: Math.round(total(own, (/** @type {number} */ at) => shares[at]) * 1000) / 1000 }];
+    const own = leaves.flatMap((leaf, at) =>
+      leaf === row || (row.parent && isOf(leaf.path, row.path ?? '')) ? [at] : [],
+    );
+    return [
+      row,
+      {
+        text: total(own, (/** @type {number} */ at) => times[at]),
+        share: Math.round(total(own, (/** @type {number} */ at) => shares[at]) * 1000) / 1000,
+      },
+    ];
   }));
 }
 
@@ -112,16 +173,28 @@ export function rounded(parts) {
 
 /** @typedef {{an?: string, bound?: string, text?: string}} Filter */
 
-/** Whether anything tells how well ops do: shares of the peaks, or FLOP per byte. That copies have 0 FLOPs does not. @param {OpRow[]} rows */
-export const hasRates = (rows) => rows.some(({ flops_share, bytes_share, intensity }) => flops_share || bytes_share || intensity);
+/**
+ * Whether anything tells how well ops do: shares of the peaks, or FLOP per byte. That copies have 0 FLOPs does not.
+ * @param {OpRow[]} rows
+ */
+export const hasRates = (rows) =>
+  rows.some(({ flops_share, bytes_share, intensity }) => flops_share || bytes_share || intensity);
 
 /** @param {OpRow} row @param {Filter} filter */
 export function passes(row, { an, bound, text = '' }) {
   const words = text.toLowerCase();
-  return isOf(row.path, an) && (!bound || row.bound_by === bound) && (!words || [row.op, row.category, row.source].some((own) => own.toLowerCase().includes(words)));
+  return (
+    isOf(row.path, an) &&
+    (!bound || row.bound_by === bound) &&
+    (!words || [row.op, row.category, row.source].some((own) => own.toLowerCase().includes(words)))
+  );
 }
 
-/** Tones of annotations: the six with most time of their own, in the order of the tree. @param {TreeRow[]} rows @returns {Map<string, number>} path → 0…5 */
+/**
+ * Tones of annotations: the six with most time of their own, in the order of the tree.
+ * @param {TreeRow[]} rows
+ * @returns {Map<string, number>} path → 0…5
+ */
 export function tonesOf(rows) {
   const leaves = rows.filter(({ parent, path, ps }) => !parent && path !== null && ps > 0);
   const most = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, 6));
@@ -133,13 +206,64 @@ export function tonesOf(rows) {
 /** With four digits, as far as makers tell a peak. @param {number} value */
 export const trimmed = (value) => Number(value.toPrecision(4));
 
-/** Peaks as a link writes them: `918e12,1638e9`; null for anything else. @param {string|undefined} text @returns {[number, number]|null} */
+/**
+ * Peaks as a link writes them: `918e12,1638e9`; null for anything else.
+ * @param {string|undefined} text
+ * @returns {[number, number]|null}
+ */
 export function peaksOfLink(text) {
   const [flops, bytes, ...more] = (text ?? '').split(',').map(Number);
   return flops > 0 && bytes > 0 && !more.length && Number.isFinite(flops + bytes) ? [flops, bytes] : null;
 }
 
 /** Of a category's ops, as a file has them. @param {OpRow[]} rows */
-export const csvRows = (rows) => rows.map(({ op, program, category, path, shape, source, executions, ps, flops, hbm_bytes, flops_share, bytes_share, intensity, bound_by }) => (
-  { op, program, category, annotation: path, shape, source, executions, self_ps: Math.round(ps), flops, hbm_bytes, flops_share, bytes_share, flop_per_byte: intensity, bound_by: BOUND_WORDS[bound_by] }));
-export const CSV_HEADS = ['op', 'program', 'category', 'annotation', 'shape', 'source', 'executions', 'self_ps', 'flops', 'hbm_bytes', 'flops_share', 'bytes_share', 'flop_per_byte', 'bound_by'];
+export const csvRows = (rows) =>
+  rows.map(
+    ({
+      op,
+      program,
+      category,
+      path,
+      shape,
+      source,
+      executions,
+      ps,
+      flops,
+      hbm_bytes,
+      flops_share,
+      bytes_share,
+      intensity,
+      bound_by,
+    }) => ({
+      op,
+      program,
+      category,
+      annotation: path,
+      shape,
+      source,
+      executions,
+      self_ps: Math.round(ps),
+      flops,
+      hbm_bytes,
+      flops_share,
+      bytes_share,
+      flop_per_byte: intensity,
+      bound_by: BOUND_WORDS[bound_by],
+    }),
+  );
+export const CSV_HEADS = [
+  'op',
+  'program',
+  'category',
+  'annotation',
+  'shape',
+  'source',
+  'executions',
+  'self_ps',
+  'flops',
+  'hbm_bytes',
+  'flops_share',
+  'bytes_share',
+  'flop_per_byte',
+  'bound_by',
+];

@@ -22,40 +22,108 @@ const times = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) 
 export const shortSource = (source) => source.split('/').slice(-2).join('/');
 
 /**
- * @param {DeviceDocument} document @param {OpRow[]} rows all that the server lists @param {RestRow[]} rest the others @param {OpRow[]} found rows that pass the filters
+ * @param {DeviceDocument} document
+ * @param {OpRow[]} rows all that the server lists
+ * @param {RestRow[]} rest the others
+ * @param {OpRow[]} found rows that pass the filters
  * @param {object} on
- * @param {Filter} on.filter @param {boolean} on.opened @param {() => void} on.toggle @param {string} on.chosen id of an op @param {Map<string, number>} on.tones
- * @param {(row: OpRow) => void} on.select @param {(row: OpRow) => void} on.open @param {(source: string) => void} on.copy @param {(row: OpRow|null) => void} on.lift
+ * @param {Filter} on.filter
+ * @param {boolean} on.opened
+ * @param {() => void} on.toggle
+ * @param {string} on.chosen id of an op
+ * @param {Map<string, number>} on.tones
+ * @param {(row: OpRow) => void} on.select
+ * @param {(row: OpRow) => void} on.open
+ * @param {(source: string) => void} on.copy
+ * @param {(row: OpRow|null) => void} on.lift
  * @param {{sort?: string, ordered: (order: string) => void}} on.order
  */
-export function opsTable(document, rows, rest, found, { filter, opened, toggle, chosen, tones, select, open, copy, lift, order }) {
+export function opsTable(
+  document,
+  rows,
+  rest,
+  found,
+  { filter, opened, toggle, chosen, tones, select, open, copy, lift, order },
+) {
   const { unit, times: texts, shares } = rounded([...rows, ...rest].map(({ ps }) => ps));
   const place = new Map([...rows, ...rest].map((row, at) => [row, at]));
   const at = (/** @type {OpRow|RestRow} */ row) => place.get(row) ?? -1;
-  const sum = (/** @type {(OpRow|RestRow)[]} */ some) => h('span', { 'data-ps': Math.round(total(some, 'ps')) }, digits(total(some, (row) => texts[at(row)]) / 1000, 3));
-  const part = (/** @type {(OpRow|RestRow)[]} */ some) => share(Math.round(total(some, (row) => shares[at(row)]) * 1000) / 1000 || (some.length ? total(some, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0));
-  const most = maximum(rows.map(({ ps }) => ps), 1);
+  const sum = (/** @type {(OpRow|RestRow)[]} */ some) =>
+    h('span', { 'data-ps': Math.round(total(some, 'ps')) }, digits(total(some, (row) => texts[at(row)]) / 1000, 3));
+  const part = (/** @type {(OpRow|RestRow)[]} */ some) =>
+    share(
+      Math.round(total(some, (row) => shares[at(row)]) * 1000) / 1000 ||
+        (some.length ? total(some, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0),
+    );
+  const most = maximum(
+    rows.map(({ ps }) => ps),
+    1,
+  );
   // Searching needs the texts of all: whoever searches has them listed.
-  const others = rest.filter((row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound));
+  const others = rest.filter(
+    (row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound),
+  );
   const folds = found.length + others.length > LISTED + 1 && !filter.text;
   const items = folds && !opened ? found.filter((row, index) => index < LISTED || row.id === chosen) : found;
   const more = [...found.filter((row) => !items.includes(row)), ...others];
   const known = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
-    textColumn('Op', 'op', { key: 'op', title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'), cell: (row) => link(cutName(row.op, 36), () => select(row)) }),
-    textColumn('Category', 'category', { key: 'category', cell: ({ category }) => h('span', { class: 'sec' }, category) }),
-    textColumn('Annotation', 'path', { key: 'annotation', title: ({ path }) => path ?? '', cell: ({ path }) => [toneChip(path, tones), path === null ? 'no annotation' : path.slice(path.lastIndexOf('/') + 1)] }),
+    textColumn('Op', 'op', {
+      key: 'op',
+      title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'),
+      cell: (row) => link(cutName(row.op, 36), () => select(row)),
+    }),
+    textColumn('Category', 'category', {
+      key: 'category',
+      cell: ({ category }) => h('span', { class: 'sec' }, category),
+    }),
+    textColumn('Annotation', 'path', {
+      key: 'annotation',
+      title: ({ path }) => path ?? '',
+      cell: ({ path }) => [
+        toneChip(path, tones),
+        path === null ? 'no annotation' : path.slice(path.lastIndexOf('/') + 1),
+      ],
+    }),
     countColumn('Executions', 'executions', { key: 'count', cell: ({ executions }) => times(executions) }),
     timeColumn('Self time', unit, 'ps', { key: 'self', cell: (row) => digits(texts[at(row)] / 1000, 3) }),
     { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / most) },
     shareColumn('Share', 'ps', { key: 'share', cell: (row) => part([row]) }),
-    ...(known ? [
-      shareColumn('FLOP/s, of peak', (/** @type {OpRow} */ row) => row.flops_share, { key: 'flops' }), shareColumn('HBM, of peak', (/** @type {OpRow} */ row) => row.bytes_share, { key: 'hbm' }),
-      countColumn('FLOP/byte', (/** @type {OpRow} */ row) => row.intensity, { key: 'intensity', cell: ({ intensity }) => (intensity === null ? h('span', { class: 'muted' }, MISSING) : intensity > 0 && intensity < 0.05 ? '<\u202f0.1' : digits(intensity, 1)) }),
-      { key: 'bound', head: 'Bound by', value: (/** @type {OpRow} */ row) => row.bound_by, cell: (/** @type {OpRow} */ row) => boundCell(row.bound_by) },
-    ] : []),
-    { key: 'source', head: 'Source', value: ({ source }) => source, title: ({ source }) => source, cell: ({ source }) => (source ? link(h('code', null, cutName(shortSource(source), 32)), () => copy(source), { title: `Copy ${source}`, 'data-testid': 'op-source' }) : MISSING) },
+    ...(known
+      ? [
+          shareColumn('FLOP/s, of peak', (/** @type {OpRow} */ row) => row.flops_share, { key: 'flops' }),
+          shareColumn('HBM, of peak', (/** @type {OpRow} */ row) => row.bytes_share, { key: 'hbm' }),
+          countColumn('FLOP/byte', (/** @type {OpRow} */ row) => row.intensity, {
+            key: 'intensity',
+            cell: ({ intensity }) =>
+              intensity === null
+                ? h('span', { class: 'muted' }, MISSING)
+                : intensity > 0 && intensity < 0.05
+                  ? '<\u202f0.1'
+                  : digits(intensity, 1),
+          }),
+          {
+            key: 'bound',
+            head: 'Bound by',
+            value: (/** @type {OpRow} */ row) => row.bound_by,
+            cell: (/** @type {OpRow} */ row) => boundCell(row.bound_by),
+          },
+        ]
+      : []),
+    {
+      key: 'source',
+      head: 'Source',
+      value: ({ source }) => source,
+      title: ({ source }) => source,
+      cell: ({ source }) =>
+        source
+          ? link(h('code', null, cutName(shortSource(source), 32)), () => copy(source), {
+              title: `Copy ${source}`,
+              'data-testid': 'op-source',
+            })
+          : MISSING,
+    },
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
   ];
   const all = [...items, ...more];
@@ -63,18 +131,51 @@ export function opsTable(document, rows, rest, found, { filter, opened, toggle, 
   const kindsOf = (/** @type {(OpRow|RestRow)[]} */ some) => total(some, (row) => ('kinds' in row ? row.kinds : 1));
   /** @type {Record<string, Node|string>} */
   const sums = {
-    op: filtered ? `${count(kindsOf(all))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'All ops', self: sum(all), share: all.length ? part(all) : MISSING,
-    count: filtered ? times(total(all, 'executions')) : times(document.total.executions / Math.max(1, document.core_steps)),
+    op: filtered ? `${count(kindsOf(all))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'All ops',
+    self: sum(all),
+    share: all.length ? part(all) : MISSING,
+    count: filtered
+      ? times(total(all, 'executions'))
+      : times(document.total.executions / Math.max(1, document.core_steps)),
     ...(filtered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
   };
   const view = sortableTable({
-    label: 'Ops', testid: 'op-table', items, columns, select, open, selected: ({ id }) => id === chosen, rowid: () => 'op-row', key: ({ id }) => id, ...order,
+    label: 'Ops',
+    testid: 'op-table',
+    items,
+    columns,
+    select,
+    open,
+    selected: ({ id }) => id === chosen,
+    rowid: () => 'op-row',
+    key: ({ id }) => id,
+    ...order,
     foot: columns.map(({ key = '' }) => sums[key] ?? ''),
   });
   if (more.length || (folds && opened)) {
-    view.element.querySelector('tfoot')?.prepend(h('tr', { class: 'rest', 'data-testid': 'op-rest' }, columns.map(({ key, number }) => h('td', { class: number && 'num' }, {
-      op: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), opened ? `show ${LISTED} only` : `${count(kindsOf(more))} more`], toggle, { class: 'fold', 'aria-expanded': String(opened), 'data-testid': 'op-more' }),
-      ...(more.length ? { count: times(total(more, 'executions')), self: sum(more), share: part(more) } : {}) }[key ?? ''] ?? ''))));
+    view.element.querySelector('tfoot')?.prepend(
+      h(
+        'tr',
+        { class: 'rest', 'data-testid': 'op-rest' },
+        columns.map(({ key, number }) =>
+          h(
+            'td',
+            { class: number && 'num' },
+            {
+              op: button(
+                [
+                  h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'),
+                  opened ? `show ${LISTED} only` : `${count(kindsOf(more))} more`,
+                ],
+                toggle,
+                { class: 'fold', 'aria-expanded': String(opened), 'data-testid': 'op-more' },
+              ),
+              ...(more.length ? { count: times(total(more, 'executions')), self: sum(more), share: part(more) } : {}),
+            }[key ?? ''] ?? '',
+          ),
+        ),
+      ),
+    );
   }
   view.element.addEventListener('pointerover', (event) => {
     const id = /** @type {Element} */ (event.target).closest('tr')?.dataset.key;

@@ -13,27 +13,41 @@ import { placed } from './layout.js';
 /** @typedef {import('./types').OpRow} OpRow */
 /**
  * @typedef {object} TreeState
- * @property {string|undefined} an what is selected @property {Set<string>} closed keys of rows whose insides are hidden @property {Map<string, number>} tones
- * @property {(key: string) => void} select @property {() => void} redraw @property {(place: import('../lib/link.js').LinkState) => void} open
+ * @property {string|undefined} an what is selected
+ * @property {Set<string>} closed keys of rows whose insides are hidden
+ * @property {Map<string, number>} tones
+ * @property {(key: string) => void} select
+ * @property {() => void} redraw
+ * @property {(place: import('../lib/link.js').LinkState) => void} open
  */
 
-/** The tone of an annotation, as its dots have it. @param {string|null} path @param {Map<string, number>} tones @param {boolean} [parent] */
+/**
+ * The tone of an annotation, as its dots have it.
+ * @param {string|null} path
+ * @param {Map<string, number>} tones
+ * @param {boolean} [parent]
+ */
 export function toneChip(path, tones, parent) {
   const tone = path === null ? undefined : tones.get(path);
   return path === null ? chip('', 'no-annotation') : chip(tone === undefined || parent ? 'surface' : `p${tone + 1}`);
 }
 
 /** @param {import('./types').Bound} bound */
-export const boundCell = (bound) => (bound === 'unknown' ? h('span', { class: 'muted' }, BOUND_WORDS[bound]) : BOUND_WORDS[bound]);
+export const boundCell = (bound) =>
+  bound === 'unknown' ? h('span', { class: 'muted' }, BOUND_WORDS[bound]) : BOUND_WORDS[bound];
 
 /** Rows that no closed one hides. @param {TreeRow[]} rows @param {Set<string>} closed */
-export const openRows = (rows, closed) => rows.filter(({ path, key }) => ![...closed].some((outer) => key !== outer && isOf(path, outer)));
+export const openRows = (rows, closed) =>
+  rows.filter(({ path, key }) => ![...closed].some((outer) => key !== outer && isOf(path, outer)));
 
 const MANY_ROWS = 40;
 /** Of many rows so many are in sight at first. */
 const AT_FIRST = 20;
 
-/** Keys of rows that are closed at first: none of few rows; of many those with most time open, as long as there is room. @param {TreeRow[]} rows */
+/**
+ * Keys of rows that are closed at first: none of few rows; of many those with most time open, as long as there is room.
+ * @param {TreeRow[]} rows
+ */
 export function closedAtFirst(rows) {
   const closed = new Set(rows.length > MANY_ROWS ? rows.flatMap(({ parent, key }) => (parent ? [key] : [])) : []);
   /** @type {Map<number, TreeRow[]>} */
@@ -60,25 +74,68 @@ export function closedAtFirst(rows) {
   return closed;
 }
 
-/** @param {DeviceDocument} document @param {TreeRow[]} rows @param {boolean} shares whether anything tells how well ops do @param {TreeState} state */
+/**
+ * @param {DeviceDocument} document
+ * @param {TreeRow[]} rows
+ * @param {boolean} shares whether anything tells how well ops do
+ * @param {TreeState} state
+ */
 export function treeTable(document, rows, shares, { an, closed, tones, select, redraw, open }) {
   const all = document.total.self_ps / divisor(document);
   const unit = unitFor(all);
   const texts = treeTexts(rows);
-  const number = (/** @type {any} */ content, /** @type {number|null} */ ps = null) => h('td', { class: 'num', 'data-ps': ps === null ? null : Math.round(ps) }, content);
+  const number = (/** @type {any} */ content, /** @type {number|null} */ ps = null) =>
+    h('td', { class: 'num', 'data-ps': ps === null ? null : Math.round(ps) }, content);
   const cells = openRows(rows, closed).map((row) => {
     const { key, name, path, depth, parent, place, ps } = row;
     const { text, share: part } = texts.get(row) ?? { text: 0, share: 0 };
     const time = digits(text / 1000, 3);
-    return h('tr', {
-      'data-key': key, 'data-testid': `device-ann-${path === null ? 'no_annotation' : key}`, tabindex: -1, 'aria-level': depth + 1, 'aria-expanded': parent ? String(!closed.has(key)) : null, 'aria-selected': String(key === an),
-      onclick: () => select(key),
-    }, h('td', { title: path ?? '', style: { 'padding-left': `${7 + depth * 14 + (parent ? 0 : 14)}px` } },
-      parent && h('span', { class: 'twist', onclick: (/** @type {Event} */ event) => { event.stopPropagation(); toggle(key); } }, closed.has(key) ? '▸' : '▾'),
-      toneChip(path, tones, parent), h('span', { class: row.own ? 'sec' : '' }, name)),
-    number(place ? link(time, () => open(windowPlace(...place)), { title: 'Show in the timeline' }) : time, ps),
-    h('td', null, h('div', { class: 'share' }, lengthBar(all ? ps / all : 0), h('span', { class: 'num' }, share(part || (all ? ps / all : 0))))),
-    shares && [number(share(row.flops_share)), number(share(row.bytes_share)), h('td', null, boundCell(row.bound_by))]);
+    return h(
+      'tr',
+      {
+        'data-key': key,
+        'data-testid': `device-ann-${path === null ? 'no_annotation' : key}`,
+        tabindex: -1,
+        'aria-level': depth + 1,
+        'aria-expanded': parent ? String(!closed.has(key)) : null,
+        'aria-selected': String(key === an),
+        onclick: () => select(key),
+      },
+      h(
+        'td',
+        { title: path ?? '', style: { 'padding-left': `${7 + depth * 14 + (parent ? 0 : 14)}px` } },
+        parent &&
+          h(
+            'span',
+            {
+              class: 'twist',
+              onclick: (/** @type {Event} */ event) => {
+                event.stopPropagation();
+                toggle(key);
+              },
+            },
+            closed.has(key) ? '▸' : '▾',
+          ),
+        toneChip(path, tones, parent),
+        h('span', { class: row.own ? 'sec' : '' }, name),
+      ),
+      number(place ? link(time, () => open(windowPlace(...place)), { title: 'Show in the timeline' }) : time, ps),
+      h(
+        'td',
+        null,
+        h(
+          'div',
+          { class: 'share' },
+          lengthBar(all ? ps / all : 0),
+          h('span', { class: 'num' }, share(part || (all ? ps / all : 0))),
+        ),
+      ),
+      shares && [
+        number(share(row.flops_share)),
+        number(share(row.bytes_share)),
+        h('td', null, boundCell(row.bound_by)),
+      ],
+    );
   });
   const entry = cells.find(({ dataset }) => dataset.key === an) ?? cells[0];
   if (entry) entry.tabIndex = 0;
@@ -89,30 +146,79 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
     redraw();
   }
 
-  const heads = ['Annotation', `Time, ${unit.name}`, 'Share', ...(shares ? ['FLOP/s, of peak', 'HBM, of peak', 'Bound by'] : [])];
+  const heads = [
+    'Annotation',
+    `Time, ${unit.name}`,
+    'Share',
+    ...(shares ? ['FLOP/s, of peak', 'HBM, of peak', 'Bound by'] : []),
+  ];
   const { total: sums } = document;
-  const sum = digits(total(rows.filter(({ parent }) => !parent), (/** @type {TreeRow} */ row) => texts.get(row)?.text) / 1000, 3);
-  const element = h('table', { class: 'tight', role: 'treegrid', 'aria-label': 'What the device works on', 'data-testid': 'device-tree' },
-    h('thead', null, h('tr', null, heads.map((text) => h('th', { scope: 'col', class: /Time|of peak/.test(text) ? 'num' : null }, text)))), h('tbody', null, cells),
-    h('tfoot', null, h('tr', { 'data-testid': 'device-sum' }, h('td', null, 'All ops'), number(sum, all), h('td', null, h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(all ? 1 : null)))),
-      shares && [number(share(sums.flops_share)), number(share(sums.bytes_share)), h('td', null)])));
+  const sum = digits(
+    total(
+      rows.filter(({ parent }) => !parent),
+      (/** @type {TreeRow} */ row) => texts.get(row)?.text,
+    ) / 1000,
+    3,
+  );
+  const element = h(
+    'table',
+    { class: 'tight', role: 'treegrid', 'aria-label': 'What the device works on', 'data-testid': 'device-tree' },
+    h(
+      'thead',
+      null,
+      h(
+        'tr',
+        null,
+        heads.map((text) => h('th', { scope: 'col', class: /Time|of peak/.test(text) ? 'num' : null }, text)),
+      ),
+    ),
+    h('tbody', null, cells),
+    h(
+      'tfoot',
+      null,
+      h(
+        'tr',
+        { 'data-testid': 'device-sum' },
+        h('td', null, 'All ops'),
+        number(sum, all),
+        h(
+          'td',
+          null,
+          h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(all ? 1 : null))),
+        ),
+        shares && [number(share(sums.flops_share)), number(share(sums.bytes_share)), h('td', null)],
+      ),
+    ),
+  );
   const focus = (/** @type {number} */ at) => cells[at]?.focus();
   onKeys(element, 'tr', {
-    ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(cells.indexOf(row) + 1), ArrowUp: (row) => focus(cells.indexOf(row) - 1),
-    ArrowRight: ({ ariaExpanded, dataset: { key = '' } }) => { if (ariaExpanded === 'false') toggle(key); },
+    ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(cells.indexOf(row) + 1),
+    ArrowUp: (row) => focus(cells.indexOf(row) - 1),
+    ArrowRight: ({ ariaExpanded, dataset: { key = '' } }) => {
+      if (ariaExpanded === 'false') toggle(key);
+    },
     ArrowLeft({ ariaExpanded, dataset: { key = '' } }) {
       if (ariaExpanded === 'true') toggle(key);
       else focus(cells.findIndex(({ dataset }) => dataset.key === key.slice(0, key.lastIndexOf('/'))));
     },
-    ' ': ({ dataset: { key = '' } }) => select(key), Enter: ({ dataset: { key = '' } }) => select(key),
+    ' ': ({ dataset: { key = '' } }) => select(key),
+    Enter: ({ dataset: { key = '' } }) => select(key),
   });
   return element;
 }
 
-const ADVICE = 'A kernel of your own tells what it costs: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
+const ADVICE =
+  'A kernel of your own tells what it costs: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
+  'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
 const MOST_NAMED = 3;
 
-/** What has no FLOP count, and what is not in the picture. @param {DeviceDocument} document @param {OpRow[]} rows @param {boolean} explained @param {() => void} toggle */
+/**
+ * What has no FLOP count, and what is not in the picture.
+ * @param {DeviceDocument} document
+ * @param {OpRow[]} rows
+ * @param {boolean} explained
+ * @param {() => void} toggle
+ */
 export function unknownNote(document, rows, explained, toggle) {
   const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
   const by = divisor(document);
@@ -120,20 +226,56 @@ export function unknownNote(document, rows, explained, toggle) {
   // Ops of several programs may have one name.
   const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MOST_NAMED);
   const more = uncounted.filter(({ op }) => !named.includes(op)).length;
-  const names = more ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}` : named.length > 1 ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}` : named[0] ?? '';
+  const names = more
+    ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}`
+    : named.length > 1
+      ? `${named.slice(0, -1).join(', ')} and ${named.at(-1)}`
+      : (named[0] ?? '');
   const empty = rows.filter((row) => row.kind === 'work' && row.flops !== null && !placed([row]).length);
   const drawn = placed(rows).length > 0;
   const tpu = document.peaks.devices.every(({ kind }) => kind.startsWith('TPU'));
-  const custom = tpu && rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
+  const custom =
+    tpu &&
+    rows.some(({ category, flops, kind }) => kind === 'work' && flops === null && category.startsWith('custom-call'));
   const several = uncounted.length > 1;
-  return h('div', { class: 'small sec device-unknown', 'data-testid': 'device-unknown' }, h('p', null,
-    hasRates(rows) && counted_ps > 0 && uncounted_ps > 0 && [`Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
-      custom && [button('How to add one', toggle, { class: 'link', 'aria-expanded': String(explained), 'data-testid': 'device-advice' }), '. ']].flat(),
-    drawn && empty.length > 0 && `${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies, cannot be drawn (${part(total(empty, 'ps') * by)}). `,
-    other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`),
-  custom && explained && h('p', null, ADVICE));
+  return h(
+    'div',
+    { class: 'small sec device-unknown', 'data-testid': 'device-unknown' },
+    h(
+      'p',
+      null,
+      hasRates(rows) &&
+        counted_ps > 0 &&
+        uncounted_ps > 0 &&
+        [
+          `Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ` +
+          `${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower ` +
+          `bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
+          custom && [
+            button('How to add one', toggle, {
+              class: 'link',
+              'aria-expanded': String(explained),
+              'data-testid': 'device-advice',
+            }),
+            '. ',
+          ],
+        ].flat(),
+      drawn &&
+        empty.length > 0 &&
+        `${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies, cannot be drawn ` +
+        `(${part(total(empty, 'ps') * by)}). `,
+      other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`,
+    ),
+    custom && explained && h('p', null, ADVICE),
+  );
 }
 
 /** @param {Node} tree @param {Node} unknown */
-export const treeCard = (tree, unknown) => card('What the device works on', { note: 'by annotation, self time of ops', class: 'device-tree-card' }, h('div', { class: 'scroll' }, tree), unknown);
+export const treeCard = (tree, unknown) =>
+  card(
+    'What the device works on',
+    { note: 'by annotation, self time of ops', class: 'device-tree-card' },
+    h('div', { class: 'scroll' }, tree),
+    unknown,
+  );
 

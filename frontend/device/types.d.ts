@@ -1,4 +1,7 @@
-/** What `data/device` answers: `tb_xla_insights/device_work/view.py` tells every key. Sums of all chosen cores and steps. */
+/**
+ * What `data/device` answers: `tb_xla_insights/device_work/view.py` tells every key. Sums of all chosen cores and
+ * steps.
+ */
 
 export type Bound = "compute" | "memory" | "link" | "wait" | "neither" | "unknown" | "mixed";
 
@@ -29,7 +32,10 @@ export interface DeviceDocument {
   verdict: { path: number; reached: number; known_ps: number; below_ps: number; op: number } | null;
 }
 
-/** An op in one annotation. `id`: what a link calls it; `path`: null for no annotation; `ps`: of a core (and step); `intensity`: FLOP per byte. */
+/**
+ * An op in one annotation. `id`: what a link calls it; `path`: null for no annotation; `ps`: of a core (and step);
+ * `intensity`: FLOP per byte.
+ */
 export interface OpRow extends Shares {
   id: string; op: string; program: string; category: string; path: string | null; shape: string; source: string; kind: string;
   executions: number; ps: number; flops: number | null; hbm_bytes: number | null; intensity: number | null; flops_per_s: number | null;

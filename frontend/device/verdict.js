@@ -13,8 +13,13 @@ import { divisor, isOf, isReached } from './rows.js';
 
 /** @type {Record<Bound, string>} */
 const BOUND_TEXTS = {
-  memory: 'bound by memory', compute: 'bound by compute', link: 'bound by links between devices', wait: 'most of it waits', neither: 'below half of both roofs',
-  mixed: 'with no single bound', unknown: 'with an unknown bound',
+  memory: 'bound by memory',
+  compute: 'bound by compute',
+  link: 'bound by links between devices',
+  wait: 'most of it waits',
+  neither: 'below half of both roofs',
+  mixed: 'with no single bound',
+  unknown: 'with an unknown bound',
 };
 
 /** A part of a sentence that stands out. @param {string} text @returns {[string]} */
@@ -28,69 +33,135 @@ const KNOWN = 0.5;
 const LONGEST_NAME = 60;
 
 /** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceDocument} document */
-const whole = ({ chosen: { st, category } }) => `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ${category === null ? 'op time' : `time in ${category}`}`;
+const whole = ({ chosen: { st, category } }) =>
+  `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ` +
+  `${category === null ? 'op time' : `time in ${category}`}`;
 
 /** How near an op comes to its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
 function near({ flops_share, bytes_share }) {
   if (flops_share === null && bytes_share === null) return '';
-  return (bytes_share ?? 0) >= (flops_share ?? 0) ? `, at ${share(bytes_share)} of HBM bandwidth` : `, at ${share(flops_share)} of peak FLOP/s`;
+  return (bytes_share ?? 0) >= (flops_share ?? 0)
+    ? `, at ${share(bytes_share)} of HBM bandwidth`
+    : `, at ${share(flops_share)} of peak FLOP/s`;
 }
 
 /** ` at 17 % of peak FLOP/s and 48 % of HBM bandwidth`, as far as known. @param {TreeRow} row */
 function rates({ flops_share, bytes_share }) {
-  const told = [...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]), ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`])];
+  const told = [
+    ...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]),
+    ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`]),
+  ];
   return told.length ? ` at ${told.join(' and ')}` : '';
 }
 
-/** The innermost annotation that has half of the time, without one the largest of the outermost; in place of one with nearly all of it its largest part. @param {TreeRow[]} tree @param {number} all */
+/**
+ * The innermost annotation that has half of the time, without one the largest of the outermost; in place of one with
+ * nearly all of it its largest part.
+ * @param {TreeRow[]} tree
+ * @param {number} all
+ */
 function mainRow(tree, all) {
   const largest = (/** @type {(row: TreeRow) => boolean} */ of) => tree.filter(of).sort((a, b) => b.ps - a.ps)[0];
-  const row = tree.filter(({ ps }) => 2 * ps >= all).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
+  const row =
+    tree.filter(({ ps }) => 2 * ps >= all).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
   const part = largest(({ parent }) => !parent);
   return row.ps >= NEARLY_ALL * all && part.ps >= TELLING * all ? part : row;
 }
 
 /** @param {TreeRow} row @param {boolean} [inside] of a sentence */
-const nameOf = (row, inside = false) => (row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.path.slice(row.path.lastIndexOf('/') + 1));
+const nameOf = (row, inside = false) =>
+  row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.path.slice(row.path.lastIndexOf('/') + 1);
 
-/** The sentence in parts; those that stand out are in brackets. @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @returns {(string|[string])[]} */
+/**
+ * The sentence in parts; those that stand out are in brackets.
+ * @param {DeviceDocument} document
+ * @param {TreeRow[]} tree
+ * @param {OpRow[]} rows
+ * @param {RestRow[]} rest
+ * @returns {(string|[string])[]}
+ */
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
   const all = sums.self_ps / divisor(document);
   if (!sums.kinds) {
     const { st, category } = document.chosen;
-    return [`${category === null ? 'No op' : `No op of ${category}`} ${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`];
+    return [
+      `${category === null ? 'No op' : `No op of ${category}`} ` +
+      `${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`,
+    ];
   }
   const known = verdict ? verdict.known_ps / (sums.self_ps - sums.other_ps) : 0;
-  const told = (/** @type {Bound} */ bound) => total([...rows, ...rest].filter(({ bound_by }) => bound_by === bound), 'ps') / all;
-  for (const [bound, text] of /** @type {[Bound, string][]} */ ([['wait', 'only waits for copies or other asynchronous ops'], ['link', 'is collectives and transfers']])) {
+  const told = (/** @type {Bound} */ bound) =>
+    total(
+      [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
+      'ps',
+    ) / all;
+  for (const [bound, text] of /** @type {[Bound, string][]} */ ([
+    ['wait', 'only waits for copies or other asynchronous ops'],
+    ['link', 'is collectives and transfers'],
+  ])) {
     const most = rows.find(({ bound_by }) => bound_by === bound);
     if (told(bound) > 0.5 && most) {
-      return [strong(share(told(bound))), ` of ${whole(document)} ${text}; ${most.op} alone is ${timeText(most.ps)}.`, ...(verdict && known >= KNOWN ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.'] : [])];
+      return [
+        strong(share(told(bound))),
+        ` of ${whole(document)} ${text}; ${most.op} alone is ${timeText(most.ps)}.`,
+        ...(verdict && known >= KNOWN
+          ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
+          : []),
+      ];
     }
   }
   const largest = mainRow(tree, all);
   // Where nothing is annotated, the category tells more.
   const bare = largest.path === null && largest.ps >= NEARLY_ALL * all && document.chosen.category === null;
   /** @type {(row: TreeRow) => (string|[string])[]} */
-  const takes = (row) => (bare && row === largest
-    ? [strong(`${document.categories[0]} ops`), ' take ', strong(share(document.category_ps[0] / sums.self_ps)), ` of ${whole(document)}, ${row.ps < all ? 'nearly all of ' : ''}which has no annotation`]
-    : [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`]);
-  const alone = (/** @type {OpRow} */ op) => ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
+  const takes = (row) =>
+    bare && row === largest
+      ? [
+          strong(`${document.categories[0]} ops`),
+          ' take ',
+          strong(share(document.category_ps[0] / sums.self_ps)),
+          ` of ${whole(document)}, ${row.ps < all ? 'nearly all of ' : ''}which has no annotation`,
+        ]
+      : [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`];
+  const alone = (/** @type {OpRow} */ op) =>
+    ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
   if (!verdict) {
-    if (largest.bound_by === 'memory' && largest.bytes_share) return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
-    const op = rows.find(({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0]));
-    return [...takes(largest), `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ${whyNot(document, rows)}.`];
+    if (largest.bound_by === 'memory' && largest.bytes_share) {
+      return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
+    }
+    const op = rows.find(
+      ({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0]),
+    );
+    return [
+      ...takes(largest),
+      `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ` +
+      `${whyNot(document, rows)}.`,
+    ];
   }
   const path = paths[verdict.path] ?? null;
   const own = tree.find((row) => !row.parent && row.path === path) ?? largest;
   const few = known < KNOWN && (own !== largest || isReached(document));
   const start = few ? [...takes(largest), `. FLOPs and bytes are known of ${share(known)} of the work`] : [];
   if (isReached(document)) {
-    return few ? [...start, ', which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
-      : ['The ops run at ', strong(share(verdict.reached)), ' of what their kind allows; ', strong(nameOf(largest, true)), `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`];
+    return few
+      ? [...start, ', which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
+      : [
+          'The ops run at ',
+          strong(share(verdict.reached)),
+          ' of what their kind allows; ',
+          strong(nameOf(largest, true)),
+          `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`,
+        ];
   }
-  if (few) return [...start, '; farthest from the roof is ', strong(nameOf(own, true)), `, ${share(own.ps / all)} of the time${rates(own)}.`];
+  if (few) {
+    return [
+      ...start,
+      '; farthest from the roof is ',
+      strong(nameOf(own, true)),
+      `, ${share(own.ps / all)} of the time${rates(own)}.`,
+    ];
+  }
   const op = rows[verdict.op];
   return [...takes(own), `${rates(own)}: ${BOUND_TEXTS[own.bound_by]}.${op ? alone(op) : ''}`];
 }
@@ -102,18 +173,60 @@ function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
   return rows.some(({ flops }) => flops) ? 'no op has both FLOPs and bytes' : 'the capture has no FLOP or byte counts';
 }
 
-/** @param {DeviceDocument} document @param {TreeRow[]} tree @param {OpRow[]} rows @param {RestRow[]} rest @param {string} of which hosts this is, where not all */
+/**
+ * @param {DeviceDocument} document
+ * @param {TreeRow[]} tree
+ * @param {OpRow[]} rows
+ * @param {RestRow[]} rest
+ * @param {string} of which hosts this is, where not all
+ */
 export function verdictBlock(document, tree, rows, rest, of) {
   const { total: sums, cores, chosen: { st } } = document;
   const ps = sums.self_ps / divisor(document);
   const core = cores > 1 ? `, per core${of ? ' of these hosts' : ''}` : '';
+  const steps =
+    st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
-  const figure = (name, value, meaning, more) => h('div', { 'data-testid': `kpi-${name}`, title: more?.title }, h('dd', { 'data-ps': more?.ps }, value), h('dt', null, meaning));
-  return h('section', { class: 'verdict across', 'aria-label': 'Verdict' },
-    h('div', { 'data-testid': 'device-verdict' }, h('p', null, verdictParts(document, tree, rows, rest).map((part) => (typeof part === 'string' ? part : h('b', null, part[0])))), of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of)),
-    h('dl', { class: 'figures' },
-      figure('work', headline(ps), `${document.chosen.category ?? 'op time'}, ${st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step'}${core}`, { ps: Math.round(ps) }),
-      figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', { title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time' }),
+  const figure = (name, value, meaning, more) =>
+    h(
+      'div',
+      { 'data-testid': `kpi-${name}`, title: more?.title },
+      h('dd', { 'data-ps': more?.ps }, value),
+      h('dt', null, meaning),
+    );
+  return h(
+    'section',
+    { class: 'verdict across', 'aria-label': 'Verdict' },
+    h(
+      'div',
+      { 'data-testid': 'device-verdict' },
+      h(
+        'p',
+        null,
+        verdictParts(document, tree, rows, rest).map((part) =>
+          typeof part === 'string' ? part : h('b', null, part[0]),
+        ),
+      ),
+      of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of),
+    ),
+    h(
+      'dl',
+      { class: 'figures' },
+      figure(
+        'work',
+        headline(ps),
+        `${document.chosen.category ?? 'op time'}, ${steps}${core}`,
+        { ps: Math.round(ps) },
+      ),
+      figure('mfu', share(sums.mfu), 'of peak FLOP/s (MFU) in this time', {
+        title: 'MFU: the FLOPs that the program asks for, as a share of what the device could compute in this time',
+      }),
       figure('hbm', share(sums.bytes_share), 'of HBM bandwidth in this time'),
-      figure('counted', sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING, 'of this time with a FLOP count')));
+      figure(
+        'counted',
+        sums.self_ps ? share(sums.counted_ps / sums.self_ps) : MISSING,
+        'of this time with a FLOP count',
+      ),
+    ),
+  );
 }

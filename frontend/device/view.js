@@ -9,7 +9,19 @@ import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { BOUND_WORDS, CSV_HEADS, csvRows, hasRates, isReached, opRows, passes, peaksOfLink, restRows, tonesOf, treeRows } from './rows.js';
+import {
+  BOUND_WORDS,
+  CSV_HEADS,
+  csvRows,
+  hasRates,
+  isReached,
+  opRows,
+  passes,
+  peaksOfLink,
+  restRows,
+  tonesOf,
+  treeRows,
+} from './rows.js';
 import { devicePlaces, filterChoices } from './filters.js';
 import { placed } from './layout.js';
 import { openPeaks, precisionOf } from './peaks.js';
@@ -36,7 +48,13 @@ export function deviceView(app) {
   const list = h('div', { class: 'fill' });
   const heading = h('small', { 'data-testid': 'op-count' });
   const marks = h('span', { class: 'legend' });
-  const search = h('input', { type: 'search', placeholder: 'op, category or file', 'aria-label': 'Find ops', 'data-testid': 'op-search', spellcheck: 'false' });
+  const search = h('input', {
+    type: 'search',
+    placeholder: 'op, category or file',
+    'aria-label': 'Find ops',
+    'data-testid': 'op-search',
+    spellcheck: 'false',
+  });
   /** @type {DeviceDocument} */
   let answer;
   /** @type {Ready} */
@@ -75,7 +93,11 @@ export function deviceView(app) {
   /** The op that is selected: the link's, else the one of the verdict. */
   function chosen() {
     const { op } = app.link.state;
-    return op ? rows.find(({ id }) => id === op)?.id ?? '' : isReached(answer) ? '' : rows[answer.verdict?.op ?? -1]?.id ?? '';
+    return op
+      ? (rows.find(({ id }) => id === op)?.id ?? '')
+      : isReached(answer)
+        ? ''
+        : (rows[answer.verdict?.op ?? -1]?.id ?? '');
   }
 
   /** Asks for another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
@@ -105,12 +127,18 @@ export function deviceView(app) {
     // Of hosts that are not in memory nobody knows when: it is searched for.
     if (!run) return app.open({ v: 'timeline', q: op });
     const room = Math.max(1e6, run.duration_ps);
-    app.open({ v: 'timeline', w: spanText(Math.max(0, Math.round(run.start_ps - room)), Math.round(run.start_ps + run.duration_ps + room)), sel: `ev:${run.row}@${msText(run.start_ps, true)}${run.depth ? `/${run.depth}` : ''}` });
+    app.open({
+      v: 'timeline',
+      w: spanText(Math.max(0, Math.round(run.start_ps - room)), Math.round(run.start_ps + run.duration_ps + room)),
+      sel: `ev:${run.row}@${msText(run.start_ps, true)}${run.depth ? `/${run.depth}` : ''}`,
+    });
   }
 
   /** @param {OpRow|null} row */
   function liftRow(row) {
-    for (const own of list.querySelectorAll('tr')) own.classList.toggle('lifted', row !== null && own.dataset.key === row.id);
+    for (const own of list.querySelectorAll('tr')) {
+      own.classList.toggle('lifted', row !== null && own.dataset.key === row.id);
+    }
   }
 
   /** @param {string} key of a row of the tree */
@@ -128,16 +156,24 @@ export function deviceView(app) {
 
   function drawTree() {
     const { an } = app.link.state;
-    const place = treeCard(treeTable(answer, tree, hasRates(rows), { an, closed, tones, select: choose, redraw: drawTree, open: app.open }), unknownNote(answer, rows, explained, () => {
-      explained = !explained;
-      drawTree();
-    }));
-    const focused = treePlace.contains(document.activeElement) ? /** @type {HTMLElement|null} */ (document.activeElement?.closest('tr'))?.dataset.key : undefined;
+    const place = treeCard(
+      treeTable(answer, tree, hasRates(rows), { an, closed, tones, select: choose, redraw: drawTree, open: app.open }),
+      unknownNote(answer, rows, explained, () => {
+        explained = !explained;
+        drawTree();
+      }),
+    );
+    const focused = treePlace.contains(document.activeElement)
+      ? /** @type {HTMLElement|null} */ (document.activeElement?.closest('tr'))?.dataset.key
+      : undefined;
     const top = treePlace.querySelector('.scroll')?.scrollTop ?? 0;
     refill(treePlace, place);
     const scroll = treePlace.querySelector('.scroll');
     if (scroll) scroll.scrollTop = top;
-    if (focused !== undefined) /** @type {HTMLElement|undefined} */ ([...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focused))?.focus();
+    if (focused !== undefined)
+      /** @type {HTMLElement|undefined} */ {(
+        [...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focused)
+      )?.focus();}
   }
   const treePlace = h('div', { class: 'fill' });
 
@@ -145,23 +181,61 @@ export function deviceView(app) {
     const { peaks } = answer;
     const own = filter();
     if (!placed(rows).length) return;
-    roofline.set({ rows, passes: (row) => passes(row, own), roof: { flops: peaks.flops_per_s, bytes: peaks.bytes_per_s }, precision: precisionOf(peaks), tones, chosen: chosen() });
+    roofline.set({
+      rows,
+      passes: (row) => passes(row, own),
+      roof: { flops: peaks.flops_per_s, bytes: peaks.bytes_per_s },
+      precision: precisionOf(peaks),
+      tones,
+      chosen: chosen(),
+    });
   }
 
   function drawRoofCard() {
     const known = rows.some(({ flops }) => flops);
     const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
     const drawn = placed(rows);
-    const why = !known && !sized ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
-      : !sized ? 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.'
-        : !known ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.` : 'None of these ops has both FLOPs and HBM traffic.';
+    const why =
+      !known && !sized
+        ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
+        : !sized
+          ? 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.'
+          : !known
+            ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`
+            : 'None of these ops has both FLOPs and HBM traffic.';
     const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
     const others = drawn.some(({ path }) => path !== null && !tones.has(path));
-    fill(marks, drawn.length > 0 && [...paths.map((path) => h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1))),
-      others && h('span', null, toneChip('', new Map()), 'other'), drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation')].filter(Boolean));
+    fill(
+      marks,
+      drawn.length > 0 &&
+        [
+          ...paths.map((path) =>
+            h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1)),
+          ),
+          others && h('span', null, toneChip('', new Map()), 'other'),
+          drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
+        ].filter(Boolean),
+    );
     const unknown = drawn.length > 0 && answer.peaks.flops_per_s === null;
-    fill(aside, card('Against the roof', { note: drawn.length ? 'both axes logarithmic' : '', right: marks, class: 'roof-card' }, drawn.length
-      ? [roofline.element, unknown && h('p', { class: 'small sec' }, 'The peaks of this device are not known: no roof is drawn. ', button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }))] : h('p', { 'data-testid': 'roofline-none' }, why)));
+    fill(
+      aside,
+      card(
+        'Against the roof',
+        { note: drawn.length ? 'both axes logarithmic' : '', right: marks, class: 'roof-card' },
+        drawn.length
+          ? [
+              roofline.element,
+              unknown &&
+                h(
+                  'p',
+                  { class: 'small sec' },
+                  'The peaks of this device are not known: no roof is drawn. ',
+                  button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
+                ),
+            ]
+          : h('p', { 'data-testid': 'roofline-none' }, why),
+      ),
+    );
   }
 
   const setPeaks = () => openPeaks(answer.peaks, (pk) => ask({ pk }));
@@ -171,7 +245,15 @@ export function deviceView(app) {
     const own = filter();
     const found = rows.filter((row) => passes(row, own));
     const { element: table } = opsTable(answer, rows, rest, found, {
-      filter: own, opened, chosen: chosen(), tones, select, open, order: linkedOrder(app.link, '-self'), lift: (row) => roofline.lift(row?.id ?? ''), toggle: () => void toggle(),
+      filter: own,
+      opened,
+      chosen: chosen(),
+      tones,
+      select,
+      open,
+      order: linkedOrder(app.link, '-self'),
+      lift: (row) => roofline.lift(row?.id ?? ''),
+      toggle: () => void toggle(),
       copy: (source) => void app.copy(source, source),
     });
     const focused = list.querySelector('tbody:focus-within') !== null;
@@ -179,7 +261,9 @@ export function deviceView(app) {
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { kinds, executions } = answer.total;
     const mean = answer.chosen.st === 'mean';
-    heading.textContent = `${count(kinds)} kinds${mean ? ' in all steps' : ''}, ${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' a step' : ''}${answer.cores > 1 ? ' a core' : ''}, by self time`;
+    heading.textContent = `${count(kinds)} kinds${mean ? ' in all steps' : ''}, ` +
+      `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' a step' : ''}` +
+      `${answer.cores > 1 ? ' a core' : ''}, by self time`;
     if (say) app.live.announce(`${count(found.length)} ops.`);
   }
 
@@ -232,7 +316,8 @@ export function deviceView(app) {
     const { shown, of } = answer.hosts;
     if (answer.chosen.dd !== 'all' || shown.length >= of) return '';
     const names = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
-    return `Of ${count(shown.length)} of ${count(of)} hosts, those that are read: ${names}${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
+    return `Of ${count(shown.length)} of ${count(of)} hosts, those that are read: ${names}` +
+      `${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
   }
 
   function draw() {
@@ -243,15 +328,31 @@ export function deviceView(app) {
     fill(verdict, verdictBlock(answer, tree, rows, rest, coverage()));
     drawRoofCard();
     const bounds = /** @type {Bound[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
-    const ops = card('Ops', { note: heading, class: 'across ops-card', right: [h('span', { class: 'field' }, search, h('kbd', null, '/')),
-      labelledSelect('bound by', [['', 'any'], ...bounds.map((bound) => /** @type {[string, string]} */ ([bound, BOUND_WORDS[bound]]))], values.get('bound') ?? '', (value) => {
-        setFilter('bound', value);
-        follow(true);
-      }, 'filter-bound'),
-      exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, async () => {
-        await bringAll();
-        return csvRows(rows.filter((row) => passes(row, filter())));
-      })] }, list);
+    const ops = card(
+      'Ops',
+      {
+        note: heading,
+        class: 'across ops-card',
+        right: [
+          h('span', { class: 'field' }, search, h('kbd', null, '/')),
+          labelledSelect(
+            'bound by',
+            [['', 'any'], ...bounds.map((bound) => /** @type {[string, string]} */ ([bound, BOUND_WORDS[bound]]))],
+            values.get('bound') ?? '',
+            (value) => {
+              setFilter('bound', value);
+              follow(true);
+            },
+            'filter-bound',
+          ),
+          exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, async () => {
+            await bringAll();
+            return csvRows(rows.filter((row) => passes(row, filter())));
+          }),
+        ],
+      },
+      list,
+    );
     fill(element, filters, verdict, answer.total.kinds ? [treePlace, aside, ops] : null);
     if (answer.total.kinds) follow();
     return /** @type {'ready'} */ ('ready');
@@ -279,7 +380,9 @@ export function deviceView(app) {
       explained = false;
       closed = closedAtFirst(tree);
     }
-    if (next.stale) app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
+    if (next.stale) {
+      app.addNote({ id: 'stale', message: 'The linked device or step is not in this session; usual ones are shown.' });
+    }
     return draw();
   }, query);
 

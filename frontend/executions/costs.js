@@ -23,7 +23,9 @@ export const divisor = (scope, row, per) => (scope === 'run' ? Math.max(1, row.c
 /** @param {ExecutionRow[]} rows @returns {Record<CostName|'count'|'launches', number>} */
 export function sumCosts(rows) {
   const sum = { count: 0, launches: 0, host_ps: 0, device_ps: 0, queue_ps: 0, overhead_ps: 0 };
-  for (const row of rows) for (const key of /** @type {(keyof typeof sum)[]} */ (Object.keys(sum))) sum[key] += row[key];
+  for (const row of rows) {
+    for (const key of /** @type {(keyof typeof sum)[]} */ (Object.keys(sum))) sum[key] += row[key];
+  }
   return sum;
 }
 
@@ -33,7 +35,9 @@ export const smallOnes = (rows) => rows.filter((row) => row.join !== 'none' && r
 /**
  * What a device would save without the small executions, and with all work of a step in one, by the fit of overhead
  * against device time. Per step and core.
- * @param {ExecutionRow[]} rows @param {{fixed_ps: number, slope: number}|null} fit @param {number} each what totals are divided by
+ * @param {ExecutionRow[]} rows
+ * @param {{fixed_ps: number, slope: number}|null} fit
+ * @param {number} each what totals are divided by
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
 export function savings(rows, fit, each) {
@@ -43,10 +47,16 @@ export function savings(rows, fit, each) {
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
   const found = [];
   if (small.length && small.length < rows.length) {
-    found.push({ name: `without the ${small.length === 1 ? 'small one' : `${small.length} small ones`}`, now_ps, then_ps: now_ps - sumCosts(small).overhead_ps / each });
+    found.push({
+      name: `without the ${small.length === 1 ? 'small one' : `${small.length} small ones`}`,
+      now_ps,
+      then_ps: now_ps - sumCosts(small).overhead_ps / each,
+    });
   }
   const one = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / each) : 0;
-  if (fit && sum.count / each > 1.5 && one >= 0 && one < now_ps) found.push({ name: 'all work in one execution', now_ps, then_ps: one });
+  if (fit && sum.count / each > 1.5 && one >= 0 && one < now_ps) {
+    found.push({ name: 'all work in one execution', now_ps, then_ps: one });
+  }
   return found;
 }
 

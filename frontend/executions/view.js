@@ -6,8 +6,29 @@ import { get, createLatestChannel } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { legend } from '../lib/classes.js';
 import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
-import { briefTime, briefTimes, count, cutMiddle, deviceTimeCell, digits, MISSING, plural, share, timeCell, timeText } from '../lib/format.js';
-import { countColumn, linkedOrder, sortableTable, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
+import {
+  briefTime,
+  briefTimes,
+  count,
+  cutMiddle,
+  deviceTimeCell,
+  digits,
+  MISSING,
+  plural,
+  share,
+  timeCell,
+  timeText,
+} from '../lib/format.js';
+import {
+  countColumn,
+  linkedOrder,
+  sortableTable,
+  shareColumn,
+  sumText,
+  table,
+  textColumn,
+  timeColumn,
+} from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
@@ -26,7 +47,11 @@ const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total
 const HEADS = { host_ps: 'Host', device_ps: 'Device run', queue_ps: 'Queue', overhead_ps: 'Overhead' };
 
 /** @type {[CostName, string, string][]} */
-const SIGNS = [['device_ps', 'd', 'device run'], ['queue_ps', 'q', 'queue: the device was busy with earlier work'], ['overhead_ps', 'o', 'overhead']];
+const SIGNS = [
+  ['device_ps', 'd', 'device run'],
+  ['queue_ps', 'q', 'queue: the device was busy with earlier work'],
+  ['overhead_ps', 'o', 'overhead'],
+];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function executionsView(app) {
@@ -73,25 +98,55 @@ export function executionsView(app) {
 
   /** The step of the link, by its number. */
   function linkedStep() {
-    const at = app.link.state.st ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st) : usual;
+    const at = app.link.state.st
+      ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st)
+      : usual;
     if (at >= 0) void bringStep(at);
   }
 
   function draw() {
     const { executions } = answer;
     if (!executions.length) {
-      fill(element, emptyCard('Executions', 'No execution in this capture.', 'Capture while the device runs programs: at least one whole step.'));
+      fill(
+        element,
+        emptyCard(
+          'Executions',
+          'No execution in this capture.',
+          'Capture while the device runs programs: at least one whole step.',
+        ),
+      );
       return 'empty';
     }
     const scopes = SCOPES.filter(([name]) => name !== 'step' || answer.per_step);
-    fill(element,
-      card('Overhead per execution', { note: 'host time lasts from the execute call to the later of its end and the device’s end',
-        right: [legend(SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text])), labelledSelect('times', scopes, scope, (value) => {
-          scope = /** @type {Scope} */ (value);
-          drawOverhead();
-        }, 'execution-scope'), exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS],
-          () => executions)], class: 'across' }, overhead),
-      h('div', { class: 'side' }, strip.element, causesCard(answer), readingCard(answer)), beside);
+    fill(
+      element,
+      card(
+        'Overhead per execution',
+        {
+          note: 'host time lasts from the execute call to the later of its end and the device’s end',
+          right: [
+            legend(
+              SIGNS.map(([, sign, text]) => [h('i', { class: `cost-mark ${sign}`, 'aria-hidden': 'true' }), text]),
+            ),
+            labelledSelect(
+              'times',
+              scopes,
+              scope,
+              (value) => {
+                scope = /** @type {Scope} */ (value);
+                drawOverhead();
+              },
+              'execution-scope',
+            ),
+            exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS], () => executions),
+          ],
+          class: 'across',
+        },
+        overhead,
+      ),
+      h('div', { class: 'side' }, strip.element, causesCard(answer), readingCard(answer)),
+      beside,
+    );
     drawBeside();
     drawOverhead();
     strip.draw(answer, session);
@@ -99,7 +154,13 @@ export function executionsView(app) {
   }
 
   function drawBeside() {
-    fill(beside, compared?.lazy_dynamo ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo)) : kindsCard(answer), betweenCard(answer));
+    fill(
+      beside,
+      compared?.lazy_dynamo
+        ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo))
+        : kindsCard(answer),
+      betweenCard(answer),
+    );
   }
 
   /** Brings the second session of the link, if there is one. */
@@ -112,7 +173,10 @@ export function executionsView(app) {
     const wanted = () => sources[0] === own && app.link.state.c === other;
     try {
       if (other) {
-        const [{ executions, per_step }, next] = await Promise.all([get('executions', { session: other }), get('compare', { session: own.name, other })]);
+        const [{ executions, per_step }, next] = await Promise.all([
+          get('executions', { session: other }),
+          get('compare', { session: own.name, other }),
+        ]);
         if (!wanted()) return;
         compared = next;
         sources = [own, { name: other, rows: executions, per: per_step }];
@@ -128,7 +192,8 @@ export function executionsView(app) {
   function drawOverhead() {
     const of = new Map(sources.flatMap((source) => source.rows.map((row) => [row, source])));
     const executions = sources.flatMap(({ rows }) => rows);
-    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) => row[key] / divisor(scope, row, of.get(row)?.per);
+    const per = (/** @type {ExecutionRow} */ row, /** @type {CostName} */ key) =>
+      row[key] / divisor(scope, row, of.get(row)?.per);
     const unit = columnUnit(executions, (row) => per(row, 'host_ps'));
     const most = maximum(executions.map((row) => per(row, 'host_ps')));
     const groups = sources.flatMap((source) => [...new Set(source.rows.map(({ kind }) => kind))].map((kind) => {
@@ -145,47 +210,127 @@ export function executionsView(app) {
     /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
     const cost = (key) => {
       const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
-      const column = timeColumn(HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), { key, cell: (row) => {
-        const its = text(per(row, key));
-        if (key === 'host_ps' && of.get(row) === own) return link(its, () => go(row));
-        return key === 'overhead_ps' ? h('b', null, its) : its;
-      } });
-      return ranged(key) ? [column, { head: 'Min – max', number: true, title: ({ spread }) => `median ${timeText(spread[key].median)}`,
-        cell: (row) => { const range = many(row); return h('span', { class: 'sec' }, range ? `${text(range[key].min)} – ${text(range[key].max)}` : MISSING); } }] : [column];
+      const column = timeColumn(HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), {
+        key,
+        cell: (row) => {
+          const its = text(per(row, key));
+          if (key === 'host_ps' && of.get(row) === own) return link(its, () => go(row));
+          return key === 'overhead_ps' ? h('b', null, its) : its;
+        },
+      });
+      return ranged(key)
+        ? [
+            column,
+            {
+              head: 'Min – max',
+              number: true,
+              title: ({ spread }) => `median ${timeText(spread[key].median)}`,
+              cell: (row) => {
+                const range = many(row);
+                return h(
+                  'span',
+                  { class: 'sec' },
+                  range ? `${text(range[key].min)} – ${text(range[key].max)}` : MISSING,
+                );
+              },
+            },
+          ]
+        : [column];
     };
     const go = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === own) void openRun(row.program); };
     const { element: rows } = sortableTable({
-      label: 'Overhead per execution', testid: 'overhead-table', items: groups.flatMap((group) => group.rows),
-      ...linkedOrder(app.link, ''), rowid: (row) => `execution-${row.program}`, select: go,
+      label: 'Overhead per execution',
+      testid: 'overhead-table',
+      items: groups.flatMap((group) => group.rows),
+      ...linkedOrder(app.link, ''),
+      rowid: (row) => `execution-${row.program}`,
+      select: go,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
-        textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, { key: 'program', title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
-          cell: (row) => [codeCell(row.program, 40), row.program_ids.length > 1 ? h('span', { class: 'muted small' }, ` ${row.program_ids.length} variants`) : ''] }),
-        countColumn('Launches', 'launches', { key: 'launches' }), countColumn('Runs', 'count', { key: 'count' }),
+        textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, {
+          key: 'program',
+          title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
+          cell: (row) => [
+            codeCell(row.program, 40),
+            row.program_ids.length > 1
+              ? h('span', { class: 'muted small' }, ` ${row.program_ids.length} variants`)
+              : '',
+          ],
+        }),
+        countColumn('Launches', 'launches', { key: 'launches' }),
+        countColumn('Runs', 'count', { key: 'count' }),
         ...COSTS.flatMap(cost),
         shareColumn('Of host', (row) => (row.host_ps ? row.overhead_ps / row.host_ps : null), { key: 'share' }),
-        { head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}\u202f${unit.name}`, cell: (row) => costBar(row, (key) => per(row, key) / most) },
-        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, { key: 'join', title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '', cell: ({ join }) => h('span', { class: 'sec' }, join) }),
+        {
+          head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}` +
+            `\u202f${unit.name}`,
+          cell: (row) => costBar(row, (key) => per(row, key) / most),
+        },
+        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, {
+          key: 'join',
+          title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
+          cell: ({ join }) => h('span', { class: 'sec' }, join),
+        }),
       ],
-      foot: [(sources.length > 1 ? 'This session' : 'All') + (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''), sumText(count(sum.launches)), sumText(count(sum.count)),
-        ...COSTS.flatMap((key) => [h('span', { 'data-ps': Math.round(sum[key] / ofSum), class: scope === 'total' && 'sum' }, timeCell(sum[key] / ofSum, unit)), ...(ranged(key) ? [''] : [])]), share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null), '', ''],
+      foot: [
+        (sources.length > 1 ? 'This session' : 'All') +
+          (scope === 'run' ? ', mean of a run' : scope === 'step' ? ', per step and core' : ''),
+        sumText(count(sum.launches)),
+        sumText(count(sum.count)),
+        ...COSTS.flatMap((key) => [
+          h(
+            'span',
+            { 'data-ps': Math.round(sum[key] / ofSum), class: scope === 'total' && 'sum' },
+            timeCell(sum[key] / ofSum, unit),
+          ),
+          ...(ranged(key) ? [''] : []),
+        ]),
+        share(sum.host_ps ? sum.overhead_ps / sum.host_ps : null),
+        '',
+        '',
+      ],
     });
     fill(overhead, rows);
   }
 
-  /** Does what an answer is for, unless another session was opened before it came. @param {string} name @param {() => void} act */
+  /**
+   * Does what an answer is for, unless another session was opened before it came.
+   * @param {string} name
+   * @param {() => void} act
+   */
   const ifOpen = (name, act) => data.whenDrawn(() => { if (name === session.session.name) act(); })();
 
-  /** Leads to a program's run in the step that is drawn, else to its longest one on the chosen devices. @param {string} program */
+  /**
+   * Leads to a program's run in the step that is drawn, else to its longest one on the chosen devices.
+   * @param {string} program
+   */
   async function openRun(program) {
     const run = rowsOf({ ...answer.runs }).find((own) => own.program === program);
-    if (run) return app.open(windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps));
+    if (run) {
+      return app.open(
+        windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
+      );
+    }
     const { rows, session: { name } } = session;
     const { devices } = app.selection();
     try {
       /** @type {import('../lib/types').SearchAnswer} */
-      const { hits: { n, s, d }, names } = await get('search', { session: name, q: program, rows: rows.filter(({ kind, device }) => kind === 'modules' && devices.includes(device ?? '')).map(({ id }) => id).join(',') });
-      const at = n.reduce((best, own, index) => (names[own].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best), -1);
+      const {
+        hits: { n, s, d },
+        names,
+      } = await get('search', {
+        session: name,
+        q: program,
+        rows: rows
+          .filter(({ kind, device }) => kind === 'modules' && devices.includes(device ?? ''))
+          .map(({ id }) => id)
+          .join(','),
+      });
+      const at = n.reduce(
+        (best, own, index) =>
+          names[own].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best,
+        -1,
+      );
       ifOpen(name, () => {
         if (at < 0) app.live.announceNow(`No run of ${program} is in the timeline.`);
         else app.open(windowPlace(s[at], s[at] + d[at]));
@@ -198,8 +343,14 @@ export function executionsView(app) {
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
   function groupText(kind, rows, { name, per }) {
     const each = sumCosts(rows).count / (per ?? 1);
-    return [kind, sources.length > 1 ? name : '', plural(rows.length, 'program'),
-      per ? `${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : ''].filter(Boolean).join(' · ');
+    return [
+      kind,
+      sources.length > 1 ? name : '',
+      plural(rows.length, 'program'),
+      per ? `${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : '',
+    ]
+      .filter(Boolean)
+      .join(' · ');
   }
 
   /** @param {Executions} all */
@@ -209,39 +360,72 @@ export function executionsView(app) {
     const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
     const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
     const all = sumCosts(executions);
-    return tableCard('By kind', { note: per_step ? 'per step and core' : 'total, all cores', class: 'tight' }, {
-      testid: 'lazy-dynamo-table', items,
-      columns: [textColumn('Kind', 'name'), countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
-        ...COSTS.map((key) => timeColumn(HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per))],
-      foot: ['All', runs(all.count), ...COSTS.map((key) => timeCell(all[key] / per, unit))],
-    }, lead ? h('p', { class: 'sec' }, leadText(lead)) : null);
+    return tableCard(
+      'By kind',
+      { note: per_step ? 'per step and core' : 'total, all cores', class: 'tight' },
+      {
+        testid: 'lazy-dynamo-table',
+        items,
+        columns: [
+          textColumn('Kind', 'name'),
+          countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
+          ...COSTS.map((key) =>
+            timeColumn(HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per),
+          ),
+        ],
+        foot: ['All', runs(all.count), ...COSTS.map((key) => timeCell(all[key] / per, unit))],
+      },
+      lead ? h('p', { class: 'sec' }, leadText(lead)) : null,
+    );
   }
 
   /** @param {Executions} all */
   function causesCard({ executions }) {
     const items = executions.flatMap(({ program, causes }) => causes.map((own) => ({ ...own, program })));
-    return items.length ? tableCard('Why programs run', { note: 'from the debug log beside the trace' }, {
-      testid: 'causes-table', items,
-      columns: [
-        textColumn('Program', 'program', { cell: ({ program }) => codeCell(program, 40) }), countColumn('Launches', 'count'),
-        textColumn('Cause', 'cause'), textColumn('Frame', 'frame', { cell: ({ frame }) => codeCell(frame, 40) }),
-      ],
-    }) : null;
+    return items.length
+      ? tableCard(
+          'Why programs run',
+          { note: 'from the debug log beside the trace' },
+          {
+            testid: 'causes-table',
+            items,
+            columns: [
+              textColumn('Program', 'program', { cell: ({ program }) => codeCell(program, 40) }),
+              countColumn('Launches', 'count'),
+              textColumn('Cause', 'cause'),
+              textColumn('Frame', 'frame', { cell: ({ frame }) => codeCell(frame, 40) }),
+            ],
+          },
+        )
+      : null;
   }
 
   /** @param {Executions} all */
   function betweenCard({ between }) {
     if (!between.length) return null;
     const unit = columnUnit(between, 'mean_ps');
-    return tableCard('Between device runs', { note: 'on one core, from run to run; gaps last from op to op' }, {
-      testid: 'between-table', items: between,
-      columns: [
-        textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, { cell: ({ before, after }) => link(
-          [before, after].map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING)).join(' → '), () => app.open({ v: 'gaps', sel: '', f: '' })) }),
-        countColumn('Count', 'count'), timeColumn('Mean', unit, 'mean_ps'),
-        classColumn('Mostly', ({ cause }) => cause),
-      ],
-    });
+    return tableCard(
+      'Between device runs',
+      { note: 'on one core, from run to run; gaps last from op to op' },
+      {
+        testid: 'between-table',
+        items: between,
+        columns: [
+          textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, {
+            cell: ({ before, after }) =>
+              link(
+                [before, after]
+                  .map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING))
+                  .join(' → '),
+                () => app.open({ v: 'gaps', sel: '', f: '' }),
+              ),
+          }),
+          countColumn('Count', 'count'),
+          timeColumn('Mean', unit, 'mean_ps'),
+          classColumn('Mostly', ({ cause }) => cause),
+        ],
+      },
+    );
   }
 
   /** @param {Executions} all */
@@ -254,23 +438,54 @@ export function executionsView(app) {
     const unit = columnUnit(rows, 'now_ps');
     const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
     const range = (/** @type {number[]} */ values) => briefTimes(minimum(values), maximum(values)).join(' – ');
-    const [overhead, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
+    const [overheadText, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
     const text = [
-      joined.length > 1 ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.` : '',
-      fit && fit.n > 2 ? `The fit over ${count(fit.n)} of ${count(sumCosts(executions).count)} runs (${fit.n < sumCosts(joined).count ? 'those that did not queue' : 'all whose call is known'}): ${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.` : '',
-      small.length ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overhead} of overhead ${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that make them.` : '',
-      sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2 ? 'Most host time is queue: the host runs ahead of the device, and that is good.' : '',
-    ].filter(Boolean).join(' ');
-    return card('What this says', {}, h('div', { class: rows.length ? 'two' : '' },
-      h('p', { class: 'reading' }, text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.'),
-      rows.length ? table({
-        label: 'If there were fewer executions', testid: 'cost-table', items: rows,
-        columns: [
-          textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
-          timeColumn('Now', unit, 'now_ps'), timeColumn('Then', unit, 'then_ps'),
-          timeColumn('Gain', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
-        ],
-      }) : null));
+      joined.length > 1
+        ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.`
+        : '',
+      fit && fit.n > 2
+        ? `The fit over ${count(fit.n)} of ${count(sumCosts(executions).count)} runs ` +
+          `(${fit.n < sumCosts(joined).count ? 'those that did not queue' : 'all whose call is known'}): ` +
+          `${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it ` +
+          `does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.`
+        : '',
+      small.length
+        ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
+          `${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that ` +
+          `make them.`
+        : '',
+      sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
+        ? 'Most host time is queue: the host runs ahead of the device, and that is good.'
+        : '',
+    ]
+      .filter(Boolean)
+      .join(' ');
+    return card(
+      'What this says',
+      {},
+      h(
+        'div',
+        { class: rows.length ? 'two' : '' },
+        h(
+          'p',
+          { class: 'reading' },
+          text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.',
+        ),
+        rows.length
+          ? table({
+              label: 'If there were fewer executions',
+              testid: 'cost-table',
+              items: rows,
+              columns: [
+                textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
+                timeColumn('Now', unit, 'now_ps'),
+                timeColumn('Then', unit, 'then_ps'),
+                timeColumn('Gain', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
+              ],
+            })
+          : null,
+      ),
+    );
   }
 
   const data = createDocumentView(app, 'executions', element, (/** @type {Executions} */ next, own) => {
@@ -291,14 +506,30 @@ export function executionsView(app) {
   }) };
 }
 
-const JOINS = { exact: 'The trace says which call made the run.', ordered: 'Call and run are joined by their order.', none: 'The call of the run is not known.' };
+const JOINS = {
+  exact: 'The trace says which call made the run.',
+  ordered: 'Call and run are joined by their order.',
+  none: 'The call of the run is not known.',
+};
 
 /** @param {NonNullable<Executions['lead']>} lead */
 function leadText({ median_ps, min_ps, max_ps }) {
-  return median_ps >= 0 ? `The host enqueues a run ${timeText(median_ps)} before the device is done with the one before, in the median (${timeText(min_ps)} to ${timeText(max_ps)}).`
+  return median_ps >= 0
+    ? `The host enqueues a run ${timeText(median_ps)} before the device is done with the one before, in the median ` +
+      `(${timeText(min_ps)} to ${timeText(max_ps)}).`
     : `The device waits ${timeText(-median_ps)} for each run to be enqueued, in the median.`;
 }
 
 /** @param {ExecutionRow} row @param {(key: CostName) => number} part from 0 to 1 */
-const costBar = (row, part) => h('div', { class: 'costs', 'aria-hidden': 'true' }, SIGNS.filter(([key]) => row[key]).map(([key, sign, name]) => (
-  h('i', { class: sign, title: `${name.split(':')[0]} ${timeText(row[key])} in all`, style: { width: percent(part(key)) } }))));
+const costBar = (row, part) =>
+  h(
+    'div',
+    { class: 'costs', 'aria-hidden': 'true' },
+    SIGNS.filter(([key]) => row[key]).map(([key, sign, name]) =>
+      h('i', {
+        class: sign,
+        title: `${name.split(':')[0]} ${timeText(row[key])} in all`,
+        style: { width: percent(part(key)) },
+      }),
+    ),
+  );

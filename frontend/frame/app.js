@@ -1,4 +1,7 @@
-/** The frame: header, tabs, diagnostics, one view; it owns the session and the link and knows nothing of what views draw. */
+/**
+ * The frame: header, tabs, diagnostics, one view; it owns the session and the link and knows nothing of what views
+ * draw.
+ */
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';
@@ -30,7 +33,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {import('../lib/live-regions.js').LiveRegions} live
  * @property {import('../lib/keys.js').Keys} keys
  * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
- * @property {() => {hosts: string[], devices: string[]}} selection hosts by name and devices by id: all of the session, unless the link names some
+ * @property {() => {hosts: string[], devices: string[]}} selection hosts by name and devices by id: all of the session,
+ *   unless the link names some
  * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same of what the timeline has rows of
  * @property {(hosts: number[]) => void} requestHosts brings the rows of hosts, by their places, that a selection is on
  * @property {(host: string) => string} firstDevice the id of a host's first device; empty without
@@ -38,17 +42,35 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices those devices that are chosen
  * @property {(id: string, error: unknown) => void} reportError says what went wrong, while the view stays
  * @property {(how?: State) => void} setState what the view shows: data, unless it says otherwise
- * @property {(changes: import('../lib/link.js').LinkState) => void} open goes to a place as a link does: `{v: 'timeline', sel: …}`
+ * @property {(changes: import('../lib/link.js').LinkState) => void} open
+ *   goes to a place as a link does: `{v: 'timeline', sel: …}`
  * @property {() => (() => void)|null} capture opens the dialog of capturing; null where this page may not
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
  * @property {(counts: Record<string, number>) => void} counts writes those that the server counted for all tabs
- * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false where the browser forbids it
+ * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false
+ *   where the browser forbids it
  * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
  */
 
 const BUSY_AFTER_MS = 300;
 /** What is chosen in one session says nothing of another one. @type {import('../lib/link.js').LinkState} */
-const NOTHING_CHOSEN = { w: '', sel: '', h: '', d: '', x: '', st: '', dd: '', an: '', op: '', pk: '', f: '', fi: '', q: '', o: '', hs: '' };
+const NOTHING_CHOSEN = {
+  w: '',
+  sel: '',
+  h: '',
+  d: '',
+  x: '',
+  st: '',
+  dd: '',
+  an: '',
+  op: '',
+  pk: '',
+  f: '',
+  fi: '',
+  q: '',
+  o: '',
+  hs: '',
+};
 /** Views that a report is enough for: they tell of the first hosts while others are read. */
 const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
@@ -128,7 +150,13 @@ export function createApp() {
     void open(name);
   }
 
-  const capture = createCapture(live.announce, (name) => { void look().then(() => choose(name)); }, () => list?.capture_logdir ?? '');
+  const capture = createCapture(
+    live.announce,
+    (name) => {
+      void look().then(() => choose(name));
+    },
+    () => list?.capture_logdir ?? '',
+  );
   const header = createHeader({
     session: choose,
     hosts: app.pickHosts,
@@ -194,7 +222,13 @@ export function createApp() {
         action: { label: 'Read again', run: () => { void open(name, true); } } });
     }
     if (next.partial && next.loading) notes.push(partialNote(next.loading));
-    else if (partial) notes.push({ id: 'partial', severity: 'warning', message: `${count(hosts.length)} of ${count(all)} hosts read.` });
+    else if (partial) {
+      notes.push({
+        id: 'partial',
+        severity: 'warning',
+        message: `${count(hosts.length)} of ${count(all)} hosts read.`,
+      });
+    }
     diagnostics.set(name, [...notes, ...next.diagnostics]);
     states.clear();
     choices.clear();
@@ -204,7 +238,12 @@ export function createApp() {
   }
 
   /** @param {import('../lib/types').Loading} loading @returns {import('./diagnostics.js').Note} */
-  const partialNote = (loading) => ({ id: 'partial', severity: 'warning', action: { label: 'Stop', run: loader.stop }, message: partialText(loading) });
+  const partialNote = (loading) => ({
+    id: 'partial',
+    severity: 'warning',
+    action: { label: 'Stop', run: loader.stop },
+    message: partialText(loading),
+  });
 
   /** Brings the view of the link to the front. */
   function show() {
@@ -263,13 +302,18 @@ export function createApp() {
     try {
       const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: own.session.name, hosts: own.session.hosts.map(({ name }) => name), linked: link.state.h, rows: own.rows.length / own.session.hosts.length, below,
-        apply(h) {
-          link.set({ h }, 'push');
+        session: own.session.name,
+        hosts: own.session.hosts.map(({ name }) => name),
+        linked: link.state.h,
+        rows: own.rows.length / own.session.hosts.length,
+        below,
+        apply(hosts) {
+          link.set({ h: hosts }, 'push');
           void hostSelection.rank();
           filtered();
         },
-        say: live.announceNow, fail: (error) => app.reportError('hosts', error),
+        say: live.announceNow,
+        fail: (error) => app.reportError('hosts', error),
       });
     } catch (error) {
       app.reportError('hosts', error);
@@ -277,8 +321,9 @@ export function createApp() {
   }
 
   function filtered() {
-    if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) void open(session.session.name);
-    else show();
+    if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) {
+      void open(session.session.name);
+    } else show();
   }
 
   /** @param {string} name @param {boolean} [reload] */
@@ -344,7 +389,16 @@ export function createApp() {
   });
   addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
 
-  fill(document.body, skip, header.element, tabs.element, diagnostics.element, place, live.elements, createTermTips(document.body));
+  fill(
+    document.body,
+    skip,
+    header.element,
+    tabs.element,
+    diagnostics.element,
+    place,
+    live.elements,
+    createTermTips(document.body),
+  );
   show();
   return {
     start: look,

@@ -1,10 +1,16 @@
-/** What is special about this capture, what part of a link did not fit: lines under the tabs, at most two at a time; what is only to be known stands behind `2 notes` in the header. */
+/**
+ * What is special about this capture, what part of a link did not fit: lines under the tabs, at most two at a time;
+ * what is only to be known stands behind `2 notes` in the header.
+ */
 
 import { h, fill, button } from '../lib/dom.js';
 import { link, severityRank, severityTag } from '../lib/cards.js';
 import { plural } from '../lib/format.js';
 
-/** @typedef {{id: string, severity?: string, message: string, host?: string, action?: {label: string, run: () => void}}} Note */
+/**
+ * @typedef {{id: string, severity?: string, message: string, host?: string, action?: {label: string, run: () => void}}}
+ *   Note
+ */
 
 const MOST_LINES = 2;
 
@@ -12,7 +18,12 @@ export function createDiagnostics() {
   const element = h('section', { 'data-testid': 'diagnostics', 'aria-label': 'Notes on the capture' });
   const number = h('span', { class: 'tag info' });
   const list = h('div', { class: 'menu right', 'data-testid': 'notes-list' });
-  const quiet = h('details', { class: 'choice notes none' }, h('summary', { 'data-testid': 'notes-button' }, number), list);
+  const quiet = h(
+    'details',
+    { class: 'choice notes none' },
+    h('summary', { 'data-testid': 'notes-button' }, number),
+    list,
+  );
   /** @type {Note[]} */
   let notes = [];
   /** @type {Set<string>} */
@@ -32,10 +43,28 @@ export function createDiagnostics() {
   }
 
   /** @param {Note} note @param {HTMLElement|false} [more] */
-  const line = (note, more) => h('div', { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` }, severityTag(note.severity),
-    h('p', { title: note.message }, note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message),
-    h('span', { class: 'grow' }), note.action ? link(note.action.label, () => act(note)) : null, more,
-    button('×', () => { dismissed.add(keyOf(note)); draw(); }, { class: 'ghost', 'aria-label': 'Dismiss' }));
+  const line = (note, more) =>
+    h(
+      'div',
+      { class: 'diagnostic', 'data-testid': `diagnostic-${note.id}` },
+      severityTag(note.severity),
+      h(
+        'p',
+        { title: note.message },
+        note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message,
+      ),
+      h('span', { class: 'grow' }),
+      note.action ? link(note.action.label, () => act(note)) : null,
+      more,
+      button(
+        '×',
+        () => {
+          dismissed.add(keyOf(note));
+          draw();
+        },
+        { class: 'ghost', 'aria-label': 'Dismiss' },
+      ),
+    );
 
   function draw() {
     const left = notes.filter((note) => !dismissed.has(keyOf(note)));
@@ -43,7 +72,20 @@ export function createDiagnostics() {
     const lines = left.filter((note) => !infos.includes(note));
     const shown = all ? lines : lines.slice(0, MOST_LINES);
     const more = lines.length - shown.length;
-    fill(element, shown.map((note, index) => line(note, more > 0 && index === shown.length - 1 && link(`+${more} more`, () => { all = true; draw(); }))));
+    fill(
+      element,
+      shown.map((note, index) =>
+        line(
+          note,
+          more > 0 &&
+            index === shown.length - 1 &&
+            link(`+${more} more`, () => {
+              all = true;
+              draw();
+            }),
+        ),
+      ),
+    );
     number.textContent = plural(infos.length, 'note');
     quiet.classList.toggle('none', !infos.length);
     fill(list, infos.map((note) => line(note)));

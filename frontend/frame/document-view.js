@@ -12,7 +12,8 @@ const SAY_AFTER_MS = 300;
  * Asks for a view's data once per session, when it is first in front; what was drawn stays until the new data is there.
  * @template T
  * @param {import('./app.js').App} app @param {string} route @param {HTMLElement} element
- * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw @param {(session: Ready) => Record<string, any>} [more] arguments beside the session
+ * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw
+ * @param {(session: Ready) => Record<string, any>} [more] arguments beside the session
  */
 export function createDocumentView(app, route, element, draw, more) {
   /** @type {Ready|null} */
@@ -28,7 +29,12 @@ export function createDocumentView(app, route, element, draw, more) {
     if (!own || have || !shown) return;
     have = true;
     const timer = setTimeout(() => {
-      if (own === session && !element.hasChildNodes()) fill(element, analysisCard(own, () => app.open({ v: 'timeline' })));
+      if (own === session && !element.hasChildNodes()) {
+        fill(
+          element,
+          analysisCard(own, () => app.open({ v: 'timeline' })),
+        );
+      }
     }, SAY_AFTER_MS);
     try {
       const answer = await (more ? channel.get({ ...own.of, ...more(own) }) : getShared(route, own.of));

@@ -12,12 +12,19 @@ const COPIED_MS = 1500;
 /**
  * @param {object} on
  * @param {(name: string) => void} on.session @param {(below: HTMLElement) => void} on.hosts
- * @param {(ids: string[]) => void} on.devices @param {(name: string) => void} on.compare @param {() => void} on.copy @param {() => void} on.help
+ * @param {(ids: string[]) => void} on.devices
+ * @param {(name: string) => void} on.compare
+ * @param {() => void} on.copy
+ * @param {() => void} on.help
  * @param {HTMLElement} notes @param {HTMLElement} capture
  */
 export function createHeader(on, notes, capture) {
   const sessions = labelledSelect('session', [], '', on.session, 'session-select');
-  const hosts = button('', () => on.hosts(hosts), { class: 'ghost', 'aria-haspopup': 'dialog', 'data-testid': 'host-select' });
+  const hosts = button('', () => on.hosts(hosts), {
+    class: 'ghost',
+    'aria-haspopup': 'dialog',
+    'data-testid': 'host-select',
+  });
   const hostPick = h('span', { class: 'pick none', title: 'hosts' }, h('span', null, 'hosts'), hosts);
   const devices = createMultiSelect('devices', 'device-select', on.devices);
   const others = labelledSelect('compare with', [], '', on.compare, 'compare-select');
@@ -25,11 +32,27 @@ export function createHeader(on, notes, capture) {
   let known = [];
   sessions.classList.add('none');
   others.classList.add('none');
-  const synthetic = h('span', { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' }, 'synthetic');
+  const synthetic = h(
+    'span',
+    { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' },
+    'synthetic',
+  );
   const copy = button('Copy link', on.copy, { 'data-testid': 'copy-link' });
-  const element = h('header', { class: 'header', 'data-testid': 'header' },
-    h('h1', null, 'XLA Insights'), sessions, synthetic, hostPick, devices.element, others, h('span', { class: 'grow' }), notes, capture, copy,
-    button('?', on.help, { class: 'ghost', 'aria-label': 'Keys', 'data-testid': 'help-button' }));
+  const element = h(
+    'header',
+    { class: 'header', 'data-testid': 'header' },
+    h('h1', null, 'XLA Insights'),
+    sessions,
+    synthetic,
+    hostPick,
+    devices.element,
+    others,
+    h('span', { class: 'grow' }),
+    notes,
+    capture,
+    copy,
+    button('?', on.help, { class: 'ghost', 'aria-label': 'Keys', 'data-testid': 'help-button' }),
+  );
   let timer = 0;
   return {
     element,
@@ -37,12 +60,24 @@ export function createHeader(on, notes, capture) {
     sessions(entries, name) {
       sessions.classList.toggle('none', !name);
       known = entries.map((entry) => entry.name);
-      setOptions(/** @type {HTMLSelectElement} */ (sessions.lastElementChild), known.includes(name) ? known : [name, ...known], name);
+      setOptions(
+        /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
+        known.includes(name) ? known : [name, ...known],
+        name,
+      );
     },
-    /** @param {import('../lib/types').Ready} ready @param {{hosts: string[], devices: string[]}} chosen @param {string} [other] */
+    /**
+     * @param {import('../lib/types').Ready} ready
+     * @param {{hosts: string[], devices: string[]}} chosen
+     * @param {string} [other]
+     */
     open(ready, chosen, other) {
       others.classList.toggle('none', known.length < 2);
-      setOptions(/** @type {HTMLSelectElement} */ (others.lastElementChild), [['', 'none'], ...known.filter((own) => own !== ready.session.name)], other);
+      setOptions(
+        /** @type {HTMLSelectElement} */ (others.lastElementChild),
+        [['', 'none'], ...known.filter((own) => own !== ready.session.name)],
+        other,
+      );
       synthetic.classList.toggle('none', !ready.environment.synthetic);
       const all = ready.session.hosts.map(({ name }) => name);
       hostPick.classList.toggle('none', !all.length);
@@ -50,11 +85,22 @@ export function createHeader(on, notes, capture) {
       const shorts = new Map(all.map((name, at) => [name, short[at]]));
       const shortOf = (/** @type {string} */ name) => shorts.get(name) ?? name;
       const named = chosen.hosts.length === 2 && all.length > 2 ? `: ${chosen.hosts.map(shortOf).join(', ')}` : '';
-      hosts.textContent = chosen.hosts.length === 1 ? shown(chosen.hosts[0]) : `${count(chosen.hosts.length)} of ${count(all.length)}${named}`;
+      hosts.textContent =
+        chosen.hosts.length === 1
+          ? shown(chosen.hosts[0])
+          : `${count(chosen.hosts.length)} of ${count(all.length)}${named}`;
       hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
       const whose = new Set(chosen.hosts);
       const visible = ready.devices.filter(({ host }) => whose.has(host));
-      devices.set(visible.map((device) => ({ value: device.id, label: deviceName({ ...device, host: shortOf(device.host) }, all), note: share(device.duty_cycle) })), chosen.devices, ready.devices.length);
+      devices.set(
+        visible.map((device) => ({
+          value: device.id,
+          label: deviceName({ ...device, host: shortOf(device.host) }, all),
+          note: share(device.duty_cycle),
+        })),
+        chosen.devices,
+        ready.devices.length,
+      );
     },
     /** Says that the link is copied, in place, without a change of width. */
     copied() {

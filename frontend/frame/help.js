@@ -1,4 +1,7 @@
-/** The sheet of keys and words, with the environment for narrow windows. A dialog: focus stays inside and goes back after. */
+/**
+ * The sheet of keys and words, with the environment for narrow windows. A dialog: focus stays inside and goes back
+ * after.
+ */
 
 import { h, fill, button } from '../lib/dom.js';
 import { TERMS } from '../lib/terms.js';
@@ -17,11 +20,30 @@ export function createHelp(keys, environment) {
   ];
   return () => {
     const items = [...keys.list().map(({ label, does }) => [label, does]), ...pointer];
-    fill(body, h('div', { class: 'keys' }, items.flatMap(([label, does], index) => [
-      h('span', null, index < items.length - pointer.length
-        ? label.split(' ').flatMap((key, at) => [at ? ' ' : null, h('kbd', null, key)]) : label),
-      h('span', { class: 'sec' }, does)])), h('p', { class: 'muted small' }, environment()), h('h3', null, 'Words'),
-      h('dl', { class: 'facts', 'data-testid': 'help-words' }, Object.entries(TERMS).flatMap(([word, meaning]) => [h('dt', null, word), h('dd', null, meaning)])));
+    fill(
+      body,
+      h(
+        'div',
+        { class: 'keys' },
+        items.flatMap(([label, does], index) => [
+          h(
+            'span',
+            null,
+            index < items.length - pointer.length
+              ? label.split(' ').flatMap((key, at) => [at ? ' ' : null, h('kbd', null, key)])
+              : label,
+          ),
+          h('span', { class: 'sec' }, does),
+        ]),
+      ),
+      h('p', { class: 'muted small' }, environment()),
+      h('h3', null, 'Words'),
+      h(
+        'dl',
+        { class: 'facts', 'data-testid': 'help-words' },
+        Object.entries(TERMS).flatMap(([word, meaning]) => [h('dt', null, word), h('dd', null, meaning)]),
+      ),
+    );
     if (!dialog.isConnected) document.body.append(dialog);
     dialog.showModal();
   };

@@ -16,7 +16,13 @@ import { errorCard } from './state-cards.js';
  */
 export const lazyView = (id, label, load) => ({ id, label, load, create: (app) => laterView(app, label, load) });
 
-/** Stands for a view until its module is there, and hands on what the frame tells it. @param {App} app @param {string} label @param {() => Promise<(app: App) => View>} load @returns {View} */
+/**
+ * Stands for a view until its module is there, and hands on what the frame tells it.
+ * @param {App} app
+ * @param {string} label
+ * @param {() => Promise<(app: App) => View>} load
+ * @returns {View}
+ */
 function laterView(app, label, load) {
   const place = h('div', null);
   /** @type {View|null} */
@@ -43,7 +49,9 @@ function laterView(app, label, load) {
   /** The browser does not tell why a script did not come; whether the server answers does. @param {unknown} error */
   async function failed(error) {
     console.error(error);
-    if (await answers()) say('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
+    if (await answers()) {
+      say('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
+    }
     missing = true;
     app.setState('error');
   }
@@ -86,7 +94,11 @@ function laterView(app, label, load) {
   };
 }
 
-/** Fetches what other views need while nothing else is to do, one after the other, so that a click on a tab costs no round trip. @param {ViewEntry[]} views */
+/**
+ * Fetches what other views need while nothing else is to do, one after the other, so that a click on a tab costs no
+ * round trip.
+ * @param {ViewEntry[]} views
+ */
 export function prefetchViews(views) {
   const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ act) => setTimeout(act, 500));
   whenIdle(async () => {

@@ -19,7 +19,11 @@ export function createLoader(on) {
   let ticket = 0;
   let name = '';
   return {
-    /** @param {string} session @param {string|null} hosts whose traces are wanted, where not all are in memory @param {boolean} [reload] read the files again */
+    /**
+     * @param {string} session
+     * @param {string|null} hosts whose traces are wanted, where not all are in memory
+     * @param {boolean} [reload] read the files again
+     */
     async load(session, hosts, reload = false) {
       const own = ++ticket;
       const done = beginActivity();
@@ -29,15 +33,31 @@ export function createLoader(on) {
       try {
         for (let again = reload; own === ticket; again = false) {
           /** @type {import('../lib/types').SessionAnswer} */
-          const answer = await (again ? post('reload', { session, hosts, seen }) : get('session', { session, hosts, seen }));
+          const answer = await (again
+            ? post('reload', { session, hosts, seen })
+            : get('session', { session, hosts, seen }));
           if (own !== ticket) return;
           if (answer.state === 'ready' && answer.mark) setFingerprint(session, answer.mark);
-          if (answer.state === 'ready') return on.ready({ ...answer, devices: deviceRows(answer.devices), of: { session, hosts: answer.chosen ? hosts : null }, loaded_ms: performance.now() - began });
+          if (answer.state === 'ready') {
+            return on.ready({
+              ...answer,
+              devices: deviceRows(answer.devices),
+              of: { session, hosts: answer.chosen ? hosts : null },
+              loaded_ms: performance.now() - began,
+            });
+          }
           if (answer.state === 'error') return on.error(answer.message);
           const { head, partial } = answer;
           if (head && partial) {
             seen = head.session.hosts.length;
-            on.ready({ ...head, devices: deviceRows(head.devices), state: 'ready', of: { session, hosts: null }, partial, loading: answer });
+            on.ready({
+              ...head,
+              devices: deviceRows(head.devices),
+              state: 'ready',
+              of: { session, hosts: null },
+              partial,
+              loading: answer,
+            });
           }
           on.progress(answer, performance.now() - began);
           await delay(ASK_AGAIN_MS);

@@ -20,10 +20,17 @@ export function createMultiSelect(label, testid, changed) {
   details.addEventListener('toggle', () => { if (details.open) draw(); });
   return {
     element,
-    /** @param {Choice[]} choices @param {string[]} chosen @param {number} [all] how many there are beside the choices */
+    /**
+     * @param {Choice[]} choices
+     * @param {string[]} chosen
+     * @param {number} [all] how many there are beside the choices
+     */
     set(choices, chosen, all = choices.length) {
       element.classList.toggle('none', !choices.length);
-      summary.textContent = chosen.length === 1 ? escapeInvisible(choices.find(({ value }) => value === chosen[0])?.label ?? '') : `${count(chosen.length)} of ${count(all)}`;
+      summary.textContent =
+        chosen.length === 1
+          ? escapeInvisible(choices.find(({ value }) => value === chosen[0])?.label ?? '')
+          : `${count(chosen.length)} of ${count(all)}`;
       summary.ariaLabel = `${label}, ${summary.textContent}`;
       draw = () => drawMenu(choices, chosen);
       if (details.open) draw();
@@ -38,8 +45,13 @@ export function createMultiSelect(label, testid, changed) {
       const now = boxes.filter((box) => box.checked).map((box) => box.value);
       changed(now.length < choices.length ? now : []);
     } }));
-    fill(menu, choices.map(({ label: text, note }, at) => h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note))),
-      choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'));
+    fill(
+      menu,
+      choices.map(({ label: text, note }, at) =>
+        h('label', null, boxes[at], text, note && h('span', { class: 'num' }, note)),
+      ),
+      choices.length > 1 && h('p', { class: 'small muted' }, 'Numbers beside the tabs are of the whole session.'),
+    );
     boxes.find(({ value }) => value === focused)?.focus();
   }
 }

@@ -6,7 +6,10 @@ import { requestedHosts } from './requested-hosts.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
-/** @param {import('../lib/link.js').Link} link @param {() => void} learned after the server has told whom `slowest` and `median` name */
+/**
+ * @param {import('../lib/link.js').Link} link
+ * @param {() => void} learned after the server has told whom `slowest` and `median` name
+ */
 export function createHostSelection(link, learned) {
   /** @type {Ready|null} */
   let session = null;
@@ -61,14 +64,22 @@ export function createHostSelection(link, learned) {
     },
     /** The id of a host's first device; empty without. @param {string} host */
     firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
-    /** Whether the traces of hosts, by their places, must be asked for, as a selection is on them. @param {number[]} hosts */
+    /**
+     * Whether the traces of hosts, by their places, must be asked for, as a selection is on them.
+     * @param {number[]} hosts
+     */
     addNeeded(hosts) {
       const own = session;
-      const more = hosts.filter((at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at));
+      const more = hosts.filter(
+        (at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at),
+      );
       more.forEach((at) => needed.add(at));
       return more.length > 0;
     },
-    /** Whose traces the link and the selection want of a session. @param {{name: string, hosts: {name: string}[]}} entry */
+    /**
+     * Whose traces the link and the selection want of a session.
+     * @param {{name: string, hosts: {name: string}[]}} entry
+     */
     requested({ name, hosts }) {
       if (linked !== link.state.h || session?.session.name !== name) needed.clear();
       linked = link.state.h;

@@ -9,12 +9,17 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** @typedef {import('../lib/types').HostProgress} HostProgress */
 
 /** @param {string} testid @param {string} title @param {...(Node|string|null)} body */
-const stateCard = (testid, title, ...body) => h('div', { class: 'cards', 'data-testid': testid }, card(title, {}, ...body));
+const stateCard = (testid, title, ...body) =>
+  h('div', { class: 'cards', 'data-testid': testid }, card(title, {}, ...body));
 
 /** @type {[number, string][]} */
 const UNITS = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']];
 
-/** `412 of 1 204 MB`, both in the unit of the whole; `412 MB` where that is not known yet. @param {number} part @param {number|null} whole */
+/**
+ * `412 of 1 204 MB`, both in the unit of the whole; `412 MB` where that is not known yet.
+ * @param {number} part
+ * @param {number|null} whole
+ */
 function amount(part, whole) {
   if (!whole) return bytes(part);
   const [unit, name] = UNITS.find(([size]) => whole >= size * 10) ?? [1, 'B'];
@@ -22,8 +27,22 @@ function amount(part, whole) {
 }
 
 /** @param {number} part from 0 to 1 @param {string} [label] of a bar that is no other one's part */
-const meter = (part, label) => h('div', { class: 'meter', ...(label ? { role: 'progressbar', 'aria-label': label, 'aria-valuenow': Math.min(99, Math.round(100 * part)), 'data-testid': 'meter' } : {}) },
-  h('i', { style: { width: percent(Math.min(1, part)) } }));
+const meter = (part, label) =>
+  h(
+    'div',
+    {
+      class: 'meter',
+      ...(label
+        ? {
+            role: 'progressbar',
+            'aria-label': label,
+            'aria-valuenow': Math.min(99, Math.round(100 * part)),
+            'data-testid': 'meter',
+          }
+        : {}),
+    },
+    h('i', { style: { width: percent(Math.min(1, part)) } }),
+  );
 
 /** Of the wait for findings, the part until the timeline can be drawn: of 29 M events 7.9 of 16 s of processor time. */
 const OPENING = 0.5;
@@ -34,17 +53,30 @@ const MOST_SECONDS = 90;
 const MOST_HOSTS = 32;
 
 /** @param {number} seconds */
-const leftText = (seconds) => `about ${seconds > MOST_SECONDS ? `${count(Math.round(seconds / 60))}\u202fmin` : `${count(Math.max(1, Math.round(seconds)))}\u202fs`} left`;
+function leftText(seconds) {
+  if (seconds > MOST_SECONDS) return `about ${count(Math.round(seconds / 60))}\u202fmin left`;
+  return `about ${count(Math.max(1, Math.round(seconds)))}\u202fs left`;
+}
 
-/** `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`, then what is done with what was read. @param {import('../lib/types').Loading} loading */
+/**
+ * `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`, then what is done with what was read.
+ * @param {import('../lib/types').Loading} loading
+ */
 export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_left }) {
   const who = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
   const left = seconds_left == null ? '' : ` · ${leftText(seconds_left)}`;
-  const does = { reading: `Reading ${who} · ${amount(bytes_read, whole)}`, building: `Placing the events of ${who} on their threads and devices`, drawing: 'Preparing the timeline' };
+  const does = {
+    reading: `Reading ${who} · ${amount(bytes_read, whole)}`,
+    building: `Placing the events of ${who} on their threads and devices`,
+    drawing: 'Preparing the timeline',
+  };
   return does[stage] + left;
 }
 
-/** `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB read, about 12 s left.` @param {import('../lib/types').Loading} loading */
+/**
+ * `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB read, about 12 s left.`
+ * @param {import('../lib/types').Loading} loading
+ */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
   const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
   const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
@@ -63,25 +95,57 @@ function hostText(host) {
 
 /** How far each host is. @param {HostProgress[]} hosts */
 function hostBars(hosts) {
-  const shown = hosts.length > MOST_HOSTS ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MOST_HOSTS) : hosts;
+  const shown =
+    hosts.length > MOST_HOSTS
+      ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MOST_HOSTS)
+      : hosts;
   const rest = hosts.length - shown.length;
   const inState = (/** @type {string} */ name) => count(hosts.filter(({ state }) => state === name).length);
-  return [h('div', { class: 'hosts' }, ...shown.flatMap((host) => [
-    h('span', null, host.name), meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
-    h('span', { class: 'num sec' }, hostText(host)),
-  ])), rest > 0 && h('p', { class: 'small muted' }, `${plural(rest, 'more host')}. ${inState('ready')} read, ${inState('waiting')} waiting.`)];
+  return [
+    h(
+      'div',
+      { class: 'hosts' },
+      ...shown.flatMap((host) => [
+        h('span', null, host.name),
+        meter(host.state === 'ready' ? 1 : host.bytes ? host.bytes_read / host.bytes : 0),
+        h('span', { class: 'num sec' }, hostText(host)),
+      ]),
+    ),
+    rest > 0 &&
+      h(
+        'p',
+        { class: 'small muted' },
+        `${plural(rest, 'more host')}. ${inState('ready')} read, ${inState('waiting')} waiting.`,
+      ),
+  ];
 }
 
-/** How far the reading is. The card stays while its content changes, so that `Stop` keeps the focus. @param {() => void} stop */
+/**
+ * How far the reading is. The card stays while its content changes, so that `Stop` keeps the focus.
+ * @param {() => void} stop
+ */
 export function createLoadingCard(stop) {
   const text = h('p', { class: 'lead' });
   const bars = h('div', null);
   return {
-    element: stateCard('progress', 'Loading', text, bars, h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' }))),
-    /** @param {import('../lib/types').Loading} loading @param {boolean} drawn the timeline is what is waited for, not what an analysis tells */
+    element: stateCard(
+      'progress',
+      'Loading',
+      text,
+      bars,
+      h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' })),
+    ),
+    /**
+     * @param {import('../lib/types').Loading} loading
+     * @param {boolean} drawn the timeline is what is waited for, not what an analysis tells
+     */
     update(loading, drawn) {
       text.textContent = escapeInvisible(loadingText(loading));
-      fill(bars, meter(loading.part * (drawn ? 1 : OPENING), 'Loading'), loading.hosts.length > 1 ? hostBars(loading.hosts) : null);
+      fill(
+        bars,
+        meter(loading.part * (drawn ? 1 : OPENING), 'Loading'),
+        loading.hosts.length > 1 ? hostBars(loading.hosts) : null,
+      );
     },
   };
 }
@@ -90,23 +154,41 @@ export function createLoadingCard(stop) {
 const MS_PER_EVENT = 0.27e-3;
 const MOVE_MS = 200;
 
-/** The rest of the wait: nobody counts what an analysis has done, so its bar tells by the time that the session took to open. @param {import('../lib/types').Ready} session @param {() => void} timeline shows it */
+/**
+ * The rest of the wait: nobody counts what an analysis has done, so its bar tells by the time that the session took to
+ * open.
+ * @param {import('../lib/types').Ready} session
+ * @param {() => void} timeline shows it
+ */
 export function analysisCard({ session: { hosts }, loaded_ms = 0 }, timeline) {
   const events = total(hosts, 'events');
   const usual = Math.max(loaded_ms / OPENING * (1 - OPENING), events * MS_PER_EVENT, 1);
   const began = performance.now();
   const bar = h('div', null);
-  const move = () => fill(bar, meter(Math.min(0.99, 1 - (1 - OPENING) * Math.exp((-1.5 * (performance.now() - began)) / usual)), 'Analysing'));
+  const move = () =>
+    fill(
+      bar,
+      meter(Math.min(0.99, 1 - (1 - OPENING) * Math.exp((-1.5 * (performance.now() - began)) / usual)), 'Analysing'),
+    );
   move();
   const timer = setInterval(() => (bar.isConnected ? move() : clearInterval(timer)), MOVE_MS);
-  return stateCard('analysing', 'Loading', h('p', { class: 'lead' }, `Analysing ${plural(events, 'event')}: causes and findings follow.`), bar,
-    h('p', null, button('Timeline meanwhile', timeline)));
+  return stateCard(
+    'analysing',
+    'Loading',
+    h('p', { class: 'lead' }, `Analysing ${plural(events, 'event')}: causes and findings follow.`),
+    bar,
+    h('p', null, button('Timeline meanwhile', timeline)),
+  );
 }
 
 /** @param {string} message @param {() => void} again @param {string} [title] @param {string} [label] of the button */
-export const errorCard = (message, again, title = 'This session cannot be shown', label = 'Try again') => stateCard('error', title,
-  h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
-  h('p', null, button(label, again, { 'data-testid': 'try-again' })));
+export const errorCard = (message, again, title = 'This session cannot be shown', label = 'Try again') =>
+  stateCard(
+    'error',
+    title,
+    h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
+    h('p', null, button(label, again, { 'data-testid': 'try-again' })),
+  );
 
 const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(3294)';
 const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3000';

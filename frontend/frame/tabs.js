@@ -5,8 +5,14 @@ import { h, button, onKeys } from '../lib/dom.js';
 /** @param {{id: string, label: string}[]} views @param {(id: string) => void} chosen */
 export function createTabs(views, chosen) {
   const counts = new Map(views.map(({ id }) => [id, h('b', null)]));
-  const tabs = views.map(({ id, label }) => button(label, () => chosen(id), {
-    role: 'tab', id: `tab-${id}`, 'aria-controls': 'panel', 'data-testid': `tab-${id}`, 'data-view': id }, counts.get(id)));
+  const tabs = views.map(({ id, label }) =>
+    button(
+      label,
+      () => chosen(id),
+      { role: 'tab', id: `tab-${id}`, 'aria-controls': 'panel', 'data-testid': `tab-${id}`, 'data-view': id },
+      counts.get(id),
+    ),
+  );
   const note = h('span', { class: 'note', 'data-testid': 'environment' });
   const bar = h('div', { class: 'busy' }, h('i', null));
   const row = h('div', { role: 'tablist', 'data-testid': 'tabs', 'aria-label': 'Views' }, tabs);

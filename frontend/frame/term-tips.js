@@ -38,7 +38,8 @@ export function createTermTips(around) {
     tip.classList.remove('none');
     const box = own.getBoundingClientRect();
     tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${box.bottom + 4 + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 4 : box.bottom + 4}px`;
+    const fitsBelow = box.bottom + 4 + tip.offsetHeight <= innerHeight;
+    tip.style.top = `${fitsBelow ? box.bottom + 4 : box.top - tip.offsetHeight - 4}px`;
     if (target === document.activeElement) {
       described = /** @type {Element} */ (target);
       described.setAttribute('aria-describedby', tip.id);

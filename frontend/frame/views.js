@@ -1,4 +1,7 @@
-/** The views in their order. To add one: write a module that makes it for an app, and put it on its line here. Its folder becomes a script of its own. */
+/**
+ * The views in their order. To add one: write a module that makes it for an app, and put it on its line here. Its
+ * folder becomes a script of its own.
+ */
 
 import { overviewView } from '../overview/view.js';
 import { lazyView } from './lazy-views.js';
@@ -12,7 +15,14 @@ import { lazyView } from './lazy-views.js';
  * @property {(on: boolean) => void} show the view comes to the front or leaves it
  * @property {() => void} [recolor] the theme has changed
  */
-/** @typedef {{id: string, label: string, create: (app: import('./app.js').App) => View, load?: () => Promise<unknown>, key?: number}} ViewEntry `key`: the digit, where that is not its place */
+/**
+ * @typedef {object} ViewEntry
+ * @property {string} id
+ * @property {string} label
+ * @property {(app: import('./app.js').App) => View} create
+ * @property {() => Promise<unknown>} [load] fetches the view's module
+ * @property {number} [key] the digit that opens the view, unless it is the view's position
+ */
 
 /** @type {ViewEntry[]} */
 export const VIEWS = [

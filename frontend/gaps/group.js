@@ -27,12 +27,20 @@ export function sumClasses(gaps) {
 
 /** @param {GapItem[]} gaps @param {GapRow|null} [whole] @returns {GapRow} */
 export function rowOf(gaps, whole = null) {
-  return { gap: gaps[0], gaps, whole, mean_ps: total(gaps, 'duration_ps') / gaps.length, by_class_ps: sumClasses(gaps) };
+  return {
+    gap: gaps[0],
+    gaps,
+    whole,
+    mean_ps: total(gaps, 'duration_ps') / gaps.length,
+    by_class_ps: sumClasses(gaps),
+  };
 }
 
 /**
  * One row per gap of the program: what the server found to be the same gap on several cores.
- * @param {GapItem[]} items as `eachCore` gives them, some left out @param {string[]} devices all of them, in their order @returns {GapRow[]} longest first
+ * @param {GapItem[]} items as `eachCore` gives them, some left out
+ * @param {string[]} devices all of them, in their order
+ * @returns {GapRow[]} longest first
  */
 export function groupGaps(items, devices) {
   const places = new Map(devices.map((device, at) => [device, at]));
@@ -45,14 +53,26 @@ export function groupGaps(items, devices) {
  * One item per core from items that stand for the same gap on several cores.
  * @param {GapItem[]} items @returns {GapItem[]}
  */
-export const eachCore = (items) => items.flatMap((item) => item.devices.map((device, at) => ({
-  ...item, device, start_ps: item.starts_ps[at], duration_ps: item.durations_ps[at], together_ps: item.togethers_ps[at], alike: at > 0 })));
+export const eachCore = (items) =>
+  items.flatMap((item) =>
+    item.devices.map((device, at) => ({
+      ...item,
+      device,
+      start_ps: item.starts_ps[at],
+      duration_ps: item.durations_ps[at],
+      together_ps: item.togethers_ps[at],
+      alike: at > 0,
+    })),
+  );
 
 /**
  * Gaps of a pattern with one cause; of `queued` ones the device waited for something else than the host.
  * @typedef {{cause: ClassName|'queued', count: number, ps: number}} Cause
  */
-/** What only the gaps themselves tell of a pattern: causes, the one with most time first. @typedef {GapPattern & {median_ps: number|null, causes: Cause[]}} KnownPattern */
+/**
+ * What only the gaps themselves tell of a pattern: causes, the one with most time first.
+ * @typedef {GapPattern & {median_ps: number|null, causes: Cause[]}} KnownPattern
+ */
 
 /**
  * Patterns with the numbers of some gaps only; those that have none of them keep their place in the list and count 0.
@@ -65,8 +85,16 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
   const causes = causesOf(its);
   const [{ cause } = { cause: pattern.cause }] = causes;
   return {
-    ...pattern, cause: cause === 'queued' ? 'wait' : cause, causes, by_class_ps: sumClasses(its), count: its.length, total_ps, mean_ps: total_ps / its.length,
-    median_ps: each[(each.length - 1) >> 1] ?? null, min_ps: each[0], max_ps: each[each.length - 1],
+    ...pattern,
+    cause: cause === 'queued' ? 'wait' : cause,
+    causes,
+    by_class_ps: sumClasses(its),
+    count: its.length,
+    total_ps,
+    mean_ps: total_ps / its.length,
+    median_ps: each[(each.length - 1) >> 1] ?? null,
+    min_ps: each[0],
+    max_ps: each[each.length - 1],
   };
 });
 
@@ -85,14 +113,19 @@ function causesOf(items) {
   return [...found.values()].sort((a, b) => b.ps - a.ps);
 }
 
-/** A pattern in a link, by the names of its programs: `train → eval`, `in train`. @param {Pick<GapPattern, 'before'|'after'|'inside_run'>} pattern */
-export const patternText = ({ before, after, inside_run }) => (inside_run ? `in ${after}` : `${before ?? ''} → ${after ?? ''}`);
+/**
+ * A pattern in a link, by the names of its programs: `train → eval`, `in train`.
+ * @param {Pick<GapPattern, 'before'|'after'|'inside_run'>} pattern
+ */
+export const patternText = ({ before, after, inside_run }) =>
+  inside_run ? `in ${after}` : `${before ?? ''} → ${after ?? ''}`;
 
 /** @param {GapItem} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 
 /** @param {GapItem} gap @param {GapPattern} pattern */
-export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap.after === pattern.after && gap.inside_run === pattern.inside_run;
+export const hasPattern = (gap, pattern) =>
+  gap.before === pattern.before && gap.after === pattern.after && gap.inside_run === pattern.inside_run;
 
 /**
  * @param {GapItem[]} items @param {Map<string, string>} filters device, cause, kind, step, finding, min (ms)
@@ -101,8 +134,17 @@ export const hasPattern = (gap, pattern) => gap.before === pattern.before && gap
 export function filterGaps(items, filters, pattern, devices) {
   const least = Number(filters.get('min') ?? 0) * 1e9;
   const chosen = new Set(devices);
-  const is = (/** @type {string} */ key, /** @type {string} */ value) => !filters.get(key) || filters.get(key) === value;
-  return items.filter((gap) => gap.duration_ps >= least && is('device', gap.device) && is('cause', gap.cause) && is('kind', gap.kind) && is('step', stepOf(gap))
-    && (!filters.get('finding') || Boolean(gap.by_finding_ps[filters.get('finding') ?? '']))
-    && (!pattern || hasPattern(gap, pattern)) && chosen.has(gap.device));
+  const is = (/** @type {string} */ key, /** @type {string} */ value) =>
+    !filters.get(key) || filters.get(key) === value;
+  return items.filter(
+    (gap) =>
+      gap.duration_ps >= least &&
+      is('device', gap.device) &&
+      is('cause', gap.cause) &&
+      is('kind', gap.kind) &&
+      is('step', stepOf(gap)) &&
+      (!filters.get('finding') || Boolean(gap.by_finding_ps[filters.get('finding') ?? ''])) &&
+      (!pattern || hasPattern(gap, pattern)) &&
+      chosen.has(gap.device),
+  );
 }

@@ -4,12 +4,36 @@ import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, classChip } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
-import { card, cores, cutName, deviceName, emptyCard, gapPlace, hue, kindTag, lengthBar, link, linkedColumn, miniBar, noDeviceCard, showButton } from '../lib/cards.js';
+import {
+  card,
+  cores,
+  cutName,
+  deviceName,
+  emptyCard,
+  gapPlace,
+  hue,
+  kindTag,
+  lengthBar,
+  link,
+  linkedColumn,
+  miniBar,
+  noDeviceCard,
+  showButton,
+} from '../lib/cards.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
-import { countColumn, linkedOrder, sortableTable, shareColumn, startColumn, sumText, textColumn, timeColumn } from '../lib/table.js';
+import {
+  countColumn,
+  linkedOrder,
+  sortableTable,
+  shareColumn,
+  startColumn,
+  sumText,
+  textColumn,
+  timeColumn,
+} from '../lib/table.js';
 import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
@@ -19,7 +43,10 @@ import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowO
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
 
 /** What the host did in gaps, a column of both tables. */
-const FILL = { head: 'What the host did', cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps) };
+const FILL = {
+  head: 'What the host did',
+  cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps),
+};
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -69,7 +96,14 @@ export function gapsView(app) {
       return 'empty';
     }
     if (!answer.count) {
-      fill(element, emptyCard('Gaps', 'No gap of 10\u202fµs or more.', answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter ones.` : undefined));
+      fill(
+        element,
+        emptyCard(
+          'Gaps',
+          'No gap of 10\u202fµs or more.',
+          answer.total_ps ? `The devices are idle for ${headline(answer.total_ps)} in shorter ones.` : undefined,
+        ),
+      );
       return 'empty';
     }
     const { devices } = session;
@@ -77,17 +111,40 @@ export function gapsView(app) {
     const some = chosen.length < devices.length;
     const known = answer.items.length === answer.count;
     const follows = some && known;
-    const its = follows ? filterGaps(answer.items, new Map(), null, app.selection().devices) : known ? answer.items : [];
-    // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's classes.
+    const its = follows
+      ? filterGaps(answer.items, new Map(), null, app.selection().devices)
+      : known
+        ? answer.items
+        : [];
+    // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's
+    // classes.
     recurring = patternsOf(answer.patterns, its).map((own, at) => (follows ? own : { ...own, ...answer.patterns[at] }));
     const cored = follows ? chosen : devices;
     patterns = patternsTable(total(cored, 'idle_ps'), session.session.duration_ps);
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
-    fill(element, filterBar(answer),
-      card('Recurring patterns', { note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}`, class: 'patterns' }, h('div', { class: 'fill' }, patterns.element),
-        h('p', { class: 'small muted' }, first?.per_step_ps && !follows ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; without it steps are shorter by at most that. ` : '', inSteps(follows),
-          'Selecting a pattern filters the list below.')),
-      card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list));
+    fill(
+      element,
+      filterBar(answer),
+      card(
+        'Recurring patterns',
+        {
+          note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}`,
+          class: 'patterns',
+        },
+        h('div', { class: 'fill' }, patterns.element),
+        h(
+          'p',
+          { class: 'small muted' },
+          first?.per_step_ps && !follows
+            ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; without it ` +
+              `steps are shorter by at most that. `
+            : '',
+          inSteps(follows),
+          'Selecting a pattern filters the list below.',
+        ),
+      ),
+      card('Gaps', { note: 'gaps at the same time on several cores are one row', class: 'gap-card' }, list),
+    );
     drawList(say);
     return 'ready';
   }
@@ -95,8 +152,11 @@ export function gapsView(app) {
   /** How the idle time of whole steps, which Overview tells, differs from that of the gaps. @param {boolean} follows */
   function inSteps(follows) {
     const told = follows ? null : answer.step_idle;
-    return told ? `Overview counts whole steps: ${headline(told.idle_ps - told.edges_ps)} of these ${headline(answer.total_ps)}${
-      told.edges_ps ? `, and ${headline(told.edges_ps)} before a core’s first or after its last run` : ''}. ` : '';
+    return told
+      ? `Overview counts whole steps: ${headline(told.idle_ps - told.edges_ps)} of these ${headline(answer.total_ps)}${
+          told.edges_ps ? `, and ${headline(told.edges_ps)} before a core’s first or after its last run` : ''
+        }. `
+      : '';
   }
 
   /** @param {Gaps} all */
@@ -114,10 +174,45 @@ export function gapsView(app) {
       ['step', 'step', 'any', steps],
       ['min', 'at least', '10\u202fµs', ['0.1', '1', '10'].map((ms) => [ms, `${ms}\u202fms`])],
     ];
-    return h('div', { class: 'filters', 'data-testid': 'gap-filters' },
-      choices.map(([key, label, any, values]) => labelledSelect(label, [['', any], ...values], filters.get(key), (value) => setFilter(key, value), `filter-${key}`)),
-      active, h('span', { class: 'grow' }), heading, exportButton('gaps', ['device', 'start_ps', 'duration_ps', 'step', 'kind', 'cause', 'before', 'after', 'together_ps', ...CLASSES.map((name) => `${name}_ps`)],
-        () => left.map((gap) => ({ ...gap, step: stepOf(gap), ...Object.fromEntries(CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : gap.by_class_ps[name] ?? 0])) }))));
+    return h(
+      'div',
+      { class: 'filters', 'data-testid': 'gap-filters' },
+      choices.map(([key, label, any, values]) =>
+        labelledSelect(
+          label,
+          [['', any], ...values],
+          filters.get(key),
+          (value) => setFilter(key, value),
+          `filter-${key}`,
+        ),
+      ),
+      active,
+      h('span', { class: 'grow' }),
+      heading,
+      exportButton(
+        'gaps',
+        [
+          'device',
+          'start_ps',
+          'duration_ps',
+          'step',
+          'kind',
+          'cause',
+          'before',
+          'after',
+          'together_ps',
+          ...CLASSES.map((name) => `${name}_ps`),
+        ],
+        () =>
+          left.map((gap) => ({
+            ...gap,
+            step: stepOf(gap),
+            ...Object.fromEntries(
+              CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : (gap.by_class_ps[name] ?? 0)]),
+            ),
+          })),
+      ),
+    );
   }
 
   /** @param {boolean} say */
@@ -125,12 +220,25 @@ export function gapsView(app) {
     left = filterGaps(answer.items, filtersValue(app.link.state.f), chosenPattern(), app.selection().devices);
     const whole = left.length === answer.count;
     const sum = whole ? answer.listed_ps : total(left, 'duration_ps');
-    const cut = answer.items.length < answer.count ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed` : '';
+    const cut =
+      answer.items.length < answer.count
+        ? `; the ${count(answer.items.length)} longest of ${count(answer.count)} are listed`
+        : '';
     const devices = app.selectedDevices(session.devices);
     const idle = total(devices, 'idle_ps');
     const small = idle === answer.total_ps ? idle - answer.listed_ps : 0;
-    fill(heading, h('b', { class: 'sum' }, plural(left.length, 'gap')), ', ', sumText(headline(sum)), ' of ', sumText(headline(idle)), ` idle, ${cores(session.devices.length, devices.length)}, first to last run`,
-      small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '', causeText(), cut);
+    fill(
+      heading,
+      h('b', { class: 'sum' }, plural(left.length, 'gap')),
+      ', ',
+      sumText(headline(sum)),
+      ' of ',
+      sumText(headline(idle)),
+      ` idle, ${cores(session.devices.length, devices.length)}, first to last run`,
+      small > 0 ? `; ${headline(small)} in gaps under 10\u202fµs` : '',
+      causeText(),
+      cut,
+    );
     if (say) app.live.announce(`${left.length} gaps.`);
     drawActive();
     patterns?.refresh();
@@ -144,9 +252,22 @@ export function gapsView(app) {
     const filters = filtersValue(app.link.state.f);
     const pattern = chosenPattern();
     const id = filters.get('finding');
-    const off = (/** @type {string} */ key, /** @type {string} */ text) => button(`${text} ×`, () => { setFilter(key, ''); }, { class: 'small-button', title: `${text}: show all`, 'data-testid': `off-${key}` });
-    fill(active, id && off('finding', `explained by: ${answer.findings[id] ?? id}`), pattern && off('pat', endsText(pattern, 16)),
-      [...filters].some(([, value]) => value) || pattern ? link('Clear filters', clear, { 'data-testid': 'gap-clear' }) : null);
+    const off = (/** @type {string} */ key, /** @type {string} */ text) =>
+      button(
+        `${text} ×`,
+        () => {
+          setFilter(key, '');
+        },
+        { class: 'small-button', title: `${text}: show all`, 'data-testid': `off-${key}` },
+      );
+    fill(
+      active,
+      id && off('finding', `explained by: ${answer.findings[id] ?? id}`),
+      pattern && off('pat', endsText(pattern, 16)),
+      [...filters].some(([, value]) => value) || pattern
+        ? link('Clear filters', clear, { 'data-testid': 'gap-clear' })
+        : null,
+    );
   }
 
   function clear() {
@@ -156,9 +277,14 @@ export function gapsView(app) {
 
   /** Gaps that a class causes hold others as well, and others hold it. */
   function causeText() {
-    const cause = /** @type {import('../lib/types').ClassName|undefined} */ (filtersValue(app.link.state.f).get('cause'));
+    const cause = /** @type {import('../lib/types').ClassName|undefined} */ (
+      filtersValue(app.link.state.f).get('cause')
+    );
     const own = cause && !chosenPattern() && answer.by_class_ps[cause];
-    return own ? `; ${LABELS[cause]} takes ${headline(total(left, ({ by_class_ps }) => by_class_ps[cause] ?? 0))} of these, ${headline(own)} of all gaps` : '';
+    return own
+      ? `; ${LABELS[cause]} takes ${headline(total(left, ({ by_class_ps }) => by_class_ps[cause] ?? 0))} of these, ` +
+        `${headline(own)} of all gaps`
+      : '';
   }
 
   /** @param {GapRow[]} groups */
@@ -178,19 +304,60 @@ export function gapsView(app) {
     const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => gapText(gap) === selected));
     if (whole) opened.add(gapText(whole.gap));
     return sortableTable({
-      label: 'Gaps', testid: 'gap-list', items: groups, ...linkedOrder(app.link, '-time'), parts, rowid: () => 'gap-row',
+      label: 'Gaps',
+      testid: 'gap-list',
+      items: groups,
+      ...linkedOrder(app.link, '-time'),
+      parts,
+      rowid: () => 'gap-row',
       open: show,
-      select: (row) => { app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push'); rows?.refresh(); },
-      selected: (row) => gapText(row.gap) === app.link.state.sel && (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
+      select: (row) => {
+        app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push');
+        rows?.refresh();
+      },
+      selected: (row) =>
+        gapText(row.gap) === app.link.state.sel &&
+        (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
       columns: [
-        linkedColumn(startColumn(({ gap }) => gap.start_ps), show), timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
-        { head: '', name: 'Bar', cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))) },
-        { key: 'device', head: 'Device', value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)), cell: (row) => deviceCell(row) },
-        countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, { key: 'step', cell: ({ gap }) => stepOf(gap) || MISSING }),
+        linkedColumn(
+          startColumn(({ gap }) => gap.start_ps),
+          show,
+        ),
+        timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
+        {
+          head: '',
+          name: 'Bar',
+          cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))),
+        },
+        {
+          key: 'device',
+          head: 'Device',
+          value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)),
+          cell: (row) => deviceCell(row),
+        },
+        countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, {
+          key: 'step',
+          cell: ({ gap }) => stepOf(gap) || MISSING,
+        }),
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
-        ...(left.some(({ together_ps }) => together_ps != null) ? [shareColumn('All cores idle', togetherPart, { key: 'together', title: () => 'of its time; for the rest other cores of the host work' })] : []),
-        textColumn('Cause', ({ gap }) => causeLabel(causeOf(gap)), { key: 'cause', title: undefined, cell: ({ gap }) => causeCell(causeOf(gap)) }), FILL,
-        textColumn('Before → after', ({ gap }) => endsText(gap, 400), { key: 'ends', cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)) }),
+        ...(left.some(({ together_ps }) => together_ps != null)
+          ? [
+              shareColumn('All cores idle', togetherPart, {
+                key: 'together',
+                title: () => 'of its time; for the rest other cores of the host work',
+              }),
+            ]
+          : []),
+        textColumn('Cause', ({ gap }) => causeLabel(causeOf(gap)), {
+          key: 'cause',
+          title: undefined,
+          cell: ({ gap }) => causeCell(causeOf(gap)),
+        }),
+        FILL,
+        textColumn('Before → after', ({ gap }) => endsText(gap, 400), {
+          key: 'ends',
+          cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)),
+        }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],
     });
@@ -232,21 +399,42 @@ export function gapsView(app) {
     const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, devices)]));
     const of = (/** @type {KnownPattern} */ pattern) => its.get(pattern) ?? [];
     /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
-    const program = (key, inside) => textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
-      cell: (pattern) => (inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34)) });
+    const program = (key, inside) =>
+      textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
+        cell: (pattern) =>
+          inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
+      });
     return sortableTable({
-      label: 'Recurring patterns', testid: 'gap-patterns', items, sort: '-Total',
+      label: 'Recurring patterns',
+      testid: 'gap-patterns',
+      items,
+      sort: '-Total',
       rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
       select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
-      open: (pattern) => { const [gap] = of(pattern); if (gap) app.open(gapPlace(gap)); },
+      open: (pattern) => {
+        const [gap] = of(pattern);
+        if (gap) app.open(gapPlace(gap));
+      },
       selected: (pattern) => pattern === chosenPattern(),
       columns: [
-        program('before'), program('after', 'in the middle of its run'),
-        textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), { title: causesText, cell: causesCell }),
+        program('before'),
+        program('after', 'in the middle of its run'),
+        textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), {
+          title: causesText,
+          cell: causesCell,
+        }),
         countColumn('Count', 'count'),
-        timeColumn('Total', unit, 'total_ps'), timeColumn('Median', unit, 'median_ps'), timeColumn('Mean', unit, 'mean_ps'),
-        { head: `Min – max, ${unit.name}`, number: true, cell: ({ min_ps, max_ps }) => [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – ') },
-        shareColumn('Of idle', (pattern) => pattern.total_ps / idle), FILL,
+        timeColumn('Total', unit, 'total_ps'),
+        timeColumn('Median', unit, 'median_ps'),
+        timeColumn('Mean', unit, 'mean_ps'),
+        {
+          head: `Min – max, ${unit.name}`,
+          number: true,
+          cell: ({ min_ps, max_ps }) =>
+            [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – '),
+        },
+        shareColumn('Of idle', (pattern) => pattern.total_ps / idle),
+        FILL,
         { head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
       ],
     });
@@ -263,23 +451,46 @@ export function gapsView(app) {
 }
 
 /** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
-const togetherPart = ({ gaps }) => (gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps'));
+const togetherPart = ({ gaps }) =>
+  gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
 
 /** @param {import('./group.js').Cause['cause']} cause */
 const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
 
-/** What the host did longest until the work was queued; where it was queued before, it was not the host. @param {import('./group.js').Cause['cause']} cause */
-const causeCell = (cause) => (cause === 'queued' ? h('span', { title: 'The work was queued before the gap began: the device waited for something else than the host' }, classChip('wait'), 'device waits') : classCell(cause));
+/**
+ * What the host did longest until the work was queued; where it was queued before, it was not the host.
+ * @param {import('./group.js').Cause['cause']} cause
+ */
+const causeCell = (cause) =>
+  cause === 'queued'
+    ? h(
+        'span',
+        { title: 'The work was queued before the gap began: the device waited for something else than the host' },
+        classChip('wait'),
+        'device waits',
+      )
+    : classCell(cause);
 
 /** The cause with most time, and where most gaps have another one, that as well. @param {KnownPattern} pattern */
 function causesCell({ cause, causes, count: all }) {
   const [first] = causes;
   const often = causes.find(({ count: some }) => 2 * some > all);
-  return h('span', null, causeCell(first?.cause ?? cause), often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`));
+  return h(
+    'span',
+    null,
+    causeCell(first?.cause ?? cause),
+    often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`),
+  );
 }
 
 /** `input: 80.2 % of the time, 44 of 704 gaps` @param {KnownPattern} pattern */
-const causesText = ({ causes, count: all, total_ps }) => causes.map(({ cause, count: some, ps }) => `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`).join('\n');
+const causesText = ({ causes, count: all, total_ps }) =>
+  causes
+    .map(
+      ({ cause, count: some, ps }) =>
+        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`,
+    )
+    .join('\n');
 
 /** @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap @param {number} most letters of a name */
 function endsText({ before, after, inside_run }, most) {
@@ -287,6 +498,17 @@ function endsText({ before, after, inside_run }, most) {
   return inside_run ? `inside of ${name(after)}` : `${name(before)} → ${name(after)}`;
 }
 
-/** Marks where the gaps of a pattern lie. @param {GapPattern} pattern @param {GapItem[]} gaps @param {number} duration */
-const ticks = (pattern, gaps, duration) => h('div', { class: 'ticks', 'aria-hidden': 'true' },
-  [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))].map((place) => h('i', { style: { left: `${place / 2}%`, background: hue(pattern.cause) } })));
+/**
+ * Marks where the gaps of a pattern lie.
+ * @param {GapPattern} pattern
+ * @param {GapItem[]} gaps
+ * @param {number} duration
+ */
+const ticks = (pattern, gaps, duration) =>
+  h(
+    'div',
+    { class: 'ticks', 'aria-hidden': 'true' },
+    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))].map((place) =>
+      h('i', { style: { left: `${place / 2}%`, background: hue(pattern.cause) } }),
+    ),
+  );

@@ -9,7 +9,13 @@ const MOST_BARS = 400;
 
 /** @param {(first: number) => void} moved */
 export function createBrush(moved) {
-  const element = h('div', { class: 'brush none', role: 'slider', tabindex: 0, 'aria-label': 'Steps in sight', 'data-testid': 'heat-brush' });
+  const element = h('div', {
+    class: 'brush none',
+    role: 'slider',
+    tabindex: 0,
+    'aria-label': 'Steps in sight',
+    'data-testid': 'heat-brush',
+  });
   /** @type {number[]} */
   let heights = [];
   let steps = 0;
@@ -32,8 +38,12 @@ export function createBrush(moved) {
     return toPointer;
   });
   onKeys(element, '*', {
-    ArrowRight: () => move(first + 1), ArrowLeft: () => move(first - 1), PageDown: () => move(first + fits), PageUp: () => move(first - fits),
-    End: () => move(steps), Home: () => move(0),
+    ArrowRight: () => move(first + 1),
+    ArrowLeft: () => move(first - 1),
+    PageDown: () => move(first + fits),
+    PageUp: () => move(first - fits),
+    End: () => move(steps),
+    Home: () => move(0),
   });
   return {
     element,

@@ -14,12 +14,31 @@ import { classLabel, rangeName, US } from './verdict.js';
 /** @typedef {import('./types').StepRange} StepRange */
 /** @typedef {import('../lib/types').ClassName} ClassName */
 
-/** Bars to both sides of a middle line: longer to the right, shorter to the left. @param {{name: string, us: number}[]} parts @param {number} most µs of one side */
+/**
+ * Bars to both sides of a middle line: longer to the right, shorter to the left.
+ * @param {{name: string, us: number}[]} parts
+ * @param {number} most µs of one side
+ */
 export function apartBar(parts, most) {
   const sides = [parts.filter(({ us }) => us < 0), parts.filter(({ us }) => us > 0)];
-  return h('span', { class: 'apart', 'aria-hidden': 'true' }, sides.map((side, right) => h('span', { class: right ? '' : 'left' },
-    side.sort((a, b) => Math.abs(b.us) - Math.abs(a.us)).map(({ name, us }) => h('i', { ...tone(/** @type {ClassName} */ (name), { width: `${Math.min(100, (Math.abs(us) / most) * 100)}%` }),
-      title: `${classLabel(name)} ${difference(us / 1000, 3)}\u202fms` })))));
+  return h(
+    'span',
+    { class: 'apart', 'aria-hidden': 'true' },
+    sides.map((side, right) =>
+      h(
+        'span',
+        { class: right ? '' : 'left' },
+        side
+          .sort((a, b) => Math.abs(b.us) - Math.abs(a.us))
+          .map(({ name, us }) =>
+            h('i', {
+              ...tone(/** @type {ClassName} */ (name), { width: `${Math.min(100, (Math.abs(us) / most) * 100)}%` }),
+              title: `${classLabel(name)} ${difference(us / 1000, 3)}\u202fms`,
+            }),
+          ),
+      ),
+    ),
+  );
 }
 
 /**
@@ -30,35 +49,120 @@ export function apartBar(parts, most) {
 export function differenceCard(document, rows, host, range, steps, on) {
   const { classes, class_us, median_host, order } = document;
   const own = rows[host];
-  const choice = labelledSelect('host', order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])), String(host), (at) => on.choose(Number(at)), 'host-difference-select');
+  const choice = labelledSelect(
+    'host',
+    order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])),
+    String(host),
+    (at) => on.choose(Number(at)),
+    'host-difference-select',
+  );
   const title = range ? `${own.name} against the median` : 'This host against the median';
   const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
   if (median_host === null) return marked(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
   const other = rows[median_host];
-  const [mine, theirs] = range ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)] : [class_us[host], class_us[median_host]];
-  if (!mine || !theirs) return marked(card(title, more, h('p', { class: 'sec' }, steps ? `${own.name} or ${other.name} has no such step.` : 'The steps of this host are asked for.')));
-  const items = classes.flatMap((name, at) => (name === DEVICE || !(mine[at] || theirs[at]) ? [] : [{ name, own: mine[at], other: theirs[at], apart: mine[at] - theirs[at] }]));
+  const [mine, theirs] = range
+    ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)]
+    : [class_us[host], class_us[median_host]];
+  if (!mine || !theirs) {
+    return marked(
+      card(
+        title,
+        more,
+        h(
+          'p',
+          { class: 'sec' },
+          steps ? `${own.name} or ${other.name} has no such step.` : 'The steps of this host are asked for.',
+        ),
+      ),
+    );
+  }
+  const items = classes.flatMap((name, at) =>
+    name === DEVICE || !(mine[at] || theirs[at])
+      ? []
+      : [{ name, own: mine[at], other: theirs[at], apart: mine[at] - theirs[at] }],
+  );
   const most = maximum(items.map(({ apart }) => Math.abs(apart)), 1);
   const sums = { own: total(items, 'own'), other: total(items, 'other') };
   /** @param {number} us */
   const signed = (us) => difference(us / 1000, 3);
   const cell = (/** @type {number} */ us, text = timeText(us * US)) => h('span', { 'data-ps': us * US }, text);
   /** @param {'own'|'other'} key @param {string} head */
-  const column = (key, head) => timeColumn(head, UNITS.ms, (/** @type {typeof items[number]} */ item) => item[key] * US, { head });
-  return marked(card(title, more, h('div', { class: 'fill' }, table({
-    label: title, items: [...items].sort((a, b) => b.apart - a.apart), sort: '-difference', rowid: ({ name }) => `host-difference-${name}`,
-    columns: [
-      { key: 'class', head: 'Class, ms a step', value: ({ name }) => classLabel(name), cell: ({ name }) => classCell(/** @type {ClassName} */ (name)) },
-      column('own', own.short), ...(own === other ? [] : [column('other', other.short),
-        { head: '', name: 'Bar', cell: (/** @type {typeof items[number]} */ { name, apart }) => apartBar([{ name, us: apart }], most) },
-        { key: 'difference', head: 'Difference', number: true, value: (/** @type {typeof items[number]} */ { apart }) => apart, ps: (/** @type {typeof items[number]} */ { apart }) => apart * US, cell: (/** @type {typeof items[number]} */ { apart }) => signed(apart) }]),
-    ],
-    foot: [range && range[0] === range[1] ? 'Step' : 'Step, mean', cell(sums.own, (sums.own / 1000).toFixed(3)), ...(own === other ? [] : [cell(sums.other, (sums.other / 1000).toFixed(3)), '', cell(sums.own - sums.other, signed(sums.own - sums.other))])],
-  })),
-  h('p', { class: 'sec', 'data-testid': 'host-sentence' }, sentence(document, own, other, range, items, mine[classes.indexOf(DEVICE)], theirs[classes.indexOf(DEVICE)])),
-  h('p', { class: 'row wrapped' },
-    button(own === other ? `Timeline of ${own.short}` : `Timeline of ${own.short} and ${other.short}`, on.timeline, { class: 'primary', 'data-testid': 'hosts-timeline' }),
-    document.hosts.worst_step[host] >= 0 && document.state === 'compared' && button(`Step ${stepName(document.steps, document.hosts.worst_step[host])}, its latest arrival`, on.worst, { 'data-testid': 'host-worst-step' }))));
+  const column = (key, head) =>
+    timeColumn(head, UNITS.ms, (/** @type {typeof items[number]} */ item) => item[key] * US, { head });
+  return marked(
+    card(
+      title,
+      more,
+      h(
+        'div',
+        { class: 'fill' },
+        table({
+          label: title,
+          items: [...items].sort((a, b) => b.apart - a.apart),
+          sort: '-difference',
+          rowid: ({ name }) => `host-difference-${name}`,
+          columns: [
+            {
+              key: 'class',
+              head: 'Class, ms a step',
+              value: ({ name }) => classLabel(name),
+              cell: ({ name }) => classCell(/** @type {ClassName} */ (name)),
+            },
+            column('own', own.short),
+            ...(own === other
+              ? []
+              : [
+                  column('other', other.short),
+                  {
+                    head: '',
+                    name: 'Bar',
+                    cell: (/** @type {typeof items[number]} */ { name, apart }) =>
+                      apartBar([{ name, us: apart }], most),
+                  },
+                  {
+                    key: 'difference',
+                    head: 'Difference',
+                    number: true,
+                    value: (/** @type {typeof items[number]} */ { apart }) => apart,
+                    ps: (/** @type {typeof items[number]} */ { apart }) => apart * US,
+                    cell: (/** @type {typeof items[number]} */ { apart }) => signed(apart),
+                  },
+                ]),
+          ],
+          foot: [
+            range && range[0] === range[1] ? 'Step' : 'Step, mean',
+            cell(sums.own, (sums.own / 1000).toFixed(3)),
+            ...(own === other
+              ? []
+              : [
+                  cell(sums.other, (sums.other / 1000).toFixed(3)),
+                  '',
+                  cell(sums.own - sums.other, signed(sums.own - sums.other)),
+                ]),
+          ],
+        }),
+      ),
+      h(
+        'p',
+        { class: 'sec', 'data-testid': 'host-sentence' },
+        sentence(document, own, other, range, items, mine[classes.indexOf(DEVICE)], theirs[classes.indexOf(DEVICE)]),
+      ),
+      h(
+        'p',
+        { class: 'row wrapped' },
+        button(
+          own === other ? `Timeline of ${own.short}` : `Timeline of ${own.short} and ${other.short}`,
+          on.timeline,
+          { class: 'primary', 'data-testid': 'hosts-timeline' },
+        ),
+        document.hosts.worst_step[host] >= 0 &&
+          document.state === 'compared' &&
+          button(`Step ${stepName(document.steps, document.hosts.worst_step[host])}, its latest arrival`, on.worst, {
+            'data-testid': 'host-worst-step',
+          }),
+      ),
+    ),
+  );
 }
 
 /** @param {HTMLElement} element */
@@ -70,7 +174,9 @@ function marked(element) {
 /**
  * What takes longer, and whether the others wait for it.
  * @param {HostsDocument} document @param {HostRow} own @param {HostRow} other @param {StepRange|null} range
- * @param {{name: string, own: number, other: number, apart: number}[]} items @param {number|undefined} work the busiest core's, µs @param {number|undefined} otherWork
+ * @param {{name: string, own: number, other: number, apart: number}[]} items
+ * @param {number|undefined} work the busiest core's, µs
+ * @param {number|undefined} otherWork
  */
 export function sentence({ verdict, kind, steps, state, late_us }, own, other, range, items, work, otherWork) {
   if (own === other) return 'This is the median host: the one that is closest to what all of them do.';
@@ -84,16 +190,25 @@ export function sentence({ verdict, kind, steps, state, late_us }, own, other, r
   if (blamed) {
     const name = verdict.annotation?.split('/').at(-1) ?? classLabel(verdict.cause ?? '');
     const [mine, usual] = briefTimes((verdict.cause_us ?? 0) * US, (verdict.median_cause_us ?? 0) * US);
-    text.push(`${name} takes ${mine} in ${verdict.steps.length} of ${steps.number.length} steps, ${usual} on ${other.short}.`);
-  } else if (first && first.apart > 0.005 * length) text.push(`${classLabel(first.name)} takes ${briefTime(first.apart * US)} longer than on ${other.short}.`);
-  else text.push('No class takes clearly longer.');
+    text.push(
+      `${name} takes ${mine} in ${verdict.steps.length} of ${steps.number.length} steps, ${usual} on ${other.short}.`,
+    );
+  } else if (first && first.apart > 0.005 * length) {
+    text.push(`${classLabel(first.name)} takes ${briefTime(first.apart * US)} longer than on ${other.short}.`);
+  } else text.push('No class takes clearly longer.');
   if (state === 'compared' && first && first.apart > 0.005 * length && waits < 0 && alike) {
     const places = stepsIn(range, steps.number.length);
-    const late = total(places, (/** @type {number} */ step) => Math.max(0, late_us[own.at][step])) / places.length;
+    const late = total(places, (/** @type {number} */ index) => Math.max(0, late_us[own.at][index])) / places.length;
     // A host that works ahead of its device is late only by what it does not have in hand.
-    text.push(late >= 0.5 * first.apart ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${own.short} takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
-      : late >= 0.05 * first.apart ? `${own.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; for the rest it waits less for its device.`
-        : `${own.short} arrives no later for it: it waits less for its device instead.`);
+    text.push(
+      late >= 0.5 * first.apart
+        ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${own.short} ` +
+          `takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
+        : late >= 0.05 * first.apart
+          ? `${own.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
+            `for the rest it waits less for its device.`
+          : `${own.short} arrives no later for it: it waits less for its device instead.`,
+    );
   }
   if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) {
     const [mine, usual] = briefTimes(work * US, otherWork * US);

@@ -15,16 +15,28 @@ import { classLabel, US } from './verdict.js';
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
-/** What the card shows: `rows` are of the steps that table and verdict follow. @typedef {{answer: HostsDocument, rows: HostRow[], host: number, range: StepRange|null, wide: boolean, arrival: boolean}} Shown */
+/**
+ * What the card shows.
+ * @typedef {object} Shown
+ * @property {HostsDocument} answer
+ * @property {HostRow[]} rows of the steps that table and verdict follow
+ * @property {number} host
+ * @property {StepRange|null} range
+ * @property {boolean} wide
+ * @property {boolean} arrival
+ */
 
 /** Lateness below this part of a step is no news: the scale does not blow it up. */
 const LEAST_SCALE = 0.01;
 
 /**
  * @param {object} on
- * @param {(host: number, step: number) => void} on.cell @param {(host: number) => void} on.host @param {(from: number, to: number) => void} on.steps
+ * @param {(host: number, step: number) => void} on.cell
+ * @param {(host: number) => void} on.host
+ * @param {(from: number, to: number) => void} on.steps
  * @param {(host: number, step: number) => void} on.open @param {(arrival: boolean) => void} on.measure
- * @param {(host: number) => (number[]|null)[]|null} on.classes what a host did in each step, by class, where that is known
+ * @param {(host: number) => (number[]|null)[]|null} on.classes what a host did in each step, by class, where that is
+ *   known
  */
 export function createHeatCard(on) {
   const heat = createHeat({ ...on, words: (host, step) => wordsOf(host, step) });
@@ -43,7 +55,8 @@ export function createHeatCard(on) {
   }
 
   /** The class by which a host is later than the median one in a step. @param {number} host @param {number} step */
-  const causeOf = (host, step) => longestClass(shown.answer.classes, on.classes(host)?.[step], on.classes(shown.answer.median_host ?? -1)?.[step]);
+  const causeOf = (host, step) =>
+    longestClass(shown.answer.classes, on.classes(host)?.[step], on.classes(shown.answer.median_host ?? -1)?.[step]);
 
   /** A cell in words: host and step first. @param {number} host @param {number} step */
   function wordsOf(host, step) {
@@ -51,8 +64,13 @@ export function createHeatCard(on) {
     const [late, length] = [answer.late_us[host]?.[step] ?? -1, stepUs(answer, host, step)];
     const last = answer.state === 'compared' && answer.steps.last[step] === host;
     const cause = last ? causeOf(host, step) : null;
-    return [`${rows[host].name}, step ${stepName(answer.steps, step)}`, late < 0 ? '' : late ? `${timeText(late * US)} late` : 'not late', last ? 'last to arrive' : '',
-      cause ? `${classLabel(cause)} takes longest against the median host` : '', length === null ? 'no such step' : `step ${timeText(length * US)}`].filter(Boolean);
+    return [
+      `${rows[host].name}, step ${stepName(answer.steps, step)}`,
+      late < 0 ? '' : late ? `${timeText(late * US)} late` : 'not late',
+      last ? 'last to arrive' : '',
+      cause ? `${classLabel(cause)} takes longest against the median host` : '',
+      length === null ? 'no such step' : `step ${timeText(length * US)}`,
+    ].filter(Boolean);
   }
 
   function scaleOf() {
@@ -75,18 +93,50 @@ export function createHeatCard(on) {
     const waits = waitTexts(rows);
     const all = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
     const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(all)}`;
-    const stepOf = (/** @type {number} */ host) => (rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`);
+    const stepOf = (/** @type {number} */ host) =>
+      rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`;
     const lastTogether = total(thin, (/** @type {number} */ host) => rows[host].last_steps);
     const latest = maximum(thin.map((host) => hosts.late_us[host] ?? 0), 0);
-    heat.set({
-      ...layout, from, to, arrival, value: valueOf, cause: causeOf, clear: steps.clear, blamed: verdict.hosts, last: arrival ? steps.last : steps.last.map(() => -1),
-      step: (step) => stepName(steps, step), number: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
-      words: (host) => [rows[host].name, arrival ? lastOf(host) : stepOf(host)],
-      others: [plural(thin.length, named.length ? 'other host' : 'host'), ...(arrival && lastTogether ? [`last in ${count(lastTogether)} of ${count(all)}`, latest ? `≤\u202f${timeText(latest * US, 1)} late` : ''] : []),
-        layout.each > 1 ? `each row ${layout.each} hosts` : ''].filter(Boolean),
-      waits: ({ hosts: own }) => (waits.known ? waits.sum(own.map((host) => rows[host])) : ''), othersWait: waits.known ? waits.sum(thin.map((host) => rows[host])) : '', waitsHead: waits.known ? `waits, ${waits.unit.name}` : '',
-    }, steps.number.map((_, step) => maximum(hosts.name.map((__, host) => valueOf(host, step) ?? 0), 0)),
-    ({ hosts: own }) => own.map((host) => `${rows[host].name}, ${arrival ? `${lastOf(host)} steps, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}` : stepOf(host)}`).join('; '));
+    const summaryOf = (/** @type {number} */ host) => {
+      if (!arrival) return stepOf(host);
+      return `${lastOf(host)} steps, the others wait ${waits.sum([rows[host]])}\u202f${waits.unit.name}`;
+    };
+    heat.set(
+      {
+        ...layout,
+        from,
+        to,
+        arrival,
+        value: valueOf,
+        cause: causeOf,
+        clear: steps.clear,
+        blamed: verdict.hosts,
+        last: arrival ? steps.last : steps.last.map(() => -1),
+        step: (step) => stepName(steps, step),
+        number: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
+        words: (host) => [rows[host].name, arrival ? lastOf(host) : stepOf(host)],
+        others: [
+          plural(thin.length, named.length ? 'other host' : 'host'),
+          ...(arrival && lastTogether
+            ? [
+                `last in ${count(lastTogether)} of ${count(all)}`,
+                latest ? `≤\u202f${timeText(latest * US, 1)} late` : '',
+              ]
+            : []),
+          layout.each > 1 ? `each row ${layout.each} hosts` : '',
+        ].filter(Boolean),
+        waits: ({ hosts: own }) => (waits.known ? waits.sum(own.map((host) => rows[host])) : ''),
+        othersWait: waits.known ? waits.sum(thin.map((host) => rows[host])) : '',
+        waitsHead: waits.known ? `waits, ${waits.unit.name}` : '',
+      },
+      steps.number.map((_, step) =>
+        maximum(
+          hosts.name.map((__, host) => valueOf(host, step) ?? 0),
+          0,
+        ),
+      ),
+      ({ hosts: places }) => places.map((host) => `${rows[host].name}, ${summaryOf(host)}`).join('; '),
+    );
     heat.mark({ host: shown.host, range: shown.range });
     drawLegend(named, thin, from, to);
   }
@@ -95,15 +145,32 @@ export function createHeatCard(on) {
   function drawLegend(named, thin, from, to) {
     const { answer: { steps }, arrival } = shown;
     const lastThin = steps.last.some((host) => thin.includes(host));
-    const causes = arrival ? [...new Set(steps.last.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))] : [];
+    const causes = arrival
+      ? [...new Set(steps.last.flatMap((host, step) => (named.includes(host) ? [causeOf(host, step) ?? ''] : [])))]
+      : [];
     const scale = h('span', { class: 'tones', 'aria-hidden': 'true' });
-    const ends = arrival ? ['0', `${timeText(to * US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`] : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
-    const how = !arrival ? 'step time:' : !named.length ? 'tone:' : thin.length ? 'height, or tone in thin rows:' : 'height:';
-    fill(below, legend([
-      ...causes.map((name) => [name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'), `last, ${name ? classLabel(name) : 'no class longer'}`]),
-      ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []), ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
-      [how, ` ${ends[0]} `, scale, ` ${ends[1]}`],
-    ]));
+    const ends = arrival
+      ? ['0', `${timeText(to * US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`]
+      : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
+    const how = !arrival
+      ? 'step time:'
+      : !named.length
+        ? 'tone:'
+        : thin.length
+          ? 'height, or tone in thin rows:'
+          : 'height:';
+    fill(
+      below,
+      legend([
+        ...causes.map((name) => [
+          name === DEVICE ? chip('dev-coll') : name ? chip(`c-${name}`, `k-${name}`) : chip('dev'),
+          `last, ${name ? classLabel(name) : 'no class longer'}`,
+        ]),
+        ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []),
+        ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
+        [how, ` ${ends[0]} `, scale, ` ${ends[1]}`],
+      ]),
+    );
   }
 
   /** The steps as rows. */
@@ -114,16 +181,41 @@ export function createHeatCard(on) {
     const items = steps.number.map((_, step) => {
       const last = compared ? steps.last[step] : -1;
       const places = charged.get(step) ?? [];
-      return { step, last, late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US, waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US, length: steps.step_us[step] * US };
+      return {
+        step,
+        last,
+        late: last < 0 ? null : (late_us[last]?.[step] ?? 0) * US,
+        waits: total(places, (/** @type {number} */ at) => charges.waits_us[at]) * US,
+        length: steps.step_us[step] * US,
+      };
     });
     /** @typedef {typeof items[number]} Item */
     return sortableTable({
-      label: 'Steps of all hosts', testid: 'heat-table', items, sort: 'step', select: ({ step }) => on.steps(step, step), open: ({ step }) => on.open(host, step), selected: ({ step }) => range?.[0] === step,
+      label: 'Steps of all hosts',
+      testid: 'heat-table',
+      items,
+      sort: 'step',
+      select: ({ step }) => on.steps(step, step),
+      open: ({ step }) => on.open(host, step),
+      selected: ({ step }) => range?.[0] === step,
       columns: [
-        countColumn('Step', 'step', { key: 'step', cell: ({ step }) => stepName(steps, step) }), timeColumn('Step, median', UNITS.ms, 'length'),
-        ...(compared ? [
-          { key: 'last', head: 'Last to arrive', value: (/** @type {Item} */ { last }) => last, cell: (/** @type {Item} */ { last, step }) => (last < 0 ? 'nobody' : [rows[last].name, steps.clear[step] ? '' : h('span', { class: 'muted' }, ' by chance')]) },
-          timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late), timeColumn('Others wait', UNITS.ms, (/** @type {Item} */ { waits }) => waits)] : []),
+        countColumn('Step', 'step', { key: 'step', cell: ({ step }) => stepName(steps, step) }),
+        timeColumn('Step, median', UNITS.ms, 'length'),
+        ...(compared
+          ? [
+              {
+                key: 'last',
+                head: 'Last to arrive',
+                value: (/** @type {Item} */ { last }) => last,
+                cell: (/** @type {Item} */ { last, step }) =>
+                  last < 0
+                    ? 'nobody'
+                    : [rows[last].name, steps.clear[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
+              },
+              timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late),
+              timeColumn('Others wait', UNITS.ms, (/** @type {Item} */ { waits }) => waits),
+            ]
+          : []),
       ],
     }).element;
   }
@@ -137,15 +229,38 @@ export function createHeatCard(on) {
 
   function drawCard() {
     const { answer: { state, kind, steps }, arrival } = shown;
-    const measures = ['arrival', 'step time'].map((label, index) => button(label, () => on.measure(!index), { 'aria-pressed': String(!index === arrival), 'data-testid': index ? 'heat-step-time' : 'heat-arrival' }));
+    const measures = ['arrival', 'step time'].map((label, index) =>
+      button(label, () => on.measure(!index), {
+        'aria-pressed': String(!index === arrival),
+        'data-testid': index ? 'heat-step-time' : 'heat-arrival',
+      }),
+    );
     const toggle = button('Table', () => {
       listed = !listed;
       toggle.setAttribute('aria-pressed', String(listed));
       drawBody();
     }, { class: 'small-button', 'aria-pressed': String(listed), 'data-testid': 'heat-as-table' });
-    const whole = card(state === 'compared' ? 'Who holds up the others' : 'Steps of all hosts', {
-      note: arrival ? `arrival at the ${kind ?? 'collective'}, after the median host` : steps.number.every((number) => number === null) ? 'time of each step, counted from 0 on each host' : 'time of each step',
-      right: [toggle, state === 'compared' && h('span', { class: 'segments', role: 'group', 'aria-label': 'What is shown', 'data-testid': 'heat-measure' }, measures)], class: 'heat-card' }, body);
+    const whole = card(
+      state === 'compared' ? 'Who holds up the others' : 'Steps of all hosts',
+      {
+        note: arrival
+          ? `arrival at the ${kind ?? 'collective'}, after the median host`
+          : steps.number.every((number) => number === null)
+            ? 'time of each step, counted from 0 on each host'
+            : 'time of each step',
+        right: [
+          toggle,
+          state === 'compared' &&
+            h(
+              'span',
+              { class: 'segments', role: 'group', 'aria-label': 'What is shown', 'data-testid': 'heat-measure' },
+              measures,
+            ),
+        ],
+        class: 'heat-card',
+      },
+      body,
+    );
     whole.dataset.testid = 'hosts-heat';
     refill(place, whole);
   }
@@ -157,7 +272,10 @@ export function createHeatCard(on) {
       const anew = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
       // In a large pod only what is selected is drawn anew.
       const marks = !anew && !listed && shown.rows === next.rows;
-      const again = listed && !anew && body.contains(document.activeElement) ? document.activeElement?.closest('tr')?.dataset.index : undefined;
+      const again =
+        listed && !anew && body.contains(document.activeElement)
+          ? document.activeElement?.closest('tr')?.dataset.index
+          : undefined;
       shown = next;
       if (marks) return heat.mark({ host: next.host, range: next.range });
       if (anew) drawCard();

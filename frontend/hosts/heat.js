@@ -1,4 +1,6 @@
-/** The heat map: a canvas, with its rows as a list for those who cannot see it, and a brush where there are many steps. */
+/**
+ * The heat map: a canvas, with its rows as a list for those who cannot see it, and a brush where there are many steps.
+ */
 
 import { fill, h, onDrag, onKeys } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
@@ -24,9 +26,20 @@ import { maximum, minimum } from '../lib/totals.js';
 export function createHeat(on) {
   const canvas = h('canvas', null);
   const list = h('div', { role: 'grid', class: 'hidden', 'aria-label': 'Hosts' });
-  const element = h('div', {
-    class: 'heat', role: 'application', tabindex: 0, 'data-testid': 'heat-canvas',
-    'aria-label': 'Heat map: arrows move between steps and hosts, Enter opens the timeline, n and N the steps in which the host is last' }, canvas, list);
+  const element = h(
+    'div',
+    {
+      class: 'heat',
+      role: 'application',
+      tabindex: 0,
+      'data-testid': 'heat-canvas',
+      'aria-label':
+        'Heat map: arrows move between steps and hosts, Enter opens the timeline, n and N the steps in which the ' +
+        'host is last',
+    },
+    canvas,
+    list,
+  );
   const tip = h('div', { class: 'tooltip none', role: 'tooltip' });
   const brush = createBrush((at) => {
     first = at;
@@ -57,10 +70,19 @@ export function createHeat(on) {
     paint(penOn(canvas, width, picture.bottom, palette), width, palette, whole, { ...marked, range });
     brush.draw(first, fits);
     // What tests read instead of pixels.
-    Object.assign(/** @type {any} */ (window).xi, { drawn: {
-      rows: picture.rows.map(({ hosts, y, h: tall, named }) => ({ hosts, y, h: tall, named })), marked: { ...marked, range }, scale: [picture.from, picture.to], arrival: picture.arrival,
-      columns: Array.from({ length: fits }, (_, index) => ({ step: first + index, x: columnX(index, fits, width), w: columnX(index + 1, fits, width) - columnX(index, fits, width) })),
-    } });
+    Object.assign(/** @type {any} */ (window).xi, {
+      drawn: {
+        rows: picture.rows.map(({ hosts, y, h: tall, named }) => ({ hosts, y, h: tall, named })),
+        marked: { ...marked, range },
+        scale: [picture.from, picture.to],
+        arrival: picture.arrival,
+        columns: Array.from({ length: fits }, (_, index) => ({
+          step: first + index,
+          x: columnX(index, fits, width),
+          w: columnX(index + 1, fits, width) - columnX(index, fits, width),
+        })),
+      },
+    });
   }
 
   const request = oncePerFrame(draw);
@@ -71,7 +93,11 @@ export function createHeat(on) {
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const column = columnAt(x, fits, box.width);
     const row = picture ? rowAt(picture.rows, y) : -1;
-    return { step: column < 0 ? -1 : first + column, host: picture?.rows[row]?.hosts[0] ?? -1, label: x < LEFT || x > box.width - RIGHT };
+    return {
+      step: column < 0 ? -1 : first + column,
+      host: picture?.rows[row]?.hosts[0] ?? -1,
+      label: x < LEFT || x > box.width - RIGHT,
+    };
   }
 
   onDrag(element, (event) => {
@@ -80,7 +106,8 @@ export function createHeat(on) {
     if (from < 0 || event.button) return null;
     return (next) => {
       const box = element.getBoundingClientRect();
-      const to = first + clamp(Math.floor(((next.clientX - box.left - LEFT) * fits) / (box.width - LEFT - RIGHT)), 0, fits - 1);
+      const to =
+        first + clamp(Math.floor(((next.clientX - box.left - LEFT) * fits) / (box.width - LEFT - RIGHT)), 0, fits - 1);
       if (to === from && !dragged) return;
       dragged = [from, to];
       request();
@@ -138,18 +165,38 @@ export function createHeat(on) {
     }
   }
   onKeys(element, '*', {
-    ArrowRight: () => along(1), ArrowLeft: () => along(-1), ArrowDown: () => across(1), ArrowUp: () => across(-1),
-    Home: () => toStep(0), End: () => toStep(steps() - 1), Enter: () => on.open(marked.host, here()), n: () => toLast(1), N: () => toLast(-1),
+    ArrowRight: () => along(1),
+    ArrowLeft: () => along(-1),
+    ArrowDown: () => across(1),
+    ArrowUp: () => across(-1),
+    Home: () => toStep(0),
+    End: () => toStep(steps() - 1),
+    Enter: () => on.open(marked.host, here()),
+    n: () => toLast(1),
+    N: () => toLast(-1),
   });
   new ResizeObserver(request).observe(element);
 
   return {
     element: h('div', { class: 'heat-place' }, element, brush.element, tip),
-    /** @param {Omit<Picture, 'first'|'fits'>} next @param {number[]} late per step, for the brush @param {(row: HeatRow) => string} text of a row in words */
+    /**
+     * @param {Omit<Picture, 'first'|'fits'>} next
+     * @param {number[]} late per step, for the brush
+     * @param {(row: HeatRow) => string} text of a row in words
+     */
     set(next, late, text) {
       picture = next;
       brush.set(late, next.step);
-      fill(list, next.rows.map((row) => h('div', { role: 'row', id: rowId(row), 'data-testid': rowId(row) }, h('span', { role: 'gridcell' }, text(row)))));
+      fill(
+        list,
+        next.rows.map((row) =>
+          h(
+            'div',
+            { role: 'row', id: rowId(row), 'data-testid': rowId(row) },
+            h('span', { role: 'gridcell' }, text(row)),
+          ),
+        ),
+      );
       request();
     },
     /** @param {Marked} next */

@@ -11,15 +11,22 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('./layout.js').HeatRow} HeatRow */
 /**
  * @typedef {object} Picture what is drawn
- * @property {HeatRow[]} rows @property {number} top of the thin rows @property {number} bottom @property {number} first step in sight @property {number} fits
+ * @property {HeatRow[]} rows
+ * @property {number} top of the thin rows
+ * @property {number} bottom
+ * @property {number} first step in sight
+ * @property {number} fits
  * @property {(step: number) => string} step @property {boolean} arrival or the time of steps
  * @property {(host: number, step: number) => number|null} value µs late, or of a step; null: not known
  * @property {number} from of the scale, µs @property {number} to
  * @property {number[]} last who was last, per step; -1 nobody @property {boolean[]} clear not by chance
  * @property {(host: number) => string} number by which a host is called
  * @property {(host: number, step: number) => string|null} cause class that took longest against the median host
- * @property {(host: number) => [name: string, note: string]} words @property {string[]} others words beside the thin rows
- * @property {(row: HeatRow) => string} waits @property {string} othersWait @property {string} waitsHead empty: nobody waits
+ * @property {(host: number) => [name: string, note: string]} words
+ * @property {string[]} others words beside the thin rows
+ * @property {(row: HeatRow) => string} waits
+ * @property {string} othersWait
+ * @property {string} waitsHead empty: nobody waits
  * @property {number[]} blamed hosts of the verdict
  */
 /** @typedef {{host: number, range: import('./types').StepRange|null}} Marked */
@@ -27,16 +34,33 @@ import { maximum } from '../lib/totals.js';
 const LEAST_TONE = 0.07;
 
 /** The tone of a part of the scale. @param {Palette} palette @param {number} part 0 to 1 */
-export const toneOf = (palette, part) => mix(palette.surface, palette.devColl.fill, LEAST_TONE + (1 - LEAST_TONE) * part);
+export const toneOf = (palette, part) =>
+  mix(palette.surface, palette.devColl.fill, LEAST_TONE + (1 - LEAST_TONE) * part);
 
-/** Of what the bar of the last host is: a class, the device's work, or nothing that took longer. @param {Palette} palette @param {string|null} name */
+/**
+ * Of what the bar of the last host is: a class, the device's work, or nothing that took longer.
+ * @param {Palette} palette
+ * @param {string|null} name
+ */
 function fillOf(palette, name) {
   const at = CLASSES.indexOf(/** @type {import('../lib/types').ClassName} */ (name));
   return at >= 0 ? palette.classes[at] : name === DEVICE ? palette.devColl : palette.dev;
 }
 
-/** @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen @param {number} width @param {Palette} palette @param {Picture} picture @param {Marked} marked */
-export function paint({ g, box, write, textWidth, fitText, drawSlice, outline }, width, palette, picture, { host: chosen, range }) {
+/**
+ * @param {ReturnType<typeof import('../timeline/draw.js').penOn>} pen
+ * @param {number} width
+ * @param {Palette} palette
+ * @param {Picture} picture
+ * @param {Marked} marked
+ */
+export function paint(
+  { g, box, write, textWidth, fitText, drawSlice, outline },
+  width,
+  palette,
+  picture,
+  { host: chosen, range },
+) {
   const { rows, top, bottom, first, fits, arrival, value, from, to, last, clear } = picture;
   const x = (/** @type {number} */ step) => columnX(step - first, fits, width);
   const wide = (/** @type {number} */ step) => Math.max(1, x(step + 1) - x(step) - gap);
@@ -65,7 +89,9 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
     write(palette.ink3, 'step', 4, 8);
     if (picture.waitsHead) write(palette.ink3, picture.waitsHead, width - 4 - textWidth(picture.waitsHead), 8);
     const every = labelEvery(column, maximum(steps.map((step) => textWidth(picture.step(step)))) + 14);
-    steps.filter((_, index) => index % every === 0).forEach((step) => centred(picture.step(step), (x(step) + x(step + 1)) / 2 - 1, 8, palette.ink2));
+    steps
+      .filter((_, index) => index % every === 0)
+      .forEach((step) => centred(picture.step(step), (x(step) + x(step + 1)) / 2 - 1, 8, palette.ink2));
     if (!arrival) return;
     write(palette.ink2, 'last to arrive', 4, 26);
     const keys = steps.map((step) => `${last[step]} ${clear[step]}`);
@@ -74,13 +100,25 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
       const who = last[first + begin];
       const text = who < 0 ? '' : picture.number(who);
       const room = x(first + end + 1) - x(first + begin);
-      if (textWidth(text) <= room - 2) centred(text, (x(first + begin) + x(first + end + 1)) / 2 - 1, 26, clear[first + begin] ? palette.ink : palette.ink3, clear[first + begin] && picture.blamed.includes(who));
+      if (textWidth(text) <= room - 2) {
+        centred(
+          text,
+          (x(first + begin) + x(first + end + 1)) / 2 - 1,
+          26,
+          clear[first + begin] ? palette.ink : palette.ink3,
+          clear[first + begin] && picture.blamed.includes(who),
+        );
+      }
     }
   }
 
   /** @param {HeatRow} row */
   function drawNamed(row) {
-    const { hosts: [host], y, h } = row;
+    const {
+      hosts: [host],
+      y,
+      h,
+    } = row;
     const own = host === chosen;
     if (own) box(palette.wash, 0, y - 2, width, h + 4);
     const [name, note] = picture.words(host);
@@ -92,15 +130,27 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
     for (const step of steps) {
       const us = value(host, step);
       const [left, w] = [x(step), wide(step)];
-      if (us === null) drawSlice(left, y, w, h, { fill: palette.surface, on: palette.ink, edge: palette.line2 }, 'light', '');
-      else if (!arrival) box(toneOf(palette, part(us)), left, y, w, h);
+      if (us === null) {
+        drawSlice(left, y, w, h, { fill: palette.surface, on: palette.ink, edge: palette.line2 }, 'light', '');
+      } else if (!arrival) box(toneOf(palette, part(us)), left, y, w, h);
       else drawBar(row, step, us, left, w, own);
     }
   }
 
-  /** @param {HeatRow} row @param {number} step @param {number} us @param {number} left @param {number} w @param {boolean} own */
+  /**
+   * @param {HeatRow} row
+   * @param {number} step
+   * @param {number} us
+   * @param {number} left
+   * @param {number} w
+   * @param {boolean} own
+   */
   function drawBar(row, step, us, left, w, own) {
-    const { hosts: [host], y, h } = row;
+    const {
+      hosts: [host],
+      y,
+      h,
+    } = row;
     box(own ? palette.surface : palette.surface2, left, y, w, h);
     box(palette.line, left, y + h - 1, w, 1);
     const tall = Math.round(part(us) * h);
@@ -118,7 +168,9 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
   /** @param {HeatRow[]} thin */
   function drawThin(thin) {
     if (rows.length > thin.length) box(palette.line2, 0, top - 5, width, 1);
-    picture.others.forEach((text, index) => write(index ? palette.ink2 : palette.ink, fitText(text, LEFT - 10), 4, top + 7 + index * 14));
+    picture.others.forEach((text, index) =>
+      write(index ? palette.ink2 : palette.ink, fitText(text, LEFT - 10), 4, top + 7 + index * 14),
+    );
     atRight(picture.othersWait, top + 7, false);
     for (const row of thin) {
       for (const step of steps) {
@@ -127,10 +179,24 @@ export function paint({ g, box, write, textWidth, fitText, drawSlice, outline },
       }
       // Nothing is known of it: it says so, as far as its height allows.
       if (steps.every((step) => row.hosts.every((host) => value(host, step) === null))) {
-        drawSlice(x(first), row.y, x(first + fits) - x(first), row.h, { fill: palette.surface, on: palette.ink, edge: palette.line2 }, 'light', '');
+        drawSlice(
+          x(first),
+          row.y,
+          x(first + fits) - x(first),
+          row.h,
+          { fill: palette.surface, on: palette.ink, edge: palette.line2 },
+          'light',
+          '',
+        );
       }
     }
-    if (arrival) for (const row of thin) for (const step of steps) if (isLast(row, step)) box(palette.dev.fill, x(step), row.y, wide(step), Math.max(row.h, 2));
+    if (arrival) {
+      for (const row of thin) {
+        for (const step of steps) {
+          if (isLast(row, step)) box(palette.dev.fill, x(step), row.y, wide(step), Math.max(row.h, 2));
+        }
+      }
+    }
     const own = thin.find(({ hosts }) => hosts.includes(chosen));
     if (own) {
       outline(palette.accent, 1, x(first) - 1, own.y - 1, x(first + fits) - x(first) + 1, own.h + 2);

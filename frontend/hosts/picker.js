@@ -17,8 +17,11 @@ const MANY_IN_TIMELINE = 16;
 
 /**
  * @param {object} about
- * @param {string} about.session @param {string[]} about.hosts their names @param {string|undefined} about.linked what the link says
- * @param {number} about.rows how many rows of the timeline a host has @param {HTMLElement} about.below what it stands under
+ * @param {string} about.session
+ * @param {string[]} about.hosts their names
+ * @param {string|undefined} about.linked what the link says
+ * @param {number} about.rows how many rows of the timeline a host has
+ * @param {HTMLElement} about.below what it stands under
  * @param {(text: string) => void} about.apply the hosts as a link writes them; empty: all
  * @param {(text: string) => void} about.say @param {(error: unknown) => void} about.fail
  */
@@ -35,7 +38,14 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   let active = 0;
   /** @type {HostsDocument|null} */
   let ranks = null;
-  const search = h('input', { type: 'search', 'aria-label': 'Find hosts', placeholder: 'name, number or range', 'data-testid': 'host-picker-search', spellcheck: 'false', autofocus: true });
+  const search = h('input', {
+    type: 'search',
+    'aria-label': 'Find hosts',
+    placeholder: 'name, number or range',
+    'data-testid': 'host-picker-search',
+    spellcheck: 'false',
+    autofocus: true,
+  });
   const hits = h('span', { class: 'muted num' });
   const sets = h('div', { class: 'row wrapped', role: 'group', 'aria-label': 'Sets' });
   const head = h('div', { class: 'pick-row small muted' });
@@ -44,15 +54,33 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   const pinned = h('div', { class: 'pinned' });
   const sum = h('p', { class: 'sec', role: 'status' });
   const done = button('Apply', accept, { class: 'primary', 'data-testid': 'host-picker-apply' });
-  const dialog = h('dialog', { class: 'picker', 'aria-label': 'Hosts', 'data-testid': 'host-picker' },
-    h('div', { class: 'pick-head' }, h('span', { class: 'field' }, search, hits), sets), head, scroller, pinned,
-    h('footer', null, sum, h('span', { class: 'grow' }), button('Cancel', () => dialog.close(), { 'data-testid': 'host-picker-cancel' }), done));
+  const dialog = h(
+    'dialog',
+    { class: 'picker', 'aria-label': 'Hosts', 'data-testid': 'host-picker' },
+    h('div', { class: 'pick-head' }, h('span', { class: 'field' }, search, hits), sets),
+    head,
+    scroller,
+    pinned,
+    h(
+      'footer',
+      null,
+      sum,
+      h('span', { class: 'grow' }),
+      button('Cancel', () => dialog.close(), { 'data-testid': 'host-picker-cancel' }),
+      done,
+    ),
+  );
 
   function medianHost() {
     const at = ranks && ranks.median_host !== null ? names.indexOf(ranks.hosts.name[ranks.median_host]) : -1;
     return at < 0 || names.length < 2 ? null : at;
   }
-  /** Hosts that are still to come have no numbers. @template T @param {(hosts: HostsDocument['hosts']) => T[]} of @param {number} at */
+  /**
+   * Hosts that are still to come have no numbers.
+   * @template T
+   * @param {(hosts: HostsDocument['hosts']) => T[]} of
+   * @param {number} at
+   */
   const known = (of, at) => (ranks ? of(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
   const lastOf = (/** @type {number} */ at) => known(({ last }) => last, at);
   const waitOf = (/** @type {number} */ at) => known(({ waits_us }) => waits_us, at);
@@ -62,18 +90,24 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     const ever = order.filter((at) => lastOf(at));
     const median = medianHost();
     return [
-      ...(ranks && median !== null && names.length > 1 ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }] : []),
-      ...(ever.length ? [{ id: 'last', label: `last at least once, ${count(ever.length)}`, hosts: ever, words: '' }] : []),
-      { id: 'all', label: `all ${count(names.length)}`, hosts: order, words: '' }, { id: 'none', label: 'none', hosts: [], words: '' },
+      ...(ranks && median !== null && names.length > 1
+        ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }]
+        : []),
+      ...(ever.length
+        ? [{ id: 'last', label: `last at least once, ${count(ever.length)}`, hosts: ever, words: '' }]
+        : []),
+      { id: 'all', label: `all ${count(names.length)}`, hosts: order, words: '' },
+      { id: 'none', label: 'none', hosts: [], words: '' },
     ];
   }
 
-  const same = (/** @type {number[]} */ hosts) => new Set(hosts).size === chosen.size && hosts.every((at) => chosen.has(at));
+  const same = (/** @type {number[]} */ places) =>
+    new Set(places).size === chosen.size && places.every((at) => chosen.has(at));
 
-  /** @param {number[]} hosts @param {string} [as] */
-  function take(hosts, as = '') {
+  /** @param {number[]} places @param {string} [as] */
+  function take(places, as = '') {
     touched = true;
-    chosen = new Set(hosts);
+    chosen = new Set(places);
     words = as;
     draw();
   }
@@ -87,15 +121,49 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   }
 
   function draw() {
-    refill(sets, choices().map(({ id, label, hosts, words: as }) => button(label, () => take(hosts, as), { class: 'small-button', 'aria-pressed': String(same(hosts)), 'data-testid': `host-picker-${id}` })),
-      search.value.trim() !== '' && found.length > 0 && button(`these ${count(found.length)}`, () => take(found), { class: 'small-button', 'aria-pressed': String(same(found)), 'data-testid': 'host-picker-found' }));
+    refill(
+      sets,
+      choices().map(({ id, label, hosts: places, words: as }) =>
+        button(label, () => take(places, as), {
+          class: 'small-button',
+          'aria-pressed': String(same(places)),
+          'data-testid': `host-picker-${id}`,
+        }),
+      ),
+      search.value.trim() !== '' &&
+        found.length > 0 &&
+        button(`these ${count(found.length)}`, () => take(found), {
+          class: 'small-button',
+          'aria-pressed': String(same(found)),
+          'data-testid': 'host-picker-found',
+        }),
+    );
     const unit = unitFor(total(order, (/** @type {number} */ at) => (waitOf(at) ?? 0) * 1e6));
-    fill(head, h('span', null), h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'), h('span', { class: 'num' }, ranks ? 'Last in' : ''), h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''));
+    fill(
+      head,
+      h('span', null),
+      h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'),
+      h('span', { class: 'num' }, ranks ? 'Last in' : ''),
+      h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''),
+    );
     hits.textContent = `${count(found.length)} of ${count(names.length)}`;
     drawRows(unit.ps);
     const many = chosen.size > MANY_IN_TIMELINE;
-    fill(sum, h('b', null, `${count(chosen.size)} of ${count(names.length)}`), ' chosen', many
-      ? [' ', h('span', { class: 'tag warning' }, `${plural(chosen.size, 'host')} are ${count(Math.round(chosen.size * rows))} rows`)] : [' · ranges work too: ', h('code', null, '0-15, 41')]);
+    fill(
+      sum,
+      h('b', null, `${count(chosen.size)} of ${count(names.length)}`),
+      ' chosen',
+      many
+        ? [
+            ' ',
+            h(
+              'span',
+              { class: 'tag warning' },
+              `${plural(chosen.size, 'host')} are ${count(Math.round(chosen.size * rows))} rows`,
+            ),
+          ]
+        : [' · ranges work too: ', h('code', null, '0-15, 41')],
+    );
     done.disabled = !chosen.size;
   }
 
@@ -115,20 +183,41 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   /** @param {number} at @param {number} unit ps @param {number} place in the list, -1 below it */
   function row(at, unit, place) {
     const wait = waitOf(at);
-    const box = h('input', { type: 'checkbox', tabindex: place === active || place < 0 ? 0 : -1, 'data-place': place, 'aria-label': names[at], onchange: () => {
-      if (place >= 0) active = place;
-      toggle(at);
-    } });
+    const box = h('input', {
+      type: 'checkbox',
+      tabindex: place === active || place < 0 ? 0 : -1,
+      'data-place': place,
+      'aria-label': names[at],
+      onchange: () => {
+        if (place >= 0) active = place;
+        toggle(at);
+      },
+    });
     box.checked = chosen.has(at);
-    return h('label', { class: place === active && place >= 0 ? 'pick-row on' : 'pick-row', 'data-testid': place < 0 ? 'host-picker-median' : `host-picker-row-${at}` }, box,
-      h('span', { class: 'name', title: names[at] }, emphasized(names[at], place < 0 ? '' : search.value.trim()), place < 0 && [' ', h('span', { class: 'tag' }, 'median')]),
-      h('span', { class: 'num' }, ranks ? count(lastOf(at)) : ''), h('span', { class: 'num' }, !ranks ? '' : wait === null ? MISSING : digits((wait * 1e6) / unit, 3)));
+    return h(
+      'label',
+      {
+        class: place === active && place >= 0 ? 'pick-row on' : 'pick-row',
+        'data-testid': place < 0 ? 'host-picker-median' : `host-picker-row-${at}`,
+      },
+      box,
+      h(
+        'span',
+        { class: 'name', title: names[at] },
+        emphasized(names[at], place < 0 ? '' : search.value.trim()),
+        place < 0 && [' ', h('span', { class: 'tag' }, 'median')],
+      ),
+      h('span', { class: 'num' }, ranks ? count(lastOf(at)) : ''),
+      h('span', { class: 'num' }, !ranks ? '' : wait === null ? MISSING : digits((wait * 1e6) / unit, 3)),
+    );
   }
 
   /** @param {string} name @param {string} text */
   function emphasized(name, text) {
     const at = name.toLowerCase().indexOf(text.toLowerCase());
-    return text && at >= 0 ? [name.slice(0, at), h('mark', null, name.slice(at, at + text.length)), name.slice(at + text.length)] : [name];
+    return text && at >= 0
+      ? [name.slice(0, at), h('mark', null, name.slice(at, at + text.length)), name.slice(at + text.length)]
+      : [name];
   }
 
   function find() {
@@ -155,10 +244,23 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     /** @type {HTMLElement|null} */ (list.querySelector('input[tabindex="0"]'))?.focus();
   }
   onKeys(list, 'input', {
-    ArrowDown: () => move(active + 1), ArrowUp: () => (active ? move(active - 1) : search.focus()), Home: () => move(0), End: () => move(found.length - 1),
-    PageDown: () => move(active + ROWS_IN_SIGHT), PageUp: () => move(active - ROWS_IN_SIGHT), Enter: () => { if (chosen.size) accept(); },
+    ArrowDown: () => move(active + 1),
+    ArrowUp: () => (active ? move(active - 1) : search.focus()),
+    Home: () => move(0),
+    End: () => move(found.length - 1),
+    PageDown: () => move(active + ROWS_IN_SIGHT),
+    PageUp: () => move(active - ROWS_IN_SIGHT),
+    Enter: () => {
+      if (chosen.size) accept();
+    },
   });
-  onKeys(search, '*', { ArrowDown: () => move(0), Enter: () => { if (search.value.trim()) take(found); else if (chosen.size) accept(); } });
+  onKeys(search, '*', {
+    ArrowDown: () => move(0),
+    Enter: () => {
+      if (search.value.trim()) take(found);
+      else if (chosen.size) accept();
+    },
+  });
   search.addEventListener('input', find);
   scroller.addEventListener('scroll', draw, { passive: true });
   dialog.addEventListener('click', ({ target, clientX, clientY }) => {
@@ -170,7 +272,9 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   /** What is chosen at first: the link's; of many hosts the slowest and the median one. */
   function begin() {
     const median = medianHost();
-    const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {});
+    const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (
+      ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {}
+    );
     const own = linkedHosts(linked, names, ranked).map((name) => names.indexOf(name));
     if (own.length) take(own, /slowest|median/.test(linked ?? '') ? linked : '');
     else if (names.length > MANY && median !== null) take([order[0], median], 'slowest,median');

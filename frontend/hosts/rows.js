@@ -13,12 +13,18 @@ export const WAITING = ['wait', 'from_device'];
 export const DEVICE = 'device';
 
 /** @param {StepRange|null} range @param {number} steps */
-export const stepsIn = (range, steps) => Array.from({ length: range ? range[1] - range[0] + 1 : steps }, (_, index) => (range?.[0] ?? 0) + index);
+export const stepsIn = (range, steps) =>
+  Array.from({ length: range ? range[1] - range[0] + 1 : steps }, (_, index) => (range?.[0] ?? 0) + index);
 
 /** The middle value, the lower one of two; null of none. @param {number[]} values */
 export const median = (values) => (values.length ? [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] : null);
 
-/** What the hosts do in these steps, in the order of the document. @param {HostsDocument} document @param {StepRange|null} range @returns {HostRow[]} */
+/**
+ * What the hosts do in these steps, in the order of the document.
+ * @param {HostsDocument} document
+ * @param {StepRange|null} range
+ * @returns {HostRow[]}
+ */
 export function hostRows(document, range) {
   const { hosts, charges, median_host } = document;
   const shorts = shortNames(hosts.name);
@@ -32,29 +38,58 @@ export function hostRows(document, range) {
     const last = total(own, (/** @type {number} */ place) => charges.last[place]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
     return {
-      at, name, short: shorts[at], number: hostNumber(shorts[at]), steps: range ? times.length : hosts.steps[at], step_us: median(times),
+      at,
+      name,
+      short: shorts[at],
+      number: hostNumber(shorts[at]),
+      steps: range ? times.length : hosts.steps[at],
+      step_us: median(times),
       last: !range ? hosts.last[at] : counted ? last : null,
       share: !range ? hosts.last_share[at] : counted && all ? last / all : null,
-      last_steps: range ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length : hosts.last_steps[at],
-      waits_us: !range ? hosts.waits_us[at] : counted ? total(own, (/** @type {number} */ place) => charges.waits_us[place]) : null,
-      duty: hosts.duty_cycle[at], span_us: hosts.span_us[at],
-      apart: median_host === null ? [] : apartFrom(document.classes, document.class_us[at], document.class_us[median_host]),
-      differs: hosts.differs[at], differs_us: hosts.differs_us[at], once: hosts.once[at],
-      offset_us: hosts.offset_us[at], residual_us: hosts.residual_us[at], too_wide: hosts.too_wide[at], named: hosts.named[at],
+      last_steps: range
+        ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length
+        : hosts.last_steps[at],
+      waits_us: !range
+        ? hosts.waits_us[at]
+        : counted
+          ? total(own, (/** @type {number} */ place) => charges.waits_us[place])
+          : null,
+      duty: hosts.duty_cycle[at],
+      span_us: hosts.span_us[at],
+      apart:
+        median_host === null ? [] : apartFrom(document.classes, document.class_us[at], document.class_us[median_host]),
+      differs: hosts.differs[at],
+      differs_us: hosts.differs_us[at],
+      once: hosts.once[at],
+      offset_us: hosts.offset_us[at],
+      residual_us: hosts.residual_us[at],
+      too_wide: hosts.too_wide[at],
+      named: hosts.named[at],
     };
   });
 }
 
-/** How long a step is on a host; null where it has none. @param {HostsDocument} document @param {number} host @param {number} step */
+/**
+ * How long a step is on a host; null where it has none.
+ * @param {HostsDocument} document
+ * @param {number} host
+ * @param {number} step
+ */
 export function stepUs({ steps, step_apart_us }, host, step) {
   const apart = step_apart_us[host]?.[step];
   return apart == null ? null : steps.step_us[step] + apart;
 }
 
 /** Per class of host time, how much longer. @param {string[]} classes @param {number[]} own @param {number[]} other */
-const apartFrom = (classes, own, other) => classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: own[index] - other[index] }]));
+const apartFrom = (classes, own, other) =>
+  classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: own[index] - other[index] }]));
 
-/** The class that took longest against the median host, of those that can hold up others; null where none did. @param {string[]} classes @param {number[]|null|undefined} own @param {number[]|null|undefined} other */
+/**
+ * The class that took longest against the median host, of those that can hold up others; null where none did.
+ * @param {string[]} classes
+ * @param {number[]|null|undefined} own
+ * @param {number[]|null|undefined} other
+ */
 export function longestClass(classes, own, other) {
   if (!own || !other) return null;
   const longer = classes.map((name, index) => (WAITING.includes(name) ? 0 : own[index] - other[index]));
@@ -62,20 +97,35 @@ export function longestClass(classes, own, other) {
   return most > 0 ? classes[longer.indexOf(most)] : null;
 }
 
-/** The mean of some steps by class; null where there is none of them. @param {(number[]|null)[]} steps @param {StepRange|null} range */
+/**
+ * The mean of some steps by class; null where there is none of them.
+ * @param {(number[]|null)[]} steps
+ * @param {StepRange|null} range
+ */
 export function meanOf(steps, range) {
   const there = stepsIn(range, steps.length).flatMap((step) => (steps[step] ? [steps[step]] : []));
-  return there.length ? there[0].map((_, index) => Math.round(total(there, (/** @type {number[]} */ step) => step[index]) / there.length)) : null;
+  return there.length
+    ? there[0].map((_, index) => Math.round(total(there, (/** @type {number[]} */ step) => step[index]) / there.length))
+    : null;
 }
 
-/** What a link calls a step: its number, with its index where several have that. @param {HostsDocument['steps']} steps @param {number} at */
+/**
+ * What a link calls a step: its number, with its index where several have that.
+ * @param {HostsDocument['steps']} steps
+ * @param {number} at
+ */
 export function stepKey({ number }, at) {
   const own = number[at];
   if (own == null) return String(at);
   return number.indexOf(own) === number.lastIndexOf(own) ? String(own) : `${own}.${at}`;
 }
 
-/** `1210`, or `1210-1220`: steps that the link names; null where it names none of this session. @param {HostsDocument['steps']} steps @param {string|undefined} text @returns {StepRange|null} */
+/**
+ * `1210`, or `1210-1220`: steps that the link names; null where it names none of this session.
+ * @param {HostsDocument['steps']} steps
+ * @param {string|undefined} text
+ * @returns {StepRange|null}
+ */
 export function stepsOfLink(steps, text) {
   if (!text) return null;
   const keys = steps.number.map((_, at) => stepKey(steps, at));
@@ -97,10 +147,24 @@ export function csvRows(document) {
     const late = document.late_us[at]?.[step] ?? -1;
     const compared = document.state === 'compared';
     return {
-      host, step: stepName(steps, step), step_us: stepUs(document, at, step), late_us: late < 0 ? null : late,
-      last: compared ? (place === undefined ? 0 : charges.last[place]) : null, others_wait_us: compared ? (place === undefined ? 0 : charges.waits_us[place]) : null,
-      clock_offset_us: hosts.offset_us[at], clock_residual_us: hosts.residual_us[at],
+      host,
+      step: stepName(steps, step),
+      step_us: stepUs(document, at, step),
+      late_us: late < 0 ? null : late,
+      last: compared ? (place === undefined ? 0 : charges.last[place]) : null,
+      others_wait_us: compared ? (place === undefined ? 0 : charges.waits_us[place]) : null,
+      clock_offset_us: hosts.offset_us[at],
+      clock_residual_us: hosts.residual_us[at],
     };
   }));
 }
-export const CSV_HEADS = ['host', 'step', 'step_us', 'late_us', 'last', 'others_wait_us', 'clock_offset_us', 'clock_residual_us'];
+export const CSV_HEADS = [
+  'host',
+  'step',
+  'step_us',
+  'late_us',
+  'last',
+  'others_wait_us',
+  'clock_offset_us',
+  'clock_residual_us',
+];

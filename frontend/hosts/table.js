@@ -39,7 +39,17 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   const { unit, known, sum } = waitTexts(all);
   const most = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
   const seen = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= LEAST_APART_US);
-  const side = maximum(all.flatMap((row) => [-1, 1].map((sign) => total(seen(row).filter(({ us }) => us * sign > 0), ({ us }) => Math.abs(us)))), LEAST_APART_US);
+  const side = maximum(
+    all.flatMap((row) =>
+      [-1, 1].map((sign) =>
+        total(
+          seen(row).filter(({ us }) => us * sign > 0),
+          ({ us }) => Math.abs(us),
+        ),
+      ),
+    ),
+    LEAST_APART_US,
+  );
   const rest = filtered || !known ? [] : rows.filter(({ last }) => !last);
   const folds = rest.length > 1;
   const items = folds && !opened ? rows.filter((row) => !rest.includes(row)) : rows;
@@ -51,31 +61,81 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   const apart = all.length > 1 && all.some((row) => row.apart.length);
   /** @type {import('../lib/table.js').Column<HostRow>[]} */
   const columns = [
-    { key: 'host', head: 'Host', value: ({ at }) => at, title: ({ name }) => name, cell: (row) => link(row.name, () => select(row)) },
+    {
+      key: 'host',
+      head: 'Host',
+      value: ({ at }) => at,
+      title: ({ name }) => name,
+      cell: (row) => link(row.name, () => select(row)),
+    },
     countColumn('Steps', 'steps', { key: 'steps' }),
     timeColumn('Step, median', UNITS.ms, ({ step_us }) => (step_us === null ? null : step_us * US), { key: 'step' }),
     countColumn('Last in', 'last', { key: 'last' }),
     shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
-    timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, { key: 'waits', cell: (row) => (row.waits_us === null ? MISSING : sum([row])) }),
+    timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, {
+      key: 'waits',
+      cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
+    }),
     { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / most) },
     shareColumn('Duty cycle', 'duty', { key: 'duty' }),
-    ...(apart ? [{ head: 'Against the median host, ms a step', cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side) },
-      { key: 'differs', head: 'What differs most', value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0), cell: differs }] : []),
-    ...(clocks ? [
-      { key: 'clock', head: 'Clock offset, µs', number: true, value: (/** @type {HostRow} */ { offset_us }) => offset_us ?? 0, cell: (/** @type {HostRow} */ { offset_us }) => (offset_us === null ? MISSING : difference(offset_us)) },
-      { key: 'residual', head: '± residual', value: (/** @type {HostRow} */ { residual_us }) => residual_us ?? Infinity, cell: residual },
-    ] : []),
+    ...(apart
+      ? [
+          {
+            head: 'Against the median host, ms a step',
+            cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side),
+          },
+          {
+            key: 'differs',
+            head: 'What differs most',
+            value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0),
+            cell: differs,
+          },
+        ]
+      : []),
+    ...(clocks
+      ? [
+          {
+            key: 'clock',
+            head: 'Clock offset, µs',
+            number: true,
+            value: (/** @type {HostRow} */ { offset_us }) => offset_us ?? 0,
+            cell: (/** @type {HostRow} */ { offset_us }) => (offset_us === null ? MISSING : difference(offset_us)),
+          },
+          {
+            key: 'residual',
+            head: '± residual',
+            value: (/** @type {HostRow} */ { residual_us }) => residual_us ?? Infinity,
+            cell: residual,
+          },
+        ]
+      : []),
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
   const listed = filtered ? rows : all;
-  const steady = (/** @type {(row: HostRow) => number} */ of) => (new Set(listed.map(of)).size === 1 ? count(of(listed[0])) : `${count(minimum(listed.map(of)))} – ${count(maximum(listed.map(of)))}`);
-  const sums = listed.length ? {
-    host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'), steps: steady((row) => row.steps), step: digits(middleOf(listed) / 1000, 3),
-    last: known ? count(total(listed, 'last')) : MISSING, share: known && listed.some(({ share: own }) => own !== null) ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000) : MISSING,
-    waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)), duty: dutyOf(listed),
-  } : { host: `0 of ${plural(all.length, 'host')}` };
+  const steady = (/** @type {(row: HostRow) => number} */ of) =>
+    new Set(listed.map(of)).size === 1
+      ? count(of(listed[0]))
+      : `${count(minimum(listed.map(of)))} – ${count(maximum(listed.map(of)))}`;
+  const sums = listed.length
+    ? {
+        host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
+        steps: steady((row) => row.steps),
+        step: digits(middleOf(listed) / 1000, 3),
+        last: known ? count(total(listed, 'last')) : MISSING,
+        share:
+          known && listed.some(({ share: own }) => own !== null)
+            ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
+            : MISSING,
+        waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)),
+        duty: dutyOf(listed),
+      }
+    : { host: `0 of ${plural(all.length, 'host')}` };
   const note = known ? 'wait for another host counts as busy: the one that is late has the lowest duty cycle' : '';
-  const foot = columns.map(({ key, head }) => (head.startsWith('Against') ? h('span', { class: 'muted small' }, note) : /** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''));
+  const foot = columns.map(({ key, head }) =>
+    head.startsWith('Against')
+      ? h('span', { class: 'muted small' }, note)
+      : (/** @type {Record<string, string|Node>} */ (sums)[key ?? ''] ?? ''),
+  );
   const view = sortableTable({
     label: 'Hosts', testid: 'hosts-table', items, columns, foot, select, open, ...order,
     selected: ({ at }) => at === chosen, rowid: ({ at }) => `host-row-${at}`,
@@ -94,13 +154,21 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
 /** @param {HostRow} row */
 function differs({ differs: name, differs_us, once }) {
   if (name === null || differs_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
-  return [...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/types').ClassName} */ (name))), ' ', h('span', { class: 'sec' }, difference(differs_us / 1000, 3)), once && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')]].flat();
+  return [
+    ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/types').ClassName} */ (name))),
+    ' ',
+    h('span', { class: 'sec' }, difference(differs_us / 1000, 3)),
+    once && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],
+  ].flat();
 }
 
 /** @param {HostRow} row */
 function residual({ residual_us, too_wide }) {
   if (residual_us === null) return h('span', { class: 'muted' }, 'not known');
-  return [h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`), too_wide && [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')]].flat();
+  return [
+    h('span', { class: 'sec' }, `±\u202f${digits(residual_us, 1)}`),
+    too_wide && [' ', h('span', { class: 'tag warning', title: 'wider than the host was ever late' }, 'too wide')],
+  ].flat();
 }
 
 /** The duty cycle of the devices of some hosts together. @param {HostRow[]} rows */
@@ -114,17 +182,45 @@ const middleOf = (rows) => rows.map(({ step_us }) => step_us ?? 0).sort((a, b) =
 
 /**
  * Those that were never last, in one row above the sum.
- * @param {HTMLElement} place @param {import('../lib/table.js').Column<HostRow>[]} columns @param {HostRow[]} rest @param {boolean} opened @param {() => void} toggle
+ * @param {HTMLElement} place
+ * @param {import('../lib/table.js').Column<HostRow>[]} columns
+ * @param {HostRow[]} rest
+ * @param {boolean} opened
+ * @param {() => void} toggle
  * @param {(of: (row: HostRow) => number) => string} steady @param {(rows: HostRow[]) => string} sum
  */
 function restRow(place, columns, rest, opened, toggle, steady, sum) {
   const widest = maximum(rest.map(({ residual_us }) => residual_us ?? 0));
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
-    host: button([h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'), `${count(rest.length)} more, never last`], toggle, { class: 'fold', 'aria-expanded': String(opened) }),
-    steps: steady((row) => row.steps), step: digits(middleOf(rest) / 1000, 3), last: '0', share: share(0), waits: sum(rest), duty: dutyOf(rest), residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
+    host: button(
+      [
+        h('span', { class: 'muted', 'aria-hidden': 'true' }, opened ? '▾' : '▸'),
+        `${count(rest.length)} more, never last`,
+      ],
+      toggle,
+      { class: 'fold', 'aria-expanded': String(opened) },
+    ),
+    steps: steady((row) => row.steps),
+    step: digits(middleOf(rest) / 1000, 3),
+    last: '0',
+    share: share(0),
+    waits: sum(rest),
+    duty: dutyOf(rest),
+    residual: widest ? h('span', { class: 'sec' }, `≤\u202f${digits(widest, 1)}`) : '',
   };
   const plain = rest.every((row) => row.differs === null);
-  place.querySelector('tfoot')?.prepend(h('tr', { class: 'rest', 'data-testid': 'host-rest' }, columns.map(({ key = '', number }) => h('td', { class: number && 'num' },
-    key === 'differs' && plain ? h('span', { class: 'muted' }, 'nothing stands out') : cells[key] ?? ''))));
+  place.querySelector('tfoot')?.prepend(
+    h(
+      'tr',
+      { class: 'rest', 'data-testid': 'host-rest' },
+      columns.map(({ key = '', number }) =>
+        h(
+          'td',
+          { class: number && 'num' },
+          key === 'differs' && plain ? h('span', { class: 'muted' }, 'nothing stands out') : (cells[key] ?? ''),
+        ),
+      ),
+    ),
+  );
 }

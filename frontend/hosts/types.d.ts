@@ -1,4 +1,7 @@
-/** What `data/hosts` answers: `tb_xla_insights/pod/view.py` tells every key. Hosts, steps and classes are counted; `_us` are whole microseconds. */
+/**
+ * What `data/hosts` answers: `tb_xla_insights/pod/view.py` tells every key. Hosts, steps and classes are counted; `_us`
+ * are whole microseconds.
+ */
 
 import type { Severity } from "../lib/views";
 import type { PartOf } from "../lib/types";
@@ -29,7 +32,9 @@ export interface HostsDocument {
 /** With `host`: what that one did in each step, null for those that it does not have. */
 export interface HostSteps { partial?: PartOf; step_class_us: (number[] | null)[]; start_ps: (number | null)[]; duration_ps: (number | null)[] }
 
-/** A host as table and heat map have it, of all steps or of those that are chosen. Times of others that wait are sums. */
+/**
+ * A host as table and heat map have it, of all steps or of those that are chosen. Times of others that wait are sums.
+ */
 export interface HostRow {
   at: number; name: string; short: string; number: number; steps: number; step_us: number | null;
   last: number | null; share: number | null; last_steps: number; waits_us: number | null; duty: number | null; span_us: number;

@@ -13,12 +13,19 @@ import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './rows.
 export const US = 1e6;
 
 /** `IR tracing`, `compute` @param {string} name of a class */
-export const classLabel = (name) => (name === DEVICE ? 'compute' : LABELS[/** @type {import('../lib/types').ClassName} */ (name)] ?? name);
+export const classLabel = (name) =>
+  name === DEVICE ? 'compute' : (LABELS[/** @type {import('../lib/types').ClassName} */ (name)] ?? name);
 
 /** `step 1208`, `steps 1208 – 1215` @param {HostsDocument['steps']} steps @param {StepRange} range */
-export const rangeName = (steps, [from, to]) => (from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`);
+export const rangeName = (steps, [from, to]) =>
+  from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`;
 
-/** The verdict of some steps: on the host for which the others wait longest, of those that are late by more than chance. @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange} range */
+/**
+ * The verdict of some steps: on the host for which the others wait longest, of those that are late by more than chance.
+ * @param {HostsDocument} document
+ * @param {HostRow[]} rows
+ * @param {StepRange} range
+ */
 export function rangeVerdict(document, rows, range) {
   const { steps, median_host, step_class_us, classes, kind } = document;
   const where = rangeName(steps, range);
@@ -28,31 +35,51 @@ export function rangeVerdict(document, rows, range) {
   if (!rows.some(({ last }) => last)) return `No collective was compared in ${where}.`;
   if (!late) {
     const shares = rows.map((row) => row.share ?? 0);
-    return `No host stands out in ${where}: each is last in ${share(minimum(shares))} – ${share(maximum(shares))} of ${ops}.`;
+    return `No host stands out in ${where}: each is last in ${share(minimum(shares))} – ${share(maximum(shares))} ` +
+      `of ${ops}.`;
   }
-  const [own, other] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map((each) => each && meanOf(each, range));
+  const [own, other] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map(
+    (each) => each && meanOf(each, range),
+  );
   const cause = longestClass(classes, own ?? null, other ?? null);
   const at = classes.indexOf(cause ?? '');
   const [mine, usual] = own && other ? briefTimes(own[at] * US, other[at] * US) : [];
   const why = cause && mine ? `: ${classLabel(cause)} takes ${mine}, ${usual} on ${rows[median_host ?? 0].name}` : '';
   const waits = (late.waits_us ?? 0) * US;
-  return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ${briefTime(waits)} for it, ${briefTime(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
+  return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ` +
+    `${briefTime(waits)} for it, ${briefTime(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
 }
 
-/** Mean step and waits of some steps, in ps. @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange} range */
+/**
+ * Mean step and waits of some steps, in ps.
+ * @param {HostsDocument} document
+ * @param {HostRow[]} rows
+ * @param {StepRange} range
+ */
 export function rangeFigures(document, rows, range) {
   const times = rows.flatMap(({ at }) => stepsIn(range, 0).flatMap((step) => stepUs(document, at, step) ?? []));
   const waits = document.state === 'compared' && times.length ? (total(rows, 'waits_us') / times.length) * US : null;
-  return { step_ps: times.length ? (total(times, Number) / times.length) * US : null, waits_ps: waits, step_if_fixed_ps: null };
+  return {
+    step_ps: times.length ? (total(times, Number) / times.length) * US : null,
+    waits_ps: waits,
+    step_if_fixed_ps: null,
+  };
 }
 
 /** Names of hosts and how often one is last stand out. @param {string} text @param {string[]} names */
 function emphasized(text, names) {
   const escaped = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return text.split(new RegExp(`((?<![\\w.-])(?:${[...escaped, '(?<=last in )[\\d.]+\\u202f%'].join('|')})(?![\\w-]))`)).map((part, index) => (index % 2 ? h('b', null, part) : part));
+  return text
+    .split(new RegExp(`((?<![\\w.-])(?:${[...escaped, '(?<=last in )[\\d.]+\\u202f%'].join('|')})(?![\\w-]))`))
+    .map((part, index) => (index % 2 ? h('b', null, part) : part));
 }
 
-/** @param {HostsDocument} document @param {HostRow[]} rows @param {StepRange|null} range @param {(() => void)|null} capture opens the dialog of capturing */
+/**
+ * @param {HostsDocument} document
+ * @param {HostRow[]} rows
+ * @param {StepRange|null} range
+ * @param {(() => void)|null} capture opens the dialog of capturing
+ */
 export function verdictBlock(document, rows, range, capture) {
   const { verdict, read, hosts, figures } = document;
   const compared = document.state === 'compared';
@@ -62,19 +89,68 @@ export function verdictBlock(document, rows, range, capture) {
   const late = verdict.hosts.map((at) => rows[at]);
   const cores = document.state === 'one_host';
   const told = compared || (cores && verdict.kind !== 'unknown');
-  const fixed = verdict.core ? `were ${verdict.core.split('/').at(-1)} like the rest` : late.length === 1 ? `were ${late[0].short} like the rest` : late.length ? `were ${late.length} hosts like the rest` : 'nobody is late';
+  const fixed = verdict.core
+    ? `were ${verdict.core.split('/').at(-1)} like the rest`
+    : late.length === 1
+      ? `were ${late[0].short} like the rest`
+      : late.length
+        ? `were ${late.length} hosts like the rest`
+        : 'nobody is late';
   /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
-  const figure = (name, ps, meaning, sum) => h('div', { 'data-testid': `kpi-${name}` },
-    h('dd', { 'data-ps': ps === null ? null : Math.round(ps) }, sum && partial && ps ? '≥\u202f' : '', ps === null ? MISSING : headline(ps)), h('dt', null, meaning));
+  const figure = (name, ps, meaning, sum) =>
+    h(
+      'div',
+      { 'data-testid': `kpi-${name}` },
+      h(
+        'dd',
+        { 'data-ps': ps === null ? null : Math.round(ps) },
+        sum && partial && ps ? '≥\u202f' : '',
+        ps === null ? MISSING : headline(ps),
+      ),
+      h('dt', null, meaning),
+    );
   const each = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
-  const number = new Set(each).size > 1 ? `${count(minimum(each))} – ${count(maximum(each))} steps` : plural(each[0] ?? 0, 'step');
-  return h('section', { class: 'verdict', 'aria-label': 'Verdict' },
-    h('div', { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' }, 
-      h('p', null, ['critical', 'warning'].includes(verdict.severity) && !range && h('span', { class: 'hidden' }, `${verdict.severity}: `), text.startsWith('No ') ? text : emphasized(text, hosts.name)),
+  const number =
+    new Set(each).size > 1 ? `${count(minimum(each))} – ${count(maximum(each))} steps` : plural(each[0] ?? 0, 'step');
+  return h(
+    'section',
+    { class: 'verdict', 'aria-label': 'Verdict' },
+    h(
+      'div',
+      { 'data-testid': 'hosts-verdict', class: partial ? 'sec' : '' },
+      h(
+        'p',
+        null,
+        ['critical', 'warning'].includes(verdict.severity) &&
+          !range &&
+          h('span', { class: 'hidden' }, `${verdict.severity}: `),
+        text.startsWith('No ') ? text : emphasized(text, hosts.name),
+      ),
       document.state === 'one_host' && capture && h('p', null, button('Capture…', capture)),
-      partial && h('p', { class: 'small muted', role: 'status' }, `${count(read.hosts)} of ${count(read.of)} hosts read${document.partial ? '; the last one may still come' : ''}.`)),
-    h('dl', { class: 'figures' },
+      partial &&
+        h(
+          'p',
+          { class: 'small muted', role: 'status' },
+          `${count(read.hosts)} of ${count(read.of)} hosts ` +
+          `read${document.partial ? '; the last one may still come' : ''}.`,
+        ),
+    ),
+    h(
+      'dl',
+      { class: 'figures' },
       figure('step', step_ps, `mean step, ${number}`),
-      told && figure('waits', waits_ps, cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host', true),
-      told && !range && !partial && (!cores || verdict.core) && figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`)));
+      told &&
+        figure(
+          'waits',
+          waits_ps,
+          cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host',
+          true,
+        ),
+      told &&
+        !range &&
+        !partial &&
+        (!cores || verdict.core) &&
+        figure('fixed', step_if_fixed_ps, `mean step at best, ${fixed}`),
+    ),
+  );
 }

@@ -32,7 +32,13 @@ export function hostsView(app) {
   const aside = h('div', { class: 'fill' });
   const list = h('div', { class: 'fill' });
   const heading = h('small', { 'data-testid': 'hosts-count' });
-  const search = h('input', { type: 'search', placeholder: 'name, number or range', 'aria-label': 'Find hosts', 'data-testid': 'hosts-search', spellcheck: 'false' });
+  const search = h('input', {
+    type: 'search',
+    placeholder: 'name, number or range',
+    'aria-label': 'Find hosts',
+    'data-testid': 'hosts-search',
+    spellcheck: 'false',
+  });
   /** @type {HostsDocument} */
   let answer;
   /** @type {import('../lib/types').Ready} */
@@ -71,10 +77,19 @@ export function hostsView(app) {
   /** @param {number} at @param {StepRange|null} steps @param {boolean} [forAll] */
   function choose(at, steps, forAll = false) {
     const keys = steps?.map((step) => stepKey(answer.steps, step));
-    app.link.set({ hs: at === usual() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] }, 'push');
+    app.link.set(
+      { hs: at === usual() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] },
+      'push',
+    );
     follow();
     const { name } = rows[at];
-    app.live.announceNow(steps ? (steps[0] === steps[1] ? [name, ...heat.words(at, steps[0]).slice(1)].join(', ') : `${name}, ${rangeName(answer.steps, steps)}.`) : `${name}.`);
+    app.live.announceNow(
+      steps
+        ? steps[0] === steps[1]
+          ? [name, ...heat.words(at, steps[0]).slice(1)].join(', ')
+          : `${name}, ${rangeName(answer.steps, steps)}.`
+        : `${name}.`,
+    );
   }
 
   /** Draws what depends on what is selected. */
@@ -86,7 +101,14 @@ export function hostsView(app) {
       rowsOf = String(of);
       fill(verdict, verdictBlock(answer, rows, of, app.capture()));
     }
-    heat.draw({ answer, rows, host: host(), range: steps, wide: wide(), arrival: answer.state === 'compared' && app.link.state.hm !== 'step' });
+    heat.draw({
+      answer,
+      rows,
+      host: host(),
+      range: steps,
+      wide: wide(),
+      arrival: answer.state === 'compared' && app.link.state.hm !== 'step',
+    });
     drawDifference();
     drawList();
   }
@@ -98,12 +120,21 @@ export function hostsView(app) {
       choose: (other) => choose(other, steps, wide()), timeline: () => void timeline(at, steps?.[0], steps?.[1]),
       worst: () => choose(at, [answer.hosts.worst_step[at], answer.hosts.worst_step[at]]),
     }));
-    if (steps && !own) void stepsOf(at).then((found) => { if (found && at === host()) drawDifference(); }, failed(session));
+    if (steps && !own) {
+      void stepsOf(at).then((found) => {
+        if (found && at === host()) drawDifference();
+      }, failed(session));
+    }
   }
 
-  /** Does what an answer is for, unless another session was opened before it came. @param {import('../lib/types').Ready} own @param {() => void} act */
+  /**
+   * Does what an answer is for, unless another session was opened before it came.
+   * @param {import('../lib/types').Ready} own
+   * @param {() => void} act
+   */
   const ifOpen = (own, act) => data.whenDrawn(() => { if (own === session) act(); })();
-  const failed = (/** @type {import('../lib/types').Ready} */ own) => (/** @type {unknown} */ error) => ifOpen(own, () => app.reportError('host-steps', error));
+  const failed = (/** @type {import('../lib/types').Ready} */ own) => (/** @type {unknown} */ error) =>
+    ifOpen(own, () => app.reportError('host-steps', error));
 
   /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
@@ -116,7 +147,12 @@ export function hostsView(app) {
     return found;
   }
 
-  /** Shows a host and the median one in the timeline: a step, steps from – to, or all. @param {number} at @param {number} [from] @param {number} [to] */
+  /**
+   * Shows a host and the median one in the timeline: a step, steps from – to, or all.
+   * @param {number} at
+   * @param {number} [from]
+   * @param {number} [to]
+   */
   async function timeline(at, from, to = from) {
     const both = [...new Set([at, answer.median_host ?? at])];
     const names = hostsText(both, answer.hosts.name);
@@ -125,8 +161,16 @@ export function hostsView(app) {
     try {
       const found = (await Promise.all(both.map(stepsOf))).flatMap((each) => each ?? []);
       const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
-      const ends = found.flatMap(({ start_ps, duration_ps }) => start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))));
-      ifOpen(own, () => app.open({ ...(starts.length ? windowPlace(minimum(starts), maximum(ends)) : { v: 'timeline' }), h: names, st: stepKey(answer.steps, from) }));
+      const ends = found.flatMap(({ start_ps, duration_ps }) =>
+        start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))),
+      );
+      ifOpen(own, () =>
+        app.open({
+          ...(starts.length ? windowPlace(minimum(starts), maximum(ends)) : { v: 'timeline' }),
+          h: names,
+          st: stepKey(answer.steps, from),
+        }),
+      );
     } catch (error) {
       failed(own)(error);
     }
@@ -145,23 +189,44 @@ export function hostsView(app) {
     const [last, name, text = ''] = [filters.get('last'), filters.get('class'), filters.get('host')];
     const places = findHosts(text, answer.hosts.name);
     const filtered = Boolean(text || last || name);
-    const ranked = range() && wide() ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0)) : answer.order;
-    const found = ranked.map((at) => rows[at]).filter((row) => places.includes(row.at) && (!last || Boolean(row.last) === (last === '1')) && (!name || row.differs === name));
-    const { element: table } = hostsTable(found, ranked.map((at) => rows[at]), {
-      opened, filtered, chosen: host(), partial: answer.read.hosts < answer.read.of,
-      toggle: () => {
-        opened = !opened;
-        drawList();
-        /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=host-rest] button'))?.focus();
+    const ranked =
+      range() && wide()
+        ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0))
+        : answer.order;
+    const found = ranked
+      .map((at) => rows[at])
+      .filter(
+        (row) =>
+          places.includes(row.at) && (!last || Boolean(row.last) === (last === '1')) && (!name || row.differs === name),
+      );
+    const { element: table } = hostsTable(
+      found,
+      ranked.map((at) => rows[at]),
+      {
+        opened,
+        filtered,
+        chosen: host(),
+        partial: answer.read.hosts < answer.read.of,
+        toggle: () => {
+          opened = !opened;
+          drawList();
+          /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=host-rest] button'))?.focus();
+        },
+        select: (row) => choose(row.at, range(), wide()),
+        open: (row) => void timeline(row.at, range()?.[0], range()?.[1]),
+        order: linkedOrder(app.link, answer.state === 'compared' ? '-waits' : 'host'),
       },
-      select: (row) => choose(row.at, range(), wide()), open: (row) => void timeline(row.at, range()?.[0], range()?.[1]),
-      order: linkedOrder(app.link, answer.state === 'compared' ? '-waits' : 'host'),
-    });
+    );
     const focused = list.querySelector('tbody:focus-within') !== null;
     fill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const number = filtered ? `${count(found.length)} of ${count(rows.length)}` : count(rows.length);
-    heading.textContent = `${number}${answer.state === 'compared' ? ', by how long the others wait for them' : ''}${wide() && range() ? `, in ${rangeName(answer.steps, /** @type {StepRange} */ (range()))}; duty cycle, differences and clocks of all steps` : ''}`;
+    const steps = wide() && range();
+    heading.textContent = [
+      number,
+      answer.state === 'compared' && ', by how long the others wait for them',
+      steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks of all steps`,
+    ].filter(Boolean).join('');
     if (say) app.live.announce(`${number} hosts.`);
   }
 
@@ -170,12 +235,38 @@ export function hostsView(app) {
     const filters = filtersValue(app.link.state.f);
     search.value = filters.get('host') ?? '';
     const classes = [...new Set(answer.hosts.differs.flatMap((name) => name ?? []))];
-    const table = card('Hosts', { note: heading, class: 'across hosts-card', right: several ? [
-      h('span', { class: 'field' }, search, h('kbd', null, '/')),
-      labelledSelect('last', [['', 'any'], ['1', 'at least once'], ['0', 'never']], filters.get('last'), (value) => setFilter('last', value), 'filter-last'),
-      labelledSelect('class', [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))], filters.get('class'), (value) => setFilter('class', value), 'filter-class'),
-      exportButton(`${session.session.name.replace(/\W+/g, '_')}_hosts`, CSV_HEADS, () => csvRows(answer)),
-    ] : null }, list);
+    const table = card(
+      'Hosts',
+      {
+        note: heading,
+        class: 'across hosts-card',
+        right: several
+          ? [
+              h('span', { class: 'field' }, search, h('kbd', null, '/')),
+              labelledSelect(
+                'last',
+                [
+                  ['', 'any'],
+                  ['1', 'at least once'],
+                  ['0', 'never'],
+                ],
+                filters.get('last'),
+                (value) => setFilter('last', value),
+                'filter-last',
+              ),
+              labelledSelect(
+                'class',
+                [['', 'any'], ...classes.map((name) => /** @type {[string, string]} */ ([name, classLabel(name)]))],
+                filters.get('class'),
+                (value) => setFilter('class', value),
+                'filter-class',
+              ),
+              exportButton(`${session.session.name.replace(/\W+/g, '_')}_hosts`, CSV_HEADS, () => csvRows(answer)),
+            ]
+          : null,
+      },
+      list,
+    );
     rowsOf = '';
     fill(element, verdict, ...(several && answer.steps.number.length ? [heat.element, aside] : [coresCard()]), table);
     follow();
@@ -185,12 +276,26 @@ export function hostsView(app) {
   /** A session of one host has only its cores to compare. */
   function coresCard() {
     if (!answer.cores || answer.cores.length < 2) return null;
-    return card('Cores', { note: 'of this host: who is last to arrive, after the median core', class: 'across' }, h('div', { class: 'fill' }, sortableTable({
-      label: 'Cores', testid: 'cores-table', items: answer.cores, sort: '-last', columns: [
-        { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id }, countColumn('Last in', 'last', { key: 'last' }),
-        timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US), timeColumn('Compute a step', UNITS.ms, ({ device_us }) => device_us * US),
-      ],
-    }).element));
+    return card(
+      'Cores',
+      { note: 'of this host: who is last to arrive, after the median core', class: 'across' },
+      h(
+        'div',
+        { class: 'fill' },
+        sortableTable({
+          label: 'Cores',
+          testid: 'cores-table',
+          items: answer.cores,
+          sort: '-last',
+          columns: [
+            { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id },
+            countColumn('Last in', 'last', { key: 'last' }),
+            timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US),
+            timeColumn('Compute a step', UNITS.ms, ({ device_us }) => device_us * US),
+          ],
+        }).element,
+      ),
+    );
   }
 
   search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
@@ -201,7 +306,9 @@ export function hostsView(app) {
     known = new Map();
     opened = false;
     // That there is one host, or nothing that ties them, the verdict says.
-    if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) app.addNote({ id: 'clocks', severity: 'warning', message: next.note });
+    if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) {
+      app.addNote({ id: 'clocks', severity: 'warning', message: next.note });
+    }
     const focused = /** @type {HTMLElement|null} */ (document.activeElement);
     const how = draw();
     if (focused && element.contains(focused)) focused.focus({ preventScroll: true });
@@ -226,12 +333,28 @@ export function hostsView(app) {
       data.show(on);
       heat.show(on);
       removeKeys?.();
-      removeKeys = on ? app.keys.add([
-        { code: 'Slash', shift: false, label: '/', does: 'find hosts', run: () => { search.focus(); search.select(); } },
-        { code: 'Escape', label: 'Escape', does: 'clear: search, step, host', run: () => escape() },
-        // Of the heat map, which hears them itself.
-        { code: '', label: 'n N', does: 'heat map: next, previous step in which the host is last', run: () => false },
-      ]) : null;
+      removeKeys = on
+        ? app.keys.add([
+            {
+              code: 'Slash',
+              shift: false,
+              label: '/',
+              does: 'find hosts',
+              run: () => {
+                search.focus();
+                search.select();
+              },
+            },
+            { code: 'Escape', label: 'Escape', does: 'clear: search, step, host', run: () => escape() },
+            // Of the heat map, which hears them itself.
+            {
+              code: '',
+              label: 'n N',
+              does: 'heat map: next, previous step in which the host is last',
+              run: () => false,
+            },
+          ])
+        : null;
     },
     recolor: heat.recolor,
   };

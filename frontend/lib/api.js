@@ -11,7 +11,14 @@ export class RequestError extends Error {
   }
 }
 
-/** `get('window', {session: 'a', start_ps: 5})` asks for `data/window?session=a&start_ps=5`; null and undefined are left out. @param {string} route @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
+/**
+ * `get('window', {session: 'a', start_ps: 5})` asks for `data/window?session=a&start_ps=5`; null and undefined are left
+ * out.
+ * @param {string} route
+ * @param {Record<string, any>} [query]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
 export async function get(route, query = {}, signal) {
   const known = marks.get(query.session);
   const asked = given({ ...query, ...(known && route !== 'session' ? { mark: known } : {}) });
@@ -19,7 +26,9 @@ export async function get(route, query = {}, signal) {
     return await request(`data/${route}?${new URLSearchParams(asked)}`, { signal });
   } catch (error) {
     // Of several requests that were under way the first one tells.
-    if (error instanceof RequestError && error.status === READ_AGAIN && marks.delete(query.session)) readAgain(query.session);
+    if (error instanceof RequestError && error.status === READ_AGAIN && marks.delete(query.session)) {
+      readAgain(query.session);
+    }
     throw error;
   }
 }
@@ -32,15 +41,31 @@ const marks = new Map();
 /** @type {(session: string) => void} */
 let readAgain = () => {};
 
-/** From now on what is asked about a session is about these files of it. @param {string} session @param {string} mark */
+/**
+ * From now on what is asked about a session is about these files of it.
+ * @param {string} session
+ * @param {string} mark
+ */
 export const setFingerprint = (session, mark) => { marks.set(session, mark); };
 
-/** Says what to do once the server has read other files of a session that is open. @param {(session: string) => void} run */
+/**
+ * Says what to do once the server has read other files of a session that is open.
+ * @param {(session: string) => void} run
+ */
 export const onSessionReread = (run) => { readAgain = run; };
 
-/** Asks for something to be done; only this page may. Null and undefined are left out. @param {string} route @param {Record<string, any>} [body] @returns {Promise<any>} */
-export const post = (route, body = {}) => request(`data/${route}`,
-  { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' }, body: JSON.stringify(Object.fromEntries(given(body))) });
+/**
+ * Asks for something to be done; only this page may. Null and undefined are left out.
+ * @param {string} route
+ * @param {Record<string, any>} [body]
+ * @returns {Promise<any>}
+ */
+export const post = (route, body = {}) =>
+  request(`data/${route}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' },
+    body: JSON.stringify(Object.fromEntries(given(body))),
+  });
 
 /** @param {Record<string, any>} values */
 const given = (values) => Object.entries(values).filter(([, value]) => value != null);
@@ -52,7 +77,10 @@ async function request(url, how) {
     const response = await fetch(url, how);
     const body = await response.json().catch(() => null);
     if (response.ok && body) return body;
-    throw new RequestError(body?.error ?? `The server answered ${response.status} to ${url.split('?')[0]}.`, response.status);
+    throw new RequestError(
+      body?.error ?? `The server answered ${response.status} to ${url.split('?')[0]}.`,
+      response.status,
+    );
   } catch (error) {
     if (error instanceof RequestError || how.signal?.aborted) throw error;
     throw new RequestError('The server cannot be reached. Check that TensorBoard still runs.', 0);
@@ -61,12 +89,18 @@ async function request(url, how) {
   }
 }
 
-/** Answers about a session that several views need, by what requests say of it and route. @type {WeakMap<object, Map<string, Promise<any>>>} */
+/**
+ * Answers about a session that several views need, by what requests say of it and route.
+ * @type {WeakMap<object, Map<string, Promise<any>>>}
+ */
 const answers = new WeakMap();
 
 /**
  * Asks for what is told of a whole session, once however many views need it; one that fails is asked for again.
- * @param {string} route @param {import('./types').Ready['of']} of that of the open session: another one's, or of more hosts, is another object @returns {Promise<any>}
+ * @param {string} route
+ * @param {import('./types').Ready['of']} of that of the open session: another one's, or of more hosts, is another
+ *   object
+ * @returns {Promise<any>}
  */
 export function getShared(route, of) {
   const known = answers.get(of) ?? new Map();

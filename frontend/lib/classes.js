@@ -12,22 +12,41 @@ export const CLASSES = [
 
 /** Labels that a class's name does not tell. @type {Partial<Record<ClassName, string>>} */
 const OTHER_LABELS = {
-  tracing: 'IR tracing', sync_prepare: 'step marker', dynamo: 'torch.compile', to_device: 'transfer to device', from_device: 'transfer from device',
+  tracing: 'IR tracing',
+  sync_prepare: 'step marker',
+  dynamo: 'torch.compile',
+  to_device: 'transfer to device',
+  from_device: 'transfer from device',
 };
 
-export const LABELS = /** @type {Record<ClassName, string>} */ (Object.fromEntries(CLASSES.map((name) => [name, OTHER_LABELS[name] ?? name.replace('_', ' ')])));
+export const LABELS = /** @type {Record<ClassName, string>} */ (
+  Object.fromEntries(CLASSES.map((name) => [name, OTHER_LABELS[name] ?? name.replace('_', ' ')]))
+);
 
 /** Classes with the time that each takes, the longest first. @param {import('./types').ByClass} parts */
-export const sortByTime = (parts) => /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
+export const sortByTime = (parts) =>
+  /** @type {[ClassName, number][]} */ (Object.entries(parts)).filter(([, ps]) => ps > 0).sort((a, b) => b[1] - a[1]);
 
-/** Class and style of an element in the colour and with the sign of a class. @param {ClassName} name @param {Record<string, string>} [style] */
+/**
+ * Class and style of an element in the colour and with the sign of a class.
+ * @param {ClassName} name
+ * @param {Record<string, string>} [style]
+ */
 export const tone = (name, style) => ({ class: `k-${name}`, style: { '--k': `var(--c-${name})`, ...style } });
 
 /** A colour of the style sheet with that of text on it. @param {string} color its name */
-export const inked = (color) => ({ '--k': `var(--${color})`, color: `var(--on-${color.replace('c-', '')}, var(--dark))` });
+export const inked = (color) => ({
+  '--k': `var(--${color})`,
+  color: `var(--on-${color.replace('c-', '')}, var(--dark))`,
+});
 
-/** A small square in a colour of the style sheet. @param {string} color its name, or nothing @param {string} [kind] class with its sign */
-export const chip = (color, kind = '') => h('i', { class: `chip ${kind}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
+/**
+ * A small square in a colour of the style sheet.
+ * @param {string} color its name, or nothing
+ * @param {string} [kind] class with its sign
+ */
+export const chip = (color, kind = '') =>
+  h('i', { class: `chip ${kind}`, 'aria-hidden': 'true', style: { '--k': `var(--${color})` } });
 
 /** In the colour and with the sign of a class, where there is one. @param {ClassName|null|undefined} name */
 export const classChip = (name) => name && chip(`c-${name}`, `k-${name}`);
@@ -36,4 +55,9 @@ export const classChip = (name) => name && chip(`c-${name}`, `k-${name}`);
 export const classCell = (name) => [classChip(name), LABELS[name]];
 
 /** What signs mean. @param {import('./dom.js').Child[][]} items @param {Record<string, any>} [attributes] */
-export const legend = (items, attributes) => h('p', { class: 'legend', ...attributes }, items.map((item) => h('span', null, item)));
+export const legend = (items, attributes) =>
+  h(
+    'p',
+    { class: 'legend', ...attributes },
+    items.map((item) => h('span', null, item)),
+  );

@@ -4,7 +4,16 @@
 export const deviceId = (host, name) => `${host}/${name}`;
 
 /** @param {import('./types').DeviceHeads} heads @returns {import('./types').Device[]} */
-export const deviceRows = ({ unit_ps, host, name, kind, modules, ops, duty_cycle, busy, idle, stall }) => host.map((own, at) => ({
-  id: deviceId(own, name[at]), host: own, name: name[at], kind: kind[at], modules: modules[at], ops: ops[at], duty_cycle: duty_cycle[at],
-  busy_ps: busy[at] * unit_ps, idle_ps: idle[at] * unit_ps, stall_ps: stall[at] * unit_ps,
-}));
+export const deviceRows = ({ unit_ps, host, name, kind, modules, ops, duty_cycle, busy, idle, stall }) =>
+  host.map((own, at) => ({
+    id: deviceId(own, name[at]),
+    host: own,
+    name: name[at],
+    kind: kind[at],
+    modules: modules[at],
+    ops: ops[at],
+    duty_cycle: duty_cycle[at],
+    busy_ps: busy[at] * unit_ps,
+    idle_ps: idle[at] * unit_ps,
+    stall_ps: stall[at] * unit_ps,
+  }));

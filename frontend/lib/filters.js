@@ -2,7 +2,11 @@
 
 import { decodeText } from './link.js';
 
-/** Filters as a link writes them: `cause:compile,kind:starved`. @param {string|undefined} text @returns {Map<string, string>} */
+/**
+ * Filters as a link writes them: `cause:compile,kind:starved`.
+ * @param {string|undefined} text
+ * @returns {Map<string, string>}
+ */
 export function filtersValue(text) {
   return new Map((text ? text.split(',') : []).flatMap((pair) => {
     const at = pair.indexOf(':');

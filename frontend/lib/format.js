@@ -43,14 +43,21 @@ export function deviceTimeCell(ps, unit) {
   return timeCell(ps, unit, short ? 5 : 3);
 }
 
-/** A time in a sentence, in the unit that fits it: `72.143 ms`. @param {number|null|undefined} ps @param {number} [decimals] */
+/**
+ * A time in a sentence, in the unit that fits it: `72.143 ms`.
+ * @param {number|null|undefined} ps
+ * @param {number} [decimals]
+ */
 export function timeText(ps, decimals = 3) {
   if (ps == null) return MISSING;
   const unit = unitFor(ps);
   return digits(ps / unit.ps, decimals) + JOIN + unit.name;
 }
 
-/** Times of one sentence in the unit of the longest (s from 1 s on), with three digits: `318 ms`, `27.4 ms`, `0.163 ms`. @param {...number} ps */
+/**
+ * Times of one sentence in the unit of the longest (s from 1 s on), with three digits: `318 ms`, `27.4 ms`, `0.163 ms`.
+ * @param {...number} ps
+ */
 export function briefTimes(...ps) {
   const longest = Math.max(...ps.map(Math.abs));
   const unit = longest >= UNITS.s.ps ? UNITS.s : unitFor(longest);
@@ -90,7 +97,8 @@ export function share(value) {
 }
 
 /** So much per second, with at least four digits: `12 804`, `318.4`. @param {number} value */
-export const rate = (value) => digits(value, [1000, 100, 10, 1].findIndex((least) => value >= least) + 5 * Number(value < 1));
+export const rate = (value) =>
+  digits(value, [1000, 100, 10, 1].findIndex((least) => value >= least) + 5 * Number(value < 1));
 
 /** `1.22×` @param {number} value */
 export const ratio = (value, decimals = 2) => digits(value, decimals) + '×';

@@ -65,7 +65,9 @@ export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
 
 /**
  * The hosts that a link names: words, whole names, numbers, ranges.
- * @param {string|undefined} text @param {string[]} names @param {Partial<Record<'slowest'|'median', string>>} ranks whom the words name, where that is known
+ * @param {string|undefined} text
+ * @param {string[]} names
+ * @param {Partial<Record<'slowest'|'median', string>>} ranks whom the words name, where that is known
  * @returns {string[]} nothing where it names none
  */
 export function linkedHosts(text, names, ranks) {

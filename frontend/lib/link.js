@@ -2,7 +2,10 @@
 
 const PREFIX = 'p.xla_insights.';
 
-/** @typedef {Partial<Record<'v'|'s'|'h'|'d'|'w'|'sel'|'c'|'q'|'st'|'f'|'o'|'x'|'al'|'hs'|'hm'|'dd'|'an'|'op'|'pk'|'fi', string>>} LinkState */
+/**
+ * @typedef {'v'|'s'|'h'|'d'|'w'|'sel'|'c'|'q'|'st'|'f'|'o'|'x'|'al'|'hs'|'hm'|'dd'|'an'|'op'|'pk'|'fi'} LinkKey
+ * @typedef {Partial<Record<LinkKey, string>>} LinkState
+ */
 
 /** Encodes a value, but keeps the signs that read well and are safe in a hash. @param {string} value */
 const encode = (value) => encodeURIComponent(value).replace(/%(2C|3A|40|2B|2F)/g, decodeURIComponent);
@@ -27,7 +30,11 @@ export function parseHash(hash) {
   return state;
 }
 
-/** The hash with our keys replaced by `state`; what belongs to others stays. @param {string} hash @param {LinkState} state */
+/**
+ * The hash with our keys replaced by `state`; what belongs to others stays.
+ * @param {string} hash
+ * @param {LinkState} state
+ */
 export function formatHash(hash, state) {
   const others = hash.replace(/^#/, '').split('&').filter((pair) => pair && !pair.startsWith(PREFIX));
   const own = Object.entries(state).filter(([, value]) => value !== '' && value != null)
@@ -36,7 +43,11 @@ export function formatHash(hash, state) {
   return all.length ? '#' + all.join('&') : '';
 }
 
-/** Decimal ms of a time: rounded to ns, or exact. `715080172721` → `715.080173`. @param {number} ps @param {boolean} [exact] */
+/**
+ * Decimal ms of a time: rounded to ns, or exact. `715080172721` → `715.080173`.
+ * @param {number} ps
+ * @param {boolean} [exact]
+ */
 export function msText(ps, exact = false) {
   const decimals = exact ? 9 : 6;
   return (ps / 1e9).toFixed(decimals).replace(/\.?0+$/, '');

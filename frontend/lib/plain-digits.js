@@ -1,6 +1,6 @@
 /** What is copied carries plain digits, whatever signs and spaces the page prints numbers with. */
 
-/** `1 163.250 ms` → `1163.250 ms`, `−58.2` → `-58.2`. @param {string} text */
+/** `1\u202f163.250\u202fms` → `1163.250 ms`, `−58.2` → `-58.2`. @param {string} text */
 export function plainDigits(text) {
   return text.replace(/(\d)\u202f(?=\d{3}(?!\d))/g, '$1').replace(/\u2212(?=\d)/g, '-').replace(/[\u202f\u00a0]/g, ' ');
 }

@@ -1,4 +1,7 @@
-/** Small choices that stay on this computer and never go into links. Storage may be blocked: then they last as long as the page. */
+/**
+ * Small choices that stay on this computer and never go into links. Storage may be blocked: then they last as long as
+ * the page.
+ */
 
 /** @type {Map<string, string>} */
 const memory = new Map();

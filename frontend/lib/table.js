@@ -30,28 +30,58 @@ const DRAW_ALL = 200;
  */
 export function timeColumn(head, unit, of, more) {
   const ps = accessor(of);
-  return { key: head, head: `${head}, ${unit.name}`, number: true, value: (item) => ps(item) ?? -1, ps: (item) => Math.round(ps(item) ?? 0), cell: (item) => timeCell(ps(item), unit), ...more };
+  return {
+    key: head,
+    head: `${head}, ${unit.name}`,
+    number: true,
+    value: (item) => ps(item) ?? -1,
+    ps: (item) => Math.round(ps(item) ?? 0),
+    cell: (item) => timeCell(ps(item), unit),
+    ...more,
+  };
 }
 
 /**
  * @template T
- * @param {string} head @param {Field<T, number|null|undefined>} of @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ * @param {string} head
+ * @param {Field<T, number|null|undefined>} of
+ * @param {Partial<Column<T>>} [more]
+ * @returns {Column<T>}
  */
-export const countColumn = (head, of, more) => ({ head, number: true, value: (item) => accessor(of)(item) ?? -1, cell: (item) => count(accessor(of)(item)), ...more });
+export const countColumn = (head, of, more) => ({
+  head,
+  number: true,
+  value: (item) => accessor(of)(item) ?? -1,
+  cell: (item) => count(accessor(of)(item)),
+  ...more,
+});
 
 /**
  * @template T
- * @param {string} head @param {Field<T, number|null|undefined>} of a part from 0 to 1 @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ * @param {string} head
+ * @param {Field<T, number|null|undefined>} of a part from 0 to 1
+ * @param {Partial<Column<T>>} [more]
+ * @returns {Column<T>}
  */
-export const shareColumn = (head, of, more) => countColumn(head, of, { cell: (item) => share(accessor(of)(item)), ...more });
+export const shareColumn = (head, of, more) =>
+  countColumn(head, of, { cell: (item) => share(accessor(of)(item)), ...more });
 
 /**
  * @template T
- * @param {string} head @param {Field<T, string|null|undefined>} of @param {Partial<Column<T>>} [more] @returns {Column<T>}
+ * @param {string} head
+ * @param {Field<T, string|null|undefined>} of
+ * @param {Partial<Column<T>>} [more]
+ * @returns {Column<T>}
  */
 export function textColumn(head, of, more) {
   const text = accessor(of);
-  return { head, value: (item) => text(item) ?? '', title: (item) => text(item) ?? '', cell: (item) => text(item) ?? MISSING, ...more };
+  return {
+    head,
+    value: (item) => text(item) ?? '',
+    title: (item) => text(item) ?? '',
+    cell: (item) => text(item) ?? MISSING,
+    ...more,
+  };
 }
 
 /** When something begins. @template T @param {Field<T, number|null|undefined>} of @returns {Column<T>} */
@@ -60,7 +90,10 @@ export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'sta
 /**
  * Parts of a whole: columns of their times and shares, rounded so that both add up, and the sum for the foot.
  * @template T
- * @param {string} head @param {T[]} items @param {Field<T, number>} of @param {(text: string, item: T) => Node|string} [show] what a time looks like
+ * @param {string} head
+ * @param {T[]} items
+ * @param {Field<T, number>} of
+ * @param {(text: string, item: T) => Node|string} [show] what a time looks like
  */
 export function partColumns(head, items, of, show = (text) => text) {
   const ps = accessor(of);
@@ -74,7 +107,14 @@ export function partColumns(head, items, of, show = (text) => text) {
     const at = items.indexOf(item);
     return shares[at] > 0 && shares[at] < 1 ? shares[at] : parts[at] / whole;
   };
-  return { unit, sum, texts, shares, time: timeColumn(head, unit, ps, { cell: (item) => show(texts[items.indexOf(item)], item) }), share: shareColumn('Share', part) };
+  return {
+    unit,
+    sum,
+    texts,
+    shares,
+    time: timeColumn(head, unit, ps, { cell: (item) => show(texts[items.indexOf(item)], item) }),
+    share: shareColumn('Share', part),
+  };
 }
 
 /** A sum over all hosts: at least that, as long as some are still to come. @param {import('./dom.js').Child} text */
@@ -110,21 +150,48 @@ export function sorted(items, value, descending) {
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
  * @param {(item: T) => string} [options.name] what a row is called where it has the focus; its cells without
- * @param {(item: T) => string} [options.rowid] test id of a row @param {(item: T) => string} [options.key] its `data-key`
+ * @param {(item: T) => string} [options.rowid] test id of a row
+ * @param {(item: T) => string} [options.key] its `data-key`
  */
-export function sortableTable({ label, testid, columns, items, fixed, sort, foot, open, select, selected, ordered, parts, group, name, rowid, key }) {
-  const keyOf = (/** @type {Column<T>} */ { key, head: text }) => key ?? text;
+export function sortableTable({
+  label,
+  testid,
+  columns,
+  items,
+  fixed,
+  sort,
+  foot,
+  open,
+  select,
+  selected,
+  ordered,
+  parts,
+  group,
+  name,
+  rowid,
+  key,
+}) {
+  const keyOf = (/** @type {Column<T>} */ { key: own, head: text }) => own ?? text;
   const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
   let shown = items;
   // They stay while rows are drawn anew: a head keeps the focus when its key sorts.
   const heads = columns.map((own) => headCell(own));
   const body = h('tbody', null);
-  const element = h('table', { 'aria-label': label, 'data-testid': testid, 'aria-rowcount': items.length + 1 },
-    h('thead', null, h('tr', null, heads)), body);
+  const element = h(
+    'table',
+    { 'aria-label': label, 'data-testid': testid, 'aria-rowcount': items.length + 1 },
+    h('thead', null, h('tr', null, heads)),
+    body,
+  );
   if (foot) {
-    element.append(h('tfoot', null, h('tr', null, ...foot.map((cell, index) => (
-      h('td', { class: columns[index].number && 'num' }, cell))))));
+    element.append(
+      h(
+        'tfoot',
+        null,
+        h('tr', null, ...foot.map((cell, index) => h('td', { class: columns[index].number && 'num' }, cell))),
+      ),
+    );
   }
   const scroller = h('div', { class: 'scroll' }, element);
   const long = items.length > DRAW_ALL;
@@ -133,13 +200,16 @@ export function sortableTable({ label, testid, columns, items, fixed, sort, foot
     const column = columns.find((own) => own.value && keyOf(own) === order.replace('-', ''));
     shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
-      const ranks = new Map([...new Set(items.map(group))].map((name, rank) => [name, rank]));
+      const ranks = new Map([...new Set(items.map(group))].map((text, rank) => [text, rank]));
       shown = sorted(shown, (item) => ranks.get(group(item)) ?? 0, false);
     }
     if (parts) shown = shown.flatMap((item) => [item, ...parts(item)]);
     columns.forEach((own, at) => {
-      const key = keyOf(own);
-      if (sorts(own)) heads[at].setAttribute('aria-sort', order === '-' + key ? 'descending' : order === key ? 'ascending' : 'none');
+      const columnKey = keyOf(own);
+      if (sorts(own)) {
+        const direction = order === columnKey ? 'ascending' : order === `-${columnKey}` ? 'descending' : 'none';
+        heads[at].setAttribute('aria-sort', direction);
+      }
     });
     drawBody();
   }
@@ -148,41 +218,64 @@ export function sortableTable({ label, testid, columns, items, fixed, sort, foot
   function headCell(column) {
     const ascending = keyOf(column);
     const descending = '-' + ascending;
-    return h('th', { class: column.number && 'num', scope: 'col' }, !sorts(column) ? column.head || h('span', { class: 'hidden' }, column.name) : button(column.head, () => {
-      order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
-      arrange();
-      ordered?.(order);
-    }));
+    return h(
+      'th',
+      { class: column.number && 'num', scope: 'col' },
+      !sorts(column)
+        ? column.head || h('span', { class: 'hidden' }, column.name)
+        : button(column.head, () => {
+            order = order === descending || (order !== ascending && !column.number) ? ascending : descending;
+            arrange();
+            ordered?.(order);
+          }),
+    );
   }
 
   /** The row that has the focus, or in which a button has: its place among those of the row, -1: the row itself. */
   function focused() {
     const own = document.activeElement;
     const row = own && body.contains(own) ? own.closest('tr') : null;
-    return own && row ? { index: row.dataset.index, place: [...row.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (own)) } : null;
+    return own && row
+      ? {
+          index: row.dataset.index,
+          place: [...row.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (own)),
+        }
+      : null;
   }
 
   function drawBody() {
     const focus = focused();
     const rowHeight = body.querySelector('[data-index]')?.clientHeight || 24;
     const from = long ? Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - 20) : 0;
-    const to = long ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40) : shown.length;
+    const to = long
+      ? Math.min(shown.length, from + Math.ceil((scroller.clientHeight || 600) / rowHeight) + 40)
+      : shown.length;
     const rows = shown.slice(from, to).map((item, index) => bodyRow(item, from + index));
     const entry = (selected && rows.find((_, index) => selected(shown[from + index]))) ?? rows[0];
     if (entry) stopAt(entry);
-    const grouped = rows.map((row, index) => (group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
-      ? [groupRow(group(shown[from + index])), row] : [row]));
+    const grouped = rows.map((row, index) =>
+      group && group(shown[from + index]) !== (index && group(shown[from + index - 1]))
+        ? [groupRow(group(shown[from + index])), row]
+        : [row],
+    );
     fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
     const again = focus && rows.find(({ dataset }) => dataset.index === focus.index);
     (again?.querySelectorAll('button')[focus?.place ?? -1] ?? again)?.focus();
   }
 
-  /** The row that Tab leads to, and then to the buttons in it; arrow keys lead to other rows. @type {HTMLElement|null} */
+  /**
+   * The row that Tab leads to, and then to the buttons in it; arrow keys lead to other rows.
+   * @type {HTMLElement|null}
+   */
   let stop = null;
   /** @param {HTMLElement} row */
   function stopAt(row) {
     if (!select) return;
-    for (const own of [stop, row]) [own, ...own?.querySelectorAll('button') ?? []].forEach((one) => { if (one) one.tabIndex = own === row ? 0 : -1; });
+    for (const own of [stop, row]) {
+      [own, ...(own?.querySelectorAll('button') ?? [])].forEach((one) => {
+        if (one) one.tabIndex = own === row ? 0 : -1;
+      });
+    }
     stop = row;
   }
   body.addEventListener('focusin', ({ target }) => {
@@ -191,7 +284,9 @@ export function sortableTable({ label, testid, columns, items, fixed, sort, foot
   });
 
   /** @param {number} height */
-  const spacer = (height) => height > 0 && h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: columns.length, style: { height: `${height}px` } }));
+  const spacer = (height) =>
+    height > 0 &&
+    h('tr', { 'aria-hidden': 'true' }, h('td', { colspan: columns.length, style: { height: `${height}px` } }));
 
   /** @param {string} text */
   const groupRow = (text) => h('tr', { class: 'group' }, h('td', { colspan: columns.length }, text));
@@ -199,13 +294,26 @@ export function sortableTable({ label, testid, columns, items, fixed, sort, foot
   /** @param {T} item @param {number} index */
   function bodyRow(item, index) {
     const row = h('tr', {
-      'aria-rowindex': index + 2, tabindex: select ? -1 : null, 'data-index': index,
-      'aria-selected': selected ? String(selected(item)) : null, 'aria-label': name?.(item), 'data-testid': rowid?.(item), 'data-key': key?.(item),
+      'aria-rowindex': index + 2,
+      tabindex: select ? -1 : null,
+      'data-index': index,
+      'aria-selected': selected ? String(selected(item)) : null,
+      'aria-label': name?.(item),
+      'data-testid': rowid?.(item),
+      'data-key': key?.(item),
       onclick: select && (() => select(item)),
       ondblclick: open && (() => open(item)),
     });
-    row.append(...columns.map(({ number, ps, title, cell }) => h('td', { class: number && 'num', 'data-ps': ps?.(item), title: title?.(item) }, cell(item))));
-    if (select) row.querySelectorAll('button').forEach((own) => { own.tabIndex = -1; });
+    row.append(
+      ...columns.map(({ number, ps, title, cell }) =>
+        h('td', { class: number && 'num', 'data-ps': ps?.(item), title: title?.(item) }, cell(item)),
+      ),
+    );
+    if (select) {
+      row.querySelectorAll('button').forEach((own) => {
+        own.tabIndex = -1;
+      });
+    }
     return row;
   }
 
@@ -217,8 +325,10 @@ export function sortableTable({ label, testid, columns, items, fixed, sort, foot
   }
   const itemOf = (/** @type {HTMLElement} */ row) => shown[Number(row.dataset.index)];
   onKeys(element, 'tr', {
-    Enter: (row) => (open ?? select)?.(itemOf(row)), ' ': (row) => select?.(itemOf(row)),
-    ArrowDown: (row) => move(row, 'nextElementSibling'), ArrowUp: (row) => move(row, 'previousElementSibling'),
+    Enter: (row) => (open ?? select)?.(itemOf(row)),
+    ' ': (row) => select?.(itemOf(row)),
+    ArrowDown: (row) => move(row, 'nextElementSibling'),
+    ArrowUp: (row) => move(row, 'previousElementSibling'),
   });
   if (long) scroller.addEventListener('scroll', drawBody, { passive: true });
   arrange();

@@ -1,15 +1,21 @@
-/** Words of the page that a new reader cannot know, each with what it means: the one list for hover, focus and the sheet of keys and words. */
+/**
+ * Words of the page that a new reader cannot know, each with what it means: the one list for hover, focus and the sheet
+ * of keys and words.
+ */
 
 /** By the word as the page writes it. @type {Record<string, string>} */
 export const TERMS = {
   starved: 'Nothing was queued when the gap began: the next run was launched after that.',
   queued: 'The next run was launched before the gap began: the device waited for something else.',
   unknown: 'The next run was launched within 10 µs of the gap’s begin, or its call is not known.',
-  Cause: 'Of a gap, what the host did most until the next run was launched; a queued gap waits. Of a compilation, what asked for it.',
+  Cause:
+    'Of a gap, what the host did most until the next run was launched; a queued gap waits. Of a compilation, what ' +
+    'asked for it.',
   Mostly: 'The class with most time.',
   'What the host did': 'What the host did in the gap, by class: all of it, whatever the cause.',
   'All cores idle': 'The part of the gap in which every core of the host was idle.',
-  'IR tracing': 'The program’s own Python between runtime events. PyTorch/XLA builds the graph then: forward, backward, optimizer.',
+  'IR tracing':
+    'The program’s own Python between runtime events. PyTorch/XLA builds the graph then: forward, backward, optimizer.',
   'step marker': 'mark_step(), or the end of a step: prepares the step’s graph and asks for it to run.',
   'torch.compile': 'Dynamo and AOTAutograd extract a graph.',
   compile: 'XLA makes a program of a graph.',
@@ -23,7 +29,9 @@ export const TERMS = {
   other: 'Runtime events of no other class.',
   unrecorded: 'Nothing was recorded on the threads that drive the device.',
   'Duty cycle': 'Busy time over the span from a core’s first to its last run.',
-  'of it stalled': 'Busy in ops that only wait for asynchronous ones, such as copy-done. Waiting for other hosts in a collective is none.',
+  'of it stalled':
+    'Busy in ops that only wait for asynchronous ones, such as copy-done. Waiting for other hosts in a collective ' +
+    'is none.',
   'Before or after all runs': 'Not busy, and before the core’s first or after its last run: in no gap.',
   'Without parts': 'Time of its own: without the events inside of it.',
   'Self time': 'Time of the op without the ops inside of it.',
@@ -35,7 +43,7 @@ export const TERMS = {
   Join: 'How a run was found to belong to a launch: exact (recorded), ordered (by their order), none.',
   Launches: 'Execute calls of the host; each makes a run per core.',
   'usual step': 'The mean step without what happened only once.',
-  'what remains': 'The step that is left once all mistakes are gone.',
+  'what remains': 'The step that is left once all mistakes above are gone.',
   once: 'In one step of this capture: shown as all that it cost, and never critical.',
   critical: 'Gains 30 % or more.',
   warning: 'Gains 10 % or more, or 30 % where it happened once.',
@@ -55,7 +63,11 @@ export const TERMS = {
 
 const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));
 
-/** The term that a text is, whatever its unit (`of it stalled, ms`), its case or its sign of order; null where it is none. @param {string} text */
+/**
+ * The term that a text is, whatever its unit (`of it stalled, ms`), its case or its sign of order; null where it is
+ * none.
+ * @param {string} text
+ */
 export function termOf(text) {
   const plain = text.replace(/[▾▴\s]+$/u, '').trim().toLowerCase();
   return BY_TEXT.get(plain) ?? BY_TEXT.get(plain.split(/[,(]| a step/)[0].trim()) ?? null;

@@ -5,7 +5,11 @@ import { CLASSES } from './classes.js';
 /** @typedef {{fill: string, on: string, edge: string}} Tone */
 /**
  * @typedef {object} Palette
- * @property {string} bg @property {string} surface @property {string} surface2 @property {string} wash @property {string} line
+ * @property {string} bg
+ * @property {string} surface
+ * @property {string} surface2
+ * @property {string} wash
+ * @property {string} line
  * @property {string} line2 @property {string} ink @property {string} ink2 @property {string} ink3
  * @property {string} accent @property {string} sel @property {string} veil @property {string} hatch
  * @property {Tone[]} classes by the order of CLASSES
@@ -66,18 +70,33 @@ export function readPalette() {
   const style = getComputedStyle(document.documentElement);
   const read = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   const hatch = read('hatch');
-  const tone = (/** @type {string} */ name) => (
-    { fill: read(name), on: read(`on-${name.replace('c-', '')}`) || read('dark'), edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100) });
+  const tone = (/** @type {string} */ name) => ({
+    fill: read(name),
+    on: read(`on-${name.replace('c-', '')}`) || read('dark'),
+    edge: mix(read(name), read('edge'), parseInt(read('edge-mix')) / 100),
+  });
   return {
-    bg: read('bg'), surface: read('surface'), surface2: read('surface-2'), wash: read('accent-wash'), line: read('line'), line2: read('line-2'),
-    ink: read('ink'), ink2: read('ink-2'), ink3: read('ink-3'), accent: read('accent'),
-    sel: read('sel'), veil: read('veil'), hatch,
+    bg: read('bg'),
+    surface: read('surface'),
+    surface2: read('surface-2'),
+    wash: read('accent-wash'),
+    line: read('line'),
+    line2: read('line-2'),
+    ink: read('ink'),
+    ink2: read('ink-2'),
+    ink3: read('ink-3'),
+    accent: read('accent'),
+    sel: read('sel'),
+    veil: read('veil'),
+    hatch,
     classes: CLASSES.map((name) => {
       const own = tone(`c-${name}`);
       return name === 'wait' || name === 'unrecorded' ? { ...own, edge: hatch } : own;
     }),
     phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`)),
-    dev: tone('dev'), dev2: tone('dev-2'), devColl: tone('dev-coll'),
+    dev: tone('dev'),
+    dev2: tone('dev-2'),
+    devColl: tone('dev-coll'),
     font: getComputedStyle(document.body).fontFamily,
     unit: parseFloat(style.fontSize) / 16 || 1,
     plain: matchMedia('(forced-colors: active)').matches,

@@ -10,7 +10,8 @@ import { unitFor } from './format.js';
 /** @typedef {number|null|undefined} Amount */
 
 /** @template T, V @param {Field<T, V>} of @returns {(item: T) => V} */
-export const accessor = (of) => (typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of]);
+export const accessor = (of) =>
+  typeof of === 'function' ? /** @type {(item: T) => V} */ (of) : (item) => /** @type {any} */ (item)[of];
 
 /** @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
 export function total(items, of) {
@@ -18,7 +19,13 @@ export function total(items, of) {
   return items.reduce((sum, item) => sum + (read(item) ?? 0), 0);
 }
 
-/** Items with the same key, in their order. @template T, K @param {T[]} items @param {Field<T, K>} of @returns {Map<K, T[]>} */
+/**
+ * Items with the same key, in their order.
+ * @template T, K
+ * @param {T[]} items
+ * @param {Field<T, K>} of
+ * @returns {Map<K, T[]>}
+ */
 export function groupBy(items, of) {
   const read = accessor(of);
   const groups = new Map();
@@ -29,7 +36,12 @@ export function groupBy(items, of) {
   return groups;
 }
 
-/** One unit for times of all items, from the largest. @template T @param {readonly T[]} items @param {Field<T, Amount>} of */
+/**
+ * One unit for times of all items, from the largest.
+ * @template T
+ * @param {readonly T[]} items
+ * @param {Field<T, Amount>} of
+ */
 export function columnUnit(items, of) {
   const read = accessor(of);
   return unitFor(items.reduce((most, item) => Math.max(most, Math.abs(read(item) ?? 0)), 0));

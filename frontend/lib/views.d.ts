@@ -10,7 +10,10 @@ export interface Finding {
   step_if_fixed_ps: number | null; step_ps: number | null; evidence: Record<string, unknown>;
   windows: { start_ps: number; end_ps: number; device: string | null }[];
 }
-/** What a fix gains, in words: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`, or at best and at worst `−74.8 to −25.3 %`, `of a step`, `55.0 → 13.8 to 41.1 ms`; where there is none, `of` alone says why. */
+/**
+ * What a fix gains, in words: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`, or at best and at worst `−74.8 to −25.3 %`, `of
+ * a step`, `55.0 → 13.8 to 41.1 ms`; where there is none, `of` alone says why.
+ */
 export interface Gain { share: string; of: string; change: string }
 /** Findings of a kind; `title` is empty for what is no fault, `gain` is that of all of them together. */
 export interface FindingGroup { title: string; note: string; gain: string; findings: (Gain & { id: string })[] }
@@ -20,7 +23,9 @@ export interface StepColumns {
   executions: number[]; compiles: number[]; early_syncs: number[]; input_syncs: number[]; from_device: number[];
   host_ps: Partial<Record<ClassName, number[]>>;
 }
-/** What a device worked on for steps (indices), by start; those from `steps[0]` to before `steps[1]` are of its host. */
+/**
+ * What a device worked on for steps (indices), by start; those from `steps[0]` to before `steps[1]` are of its host.
+ */
 export interface StepWork { device: string; steps: [number, number]; step: number[]; start_ps: number[]; end_ps: number[] }
 export interface Overview {
   /** Of a session of several hosts: which to look at first. */
@@ -105,7 +110,10 @@ export interface Gaps {
   count: number; total_ps: number; listed_ps: number; by_class_ps: ByClass; items: GapItem[]; patterns: GapPattern[];
   /** Per device a hex digit per bucket of the session: the class of most of its gap time, f for none. */
   strip: { id: string; cause: string }[];
-  /** Idle time of all cores in whole steps, `edges_ps` of it before a core's first or after its last work; null without steps. */
+  /**
+   * Idle time of all cores in whole steps, `edges_ps` of it before a core's first or after its last work; null without
+   * steps.
+   */
   step_idle: { idle_ps: number; edges_ps: number } | null;
   /** Titles by id. */
   findings: Record<string, string>;

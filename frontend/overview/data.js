@@ -1,4 +1,7 @@
-/** What feeds the devices and what they wait in: input, transfers, collectives, stalls; a card each, where there is something to tell. */
+/**
+ * What feeds the devices and what they wait in: input, transfers, collectives, stalls; a card each, where there is
+ * something to tell.
+ */
 
 import { h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
@@ -11,58 +14,160 @@ import { countColumn, partColumns, shareColumn, sumText, table, textColumn, time
 /** @typedef {import('../lib/views').OpTime} OpTime */
 /** @typedef {import('../frame/app.js').App} App */
 
-const VERDICTS = { bound: 'The device waits for data', partly_hidden: 'The device waits for some of the data', hidden: 'Loading is fine' };
-const KINDS = { mp_device_loader: 'MpDeviceLoader', tf_data: 'tf.data', loader_threads: 'loader threads', driving_thread: 'loaded or waited for on the driving thread', infeed: 'infeed' };
+const VERDICTS = {
+  bound: 'The device waits for data',
+  partly_hidden: 'The device waits for some of the data',
+  hidden: 'Loading is fine',
+};
+const KINDS = {
+  mp_device_loader: 'MpDeviceLoader',
+  tf_data: 'tf.data',
+  loader_threads: 'loader threads',
+  driving_thread: 'loaded or waited for on the driving thread',
+  infeed: 'infeed',
+};
 
 /** @param {Overview} answer @param {number} devices of the session @param {App} app */
-export const dataCards = (answer, devices, app) => h('div', { class: 'data' }, inputCard(answer, devices), transfersCard(answer),
-  opsCard('Collectives', answer.collectives, app, 'Exposed: no other op of the core computes meanwhile.'),
-  opsCard('Stalls', answer.stalls, app, 'In these ops a core is busy, but only waits.'));
+export const dataCards = (answer, devices, app) =>
+  h(
+    'div',
+    { class: 'data' },
+    inputCard(answer, devices),
+    transfersCard(answer),
+    opsCard('Collectives', answer.collectives, app, 'Exposed: no other op of the core computes meanwhile.'),
+    opsCard('Stalls', answer.stalls, app, 'In these ops a core is busy, but only waits.'),
+  );
 
 /** @param {Overview} answer @param {number} devices of the session */
 function inputCard({ input }, devices) {
-  const { kind, verdict, share: part, batches, loader_threads, wait_ps, idle_ps, load_ps, load_hidden, send_ps, send_hidden, late_hosts } = input;
+  const {
+    kind,
+    verdict,
+    share: part,
+    batches,
+    loader_threads,
+    wait_ps,
+    idle_ps,
+    load_ps,
+    load_hidden,
+    send_ps,
+    send_hidden,
+    late_hosts,
+  } = input;
   if (!kind || verdict === 'unknown') return null;
   /** @type {{name: string, ps: number, hidden?: number|null}[]} */
-  const items = [{ name: 'Driving thread waits', ps: wait_ps }, { name: `${cores(devices)} starved meanwhile`, ps: idle_ps },
-    { name: 'Loading', ps: load_ps, hidden: load_hidden }, { name: 'Sending', ps: send_ps, hidden: send_hidden }];
-  const head = late_hosts.length ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the other hosts, whose devices look busy` : VERDICTS[verdict];
-  return card('Input', { note: [KINDS[kind], plural(batches, 'batch', 'batches'), loader_threads && plural(loader_threads, 'loader thread')].filter(Boolean).join(' · ') },
-    h('p', { 'data-testid': 'input-verdict' }, devices ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is starved by it. Idle time by cause is more: all of whole steps, starved or not.` : 'Whether devices wait needs a device plane.'),
+  const items = [
+    { name: 'Driving thread waits', ps: wait_ps },
+    { name: `${cores(devices)} starved meanwhile`, ps: idle_ps },
+    { name: 'Loading', ps: load_ps, hidden: load_hidden },
+    { name: 'Sending', ps: send_ps, hidden: send_hidden },
+  ];
+  const head = late_hosts.length
+    ? `Loading on ${late_hosts[0]}${late_hosts.length > 1 ? ` and ${late_hosts.length - 1} more` : ''} holds up the ` +
+      `other hosts, whose devices look busy`
+    : VERDICTS[verdict];
+  return card(
+    'Input',
+    {
+      note: [
+        KINDS[kind],
+        plural(batches, 'batch', 'batches'),
+        loader_threads && plural(loader_threads, 'loader thread'),
+      ]
+        .filter(Boolean)
+        .join(' · '),
+    },
+    h(
+      'p',
+      { 'data-testid': 'input-verdict' },
+      devices
+        ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is starved by it. ` +
+          `Idle time by cause is more: all of whole steps, starved or not.`
+        : 'Whether devices wait needs a device plane.',
+    ),
     table({
-      label: 'Input', testid: 'input-table', items, fixed: true,
-      columns: [textColumn('What', 'name'), timeColumn('Time', columnUnit(items, 'ps'), 'ps'), shareColumn('While a device works', ({ hidden }) => hidden)],
-    }));
+      label: 'Input',
+      testid: 'input-table',
+      items,
+      fixed: true,
+      columns: [
+        textColumn('What', 'name'),
+        timeColumn('Time', columnUnit(items, 'ps'), 'ps'),
+        shareColumn('While a device works', ({ hidden }) => hidden),
+      ],
+    }),
+  );
 }
 
 /** @param {Overview} answer */
 function transfersCard({ transfers }) {
-  const items = /** @type {const} */ (['to_device', 'from_device']).map((name) => ({ name, ...transfers[name] })).filter((item) => item.count);
-  return items.length ? tableCard('Transfers', { note: 'time on the host' }, {
-    testid: 'transfers-table', items, fixed: true,
-    columns: [
-      textColumn('Direction', 'name', { cell: ({ name }) => [classChip(name), name.replace('_', ' ')] }), countColumn('Count', 'count'),
-      countColumn('Per step', 'per_step', { cell: ({ per_step }) => (per_step == null ? MISSING : digits(per_step, 1)) }),
-      timeColumn('Time', columnUnit(items, 'duration_ps'), 'duration_ps'),
-      // The sizes of the others are not recorded.
-      countColumn('Bytes', (item) => item.bytes, { cell: (item) => (item.bytes != null && item.sized < item.count ? '≥ ' : '') + bytes(item.bytes), title: ({ sized }) => `of ${plural(sized, 'transfer')}` }),
-      countColumn('Bytes per step', (item) => item.bytes_per_step, { cell: ({ bytes_per_step }) => bytes(bytes_per_step) }),
-    ],
-  }) : null;
+  const items = /** @type {const} */ (['to_device', 'from_device'])
+    .map((name) => ({ name, ...transfers[name] }))
+    .filter((item) => item.count);
+  return items.length
+    ? tableCard(
+        'Transfers',
+        { note: 'time on the host' },
+        {
+          testid: 'transfers-table',
+          items,
+          fixed: true,
+          columns: [
+            textColumn('Direction', 'name', { cell: ({ name }) => [classChip(name), name.replace('_', ' ')] }),
+            countColumn('Count', 'count'),
+            countColumn('Per step', 'per_step', {
+              cell: ({ per_step }) => (per_step == null ? MISSING : digits(per_step, 1)),
+            }),
+            timeColumn('Time', columnUnit(items, 'duration_ps'), 'duration_ps'),
+            // The sizes of the others are not recorded.
+            countColumn('Bytes', (item) => item.bytes, {
+              cell: (item) => (item.bytes != null && item.sized < item.count ? '≥ ' : '') + bytes(item.bytes),
+              title: ({ sized }) => `of ${plural(sized, 'transfer')}`,
+            }),
+            countColumn('Bytes per step', (item) => item.bytes_per_step, {
+              cell: ({ bytes_per_step }) => bytes(bytes_per_step),
+            }),
+          ],
+        },
+      )
+    : null;
 }
 
 /** @param {string} title @param {OpTime[]} items @param {App} app @param {string} note what it means */
 function opsCard(title, items, app, note) {
   if (!items.length) return null;
   const kinds = items.some(({ kind }) => kind);
-  const [time, exposed] = [partColumns('Time', items, 'duration_ps'), partColumns('Exposed', items, (item) => item.exposed_ps ?? 0)];
-  return tableCard(title, { note: 'all cores' }, {
-    testid: `${title.toLowerCase()}-table`, items, fixed: true,
-    columns: [
-      { head: 'Op', title: ({ op }) => op ?? '', cell: ({ op, more }) => (op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(more)} more`) },
-      ...(kinds ? [textColumn('Kind', (/** @type {OpTime} */ { kind }) => kind)] : []),
-      countColumn('Count', 'count'), time.time, kinds ? exposed.time : time.share,
-    ],
-    foot: ['All', ...(kinds ? [''] : []), sumText(count(total(items, 'count'))), sumText(time.sum), kinds ? sumText(exposed.sum) : ''],
-  }, h('p', { class: 'small muted' }, note));
+  const [time, exposed] = [
+    partColumns('Time', items, 'duration_ps'),
+    partColumns('Exposed', items, (item) => item.exposed_ps ?? 0),
+  ];
+  return tableCard(
+    title,
+    { note: 'all cores' },
+    {
+      testid: `${title.toLowerCase()}-table`,
+      items,
+      fixed: true,
+      columns: [
+        {
+          head: 'Op',
+          title: ({ op }) => op ?? '',
+          cell: ({ op, more }) =>
+            op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(more)} more`,
+        },
+        ...(kinds ? [textColumn('Kind', (/** @type {OpTime} */ { kind }) => kind)] : []),
+        countColumn('Count', 'count'),
+        time.time,
+        kinds ? exposed.time : time.share,
+      ],
+      foot: [
+        'All',
+        ...(kinds ? [''] : []),
+        sumText(count(total(items, 'count'))),
+        sumText(time.sum),
+        kinds ? sumText(exposed.sum) : '',
+      ],
+    },
+    h('p', { class: 'small muted' }, note),
+  );
 }

@@ -1,4 +1,6 @@
-/** Devices and their idle time in whole steps, a row each, from the columns that the server sends. Nothing here draws. */
+/**
+ * Devices and their idle time in whole steps, a row each, from the columns that the server sends. Nothing here draws.
+ */
 
 import { deviceId } from '../lib/devices.js';
 
@@ -14,8 +16,26 @@ export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((own, at) =>
 }));
 
 /** Of the devices that have any. @param {DeviceColumns} columns @returns {DeviceTime[]} */
-export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) => host.flatMap((own, at) => (steps[at] === null ? [] : [{
-  id: deviceId(own, name[at]), host: own, steps: steps[at], small_ps: small[at] * unit_ps, edges_ps: edges[at] * unit_ps, by_class_ps: each(idle, (column) => column[at] * unit_ps) }]));
+export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
+  host.flatMap((own, at) =>
+    steps[at] === null
+      ? []
+      : [
+          {
+            id: deviceId(own, name[at]),
+            host: own,
+            steps: steps[at],
+            small_ps: small[at] * unit_ps,
+            edges_ps: edges[at] * unit_ps,
+            by_class_ps: each(idle, (column) => column[at] * unit_ps),
+          },
+        ],
+  );
 
-/** @template T, V @param {Record<string, T>} of @param {(value: T, name: string) => V} make @returns {Record<string, V>} */
+/**
+ * @template T, V
+ * @param {Record<string, T>} of
+ * @param {(value: T, name: string) => V} make
+ * @returns {Record<string, V>}
+ */
 const each = (of, make) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name, make(value, name)]));

@@ -39,15 +39,34 @@ function byDefinition(draw) {
   if (!DEFINITIONS[definition]) definition = 'ops';
   const name = h('span', { class: 'small muted', 'data-testid': 'duty-definition' });
   const body = h('div', { class: 'fill' });
-  const choice = h('details', { class: 'choice' }, h('summary', { class: 'link small' }, 'change'),
-  h('div', { class: 'menu right', role: 'radiogroup', 'aria-label': 'Definition of the duty cycle' },
-    /** @type {DutyDefinition[]} */ (Object.keys(DEFINITIONS)).map((key) => h('label', null,
-      h('input', { type: 'radio', name: 'duty', value: key, checked: key === definition, onchange: () => {
-        definition = key;
-        writePref('duty', key);
-        choice.open = false;
-        show();
-      } }), h('span', null, DEFINITIONS[key][0], h('br', null), h('span', { class: 'muted small' }, DEFINITIONS[key][1]))))));
+  const choice = h(
+    'details',
+    { class: 'choice' },
+    h('summary', { class: 'link small' }, 'change'),
+    h(
+      'div',
+      { class: 'menu right', role: 'radiogroup', 'aria-label': 'Definition of the duty cycle' },
+      /** @type {DutyDefinition[]} */ (Object.keys(DEFINITIONS)).map((key) =>
+        h(
+          'label',
+          null,
+          h('input', {
+            type: 'radio',
+            name: 'duty',
+            value: key,
+            checked: key === definition,
+            onchange: () => {
+              definition = key;
+              writePref('duty', key);
+              choice.open = false;
+              show();
+            },
+          }),
+          h('span', null, DEFINITIONS[key][0], h('br', null), h('span', { class: 'muted small' }, DEFINITIONS[key][1])),
+        ),
+      ),
+    ),
+  );
   function show() {
     name.textContent = DEFINITIONS[definition][0];
     fill(body, draw(definition));
@@ -70,10 +89,19 @@ export function dutyCard(all, session, app) {
   const shown = app.selectedDevices(all);
   const { name, choice, body } = byDefinition((definition) => {
     const rows = rowsOf(shown, definition);
-    return [...(all.length < MANY ? [dutyTable(rows, all.length, session, app)] : distribution(rows, all.length, session, app)),
-      definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'), stallNote(shown)];
+    return [
+      ...(all.length < MANY
+        ? [dutyTable(rows, all.length, session, app)]
+        : distribution(rows, all.length, session, app)),
+      definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'),
+      stallNote(shown),
+    ];
   });
-  return card('Duty cycle', { note: cores(all.length, shown.length), right: [name, choice], class: 'duty' }, h('div', { 'data-testid': 'duty-card' }, body));
+  return card(
+    'Duty cycle',
+    { note: cores(all.length, shown.length), right: [name, choice], class: 'duty' },
+    h('div', { 'data-testid': 'duty-card' }, body),
+  );
 }
 
 /** The only device in one line. @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
@@ -83,16 +111,35 @@ export function dutyLine(devices, session, app) {
     return h('span', { class: 'row' }, bar(row), h('span', null, share(row.part)));
   });
   const [device] = devices;
-  return h('div', { class: 'duty-one', 'data-testid': 'duty-one' }, h('span', null, 'Duty cycle ', deviceLink(device, session, app)),
-    body, name, choice, stallNote(devices));
+  return h(
+    'div',
+    { class: 'duty-one', 'data-testid': 'duty-one' },
+    h('span', null, 'Duty cycle ', deviceLink(device, session, app)),
+    body,
+    name,
+    choice,
+    stallNote(devices),
+  );
 }
 
 /** Its row in the timeline. @param {DutyDevice} device @param {Ready} session @param {App} app */
-const deviceLink = (device, session, app) => link(cutMiddle(deviceName(device, session.session.hosts), 13), () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }), { title: `${device.name} on ${device.host}` });
+const deviceLink = (device, session, app) =>
+  link(
+    cutMiddle(deviceName(device, session.session.hosts), 13),
+    () => app.open({ v: 'timeline', x: device.id, w: '', sel: '' }),
+    { title: `${device.name} on ${device.host}` },
+  );
 
 /** The part of busy in which an op only waits is hatched, at the end of the bar. @param {DutyRow} row */
-const bar = ({ whole, busy, stall, part }) => h('span', { class: 'duty-bar' }, lengthBar(part),
-  stall ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } }) : null);
+const bar = ({ whole, busy, stall, part }) =>
+  h(
+    'span',
+    { class: 'duty-bar' },
+    lengthBar(part),
+    stall
+      ? h('i', { class: 'stall', style: { left: percent((busy - stall) / whole), width: percent(stall / whole) } })
+      : null,
+  );
 
 /** @param {DutyRow[]} rows */
 const together = (rows) => share(total(rows, 'busy') / total(rows, 'whole'));
@@ -112,26 +159,53 @@ function dutyTable(rows, all, session, app) {
 }
 
 /**
- * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row, which leads to Hosts.
+ * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row, which leads to
+ * Hosts.
  * @param {DutyRow[]} rows @param {number} all @param {Ready} session @param {App} app
  */
 function distribution(rows, all, session, app) {
   const hosts = session.session.hosts.map(({ name }) => name);
   const short = shortNames(hosts);
-  const groups = [...groupBy(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort((a, b) => a[0].part - b[0].part);
+  const groups = [...groupBy(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort(
+    (a, b) => a[0].part - b[0].part,
+  );
   const low = groups.slice(0, LOWEST);
   const rest = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
   const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => {
-    const host = hosts.length > 1 ? link(short[hosts.indexOf(device.host)] ?? device.host, () => app.open({ v: 'hosts', hs: device.host }), { title: device.host }) : '';
+    const host =
+      hosts.length > 1
+        ? link(short[hosts.indexOf(device.host)] ?? device.host, () => app.open({ v: 'hosts', hs: device.host }), {
+            title: device.host,
+          })
+        : '';
     return others.length ? [host, host && ', ', cores(others.length + 1)] : [device.name, host && ' · ', host];
   };
-  const items = [...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),
-    ...(rest.length ? [{ name: [`${count(rest.length)} more ${rest.length > 1 ? 'cores' : 'core'}`], note: 'median', part: rest[(rest.length - 1) >> 1].part }] : [])];
-  return [histogram(rows.map(({ part }) => part)), table({
-    label: 'Duty cycle, lowest first', testid: 'duty-table', items, fixed: true,
-    columns: [{ head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] }, shareColumn('Busy', 'part')],
-    foot: [cores(all, rows.length), together(rows)],
-  })];
+  const items = [
+    ...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),
+    ...(rest.length
+      ? [
+          {
+            name: [`${count(rest.length)} more ${rest.length > 1 ? 'cores' : 'core'}`],
+            note: 'median',
+            part: rest[(rest.length - 1) >> 1].part,
+          },
+        ]
+      : []),
+  ];
+  return [
+    histogram(rows.map(({ part }) => part)),
+    table({
+      label: 'Duty cycle, lowest first',
+      testid: 'duty-table',
+      items,
+      fixed: true,
+      columns: [
+        { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
+        shareColumn('Busy', 'part'),
+      ],
+      foot: [cores(all, rows.length), together(rows)],
+    }),
+  ];
 }
 
 /** The table below tells the same. @param {number[]} parts from 0 to 1 */
@@ -144,14 +218,29 @@ function histogram(parts) {
   const steps = Math.round((high - low) * 20);
   const every = Math.ceil(steps / MOST_TICKS);
   const ticks = [...Array(steps + 1).keys()].filter((at) => at % every === 0);
-  return h('div', { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
+  return h(
+    'div',
+    { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
     // A bin of a few is seen beside one of thousands.
-    h('div', { class: 'bins' }, bins.map((some) => h('i', { style: { height: percent(some / most), 'min-height': some ? '4px' : '0' } }))),
-    h('div', { class: 'bin-ticks muted small' }, ticks.map((at) => h('span', { style: { left: percent(at / steps) } }, digits((low + at / 20) * 100), at ? '' : '\u202f%'))));
+    h(
+      'div',
+      { class: 'bins' },
+      bins.map((some) => h('i', { style: { height: percent(some / most), 'min-height': some ? '4px' : '0' } })),
+    ),
+    h(
+      'div',
+      { class: 'bin-ticks muted small' },
+      ticks.map((at) =>
+        h('span', { style: { left: percent(at / steps) } }, digits((low + at / 20) * 100), at ? '' : '\u202f%'),
+      ),
+    ),
+  );
 }
 
 /** @param {DutyDevice[]} devices */
 function stallNote(devices) {
   const part = total(devices, ({ duty }) => duty.ops.stall_ps) / total(devices, ({ duty }) => duty.ops.busy_ps);
-  return part > 0 ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(part)} of busy).`) : null;
+  return part > 0
+    ? h('p', { class: 'small muted' }, `Hatched: busy, but an op only waits (${share(part)} of busy).`)
+    : null;
 }

@@ -10,17 +10,38 @@ import { groupBy } from '../lib/totals.js';
 
 /** Where the rest of a finding's evidence is: in Gaps, where nothing else is said. @type {Record<string, string>} */
 const MORE = {
-  recompilation: 'Compiles', many_small_executions: 'Executions', dispatch_overhead: 'Executions', transfer_bound: 'Executions', graph_breaks: 'Executions',
-  annotations_not_propagated: 'Propagation', straggler: 'Hosts', device_stalls: '', exposed_collectives: '', device_bound: 'Device', below_roofline: 'Device',
+  recompilation: 'Compiles',
+  many_small_executions: 'Executions',
+  dispatch_overhead: 'Executions',
+  transfer_bound: 'Executions',
+  graph_breaks: 'Executions',
+  annotations_not_propagated: 'Propagation',
+  straggler: 'Hosts',
+  device_stalls: '',
+  exposed_collectives: '',
+  device_bound: 'Device',
+  below_roofline: 'Device',
 };
 /** Findings whose places are no gaps, whatever else is said of them. */
 const NO_GAPS = ['straggler'];
 
 /**
- * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its step.
- * @param {Finding} finding @param {Pick<import('../lib/views').Overview, 'explains'> & {steps: {columns: import('../lib/views').StepColumns}}} answer
+ * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
+ * step.
+ * @param {Finding} finding
+ * @param {Pick<import('../lib/views').Overview, 'explains'> & {steps: {columns: import('../lib/views').StepColumns}}}
+ *   answer
  */
-export function findingPlace({ id, windows }, { explains, steps: { columns: { start_ps, duration_ps, number, host = [] } } }, at = 0) {
+export function findingPlace(
+  { id, windows },
+  {
+    explains,
+    steps: {
+      columns: { start_ps, duration_ps, number, host = [] },
+    },
+  },
+  at = 0,
+) {
   const gap = explains[id]?.places[at];
   if (gap) return { ...gapPlace(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
@@ -30,67 +51,165 @@ export function findingPlace({ id, windows }, { explains, steps: { columns: { st
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
   // What runs is no gap. Of several hosts the window does not say which is meant: its device does.
-  if (!device || MORE[id] === '' || NO_GAPS.includes(id)) return device && new Set(host).size > 1 ? { ...place, x: device } : place;
+  if (!device || MORE[id] === '' || NO_GAPS.includes(id)) {
+    return device && new Set(host).size > 1 ? { ...place, x: device } : place;
+  }
   return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
 }
 
-/** Link state of the ops that a finding is about, in the mean step of all devices. @param {Finding} finding @param {import('../lib/views').Overview} answer */
+/**
+ * Link state of the ops that a finding is about, in the mean step of all devices.
+ * @param {Finding} finding
+ * @param {import('../lib/views').Overview} answer
+ */
 export function devicePlace({ evidence }, { steps, devices }) {
-  const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (/** @type {unknown[]} */ (evidence.places)?.[0] ?? evidence);
-  return { v: 'device', dd: devices.host.length > 1 ? 'all' : '', st: steps.count > 1 ? 'mean' : '', an: annotation ?? '', op: op ?? '', f: '' };
+  const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (
+    /** @type {unknown[]} */ (evidence.places)?.[0] ?? evidence
+  );
+  return {
+    v: 'device',
+    dd: devices.host.length > 1 ? 'all' : '',
+    st: steps.count > 1 ? 'mean' : '',
+    an: annotation ?? '',
+    op: op ?? '',
+    f: '',
+  };
 }
 
 /** @param {import('../lib/views').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
-  const counts = [...groupBy(findings, 'severity')].sort(([a], [b]) => severityRank(a) - severityRank(b))
-    .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity)).join(' · ');
+  const counts = [...groupBy(findings, 'severity')]
+    .sort(([a], [b]) => severityRank(a) - severityRank(b))
+    .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity))
+    .join(' · ');
   const known = new Map(findings.map((finding) => [finding.id, finding]));
-  return card('Findings', { note: counts, class: 'findings' }, h('div', { 'data-testid': 'findings' }, groups.length ? groups.flatMap(({ title, note, gain, findings: own }) => [
-    title && h('div', { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` }, h('h3', null, title), note, h('span', { class: 'grow' }), !partial && gain),
-    h('ol', null, own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app))),
-  ]) : h('p', null, partial ? 'No findings so far.' : 'No findings.')));
+  return card(
+    'Findings',
+    { note: counts, class: 'findings' },
+    h(
+      'div',
+      { 'data-testid': 'findings' },
+      groups.length
+        ? groups.flatMap(({ title, note, gain, findings: own }) => [
+            title &&
+              h(
+                'div',
+                { class: 'finding-group', 'data-testid': `finding-group-${title.toLowerCase()}` },
+                h('h3', null, title),
+                note,
+                h('span', { class: 'grow' }),
+                !partial && gain,
+              ),
+            h(
+              'ol',
+              null,
+              own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app)),
+            ),
+          ])
+        : h('p', null, partial ? 'No findings so far.' : 'No findings.'),
+    ),
+  );
 }
 
-/** @param {Finding} finding @param {import('../lib/views').Gain} gain @param {import('../lib/views').Overview} answer @param {App} app */
+/**
+ * @param {Finding} finding
+ * @param {import('../lib/views').Gain} gain
+ * @param {import('../lib/views').Overview} answer
+ * @param {App} app
+ */
 function entry(finding, gain, answer, app) {
   const { explains, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
   const label = MORE[id] ?? 'Gaps';
-  return h('li', { 'data-testid': `finding-${id}` },
-    h('h3', null, severityTag(severity), recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'), h('span', null, title)),
+  return h(
+    'li',
+    { 'data-testid': `finding-${id}` },
+    h(
+      'h3',
+      null,
+      severityTag(severity),
+      recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
+      h('span', null, title),
+    ),
     // What it gains is not known before all hosts are.
-    !partial && h('span', { class: 'gain', 'data-testid': 'finding-gain', title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null },
-      gain.share ? [h('b', null, gain.share), ` `, h('span', { 'data-term': gain.of.replace(/^of (a )?/, '') }, gain.of), ' ', h('small', null, gain.change)] : h('small', null, gain.of)),
-    h('p', null, detail), h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
-    (windows.length || label) && h('div', { class: 'row' }, windows.length || explains[id] ? showOf(finding, answer, app) : null,
-      label && button(label, () => app.open(label === 'Device' ? devicePlace(finding, answer) : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' }), { class: 'small-button', 'data-testid': 'finding-more' })));
+    !partial &&
+      h(
+        'span',
+        {
+          class: 'gain',
+          'data-testid': 'finding-gain',
+          title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null,
+        },
+        gain.share
+          ? [
+              h('b', null, gain.share),
+              ` `,
+              h('span', { 'data-term': gain.of.replace(/^of (a )?/, '') }, gain.of),
+              ' ',
+              h('small', null, gain.change),
+            ]
+          : h('small', null, gain.of),
+      ),
+    h('p', null, detail),
+    h('p', { class: 'do', 'data-testid': 'finding-do' }, h('b', null, 'Do: '), advice),
+    (windows.length || label) &&
+      h(
+        'div',
+        { class: 'row' },
+        windows.length || explains[id] ? showOf(finding, answer, app) : null,
+        label &&
+          button(
+            label,
+            () =>
+              app.open(
+                label === 'Device'
+                  ? devicePlace(finding, answer)
+                  : { v: label.toLowerCase(), sel: '', f: label === 'Gaps' && explains[id] ? `finding:${id}` : '' },
+              ),
+            { class: 'small-button', 'data-testid': 'finding-more' },
+          ),
+      ),
+  );
 }
 
 /** Marks the finding that the link names, and brings it into sight. @param {Element} element @param {App} app */
 export function markLinked(element, { link }) {
   const linked = /^fin:(.+)$/.exec(link.state.sel ?? '')?.[1];
-  for (const entry of element.querySelectorAll('.findings li')) {
-    const own = entry.getAttribute('data-testid') === `finding-${linked}`;
-    if (!own) entry.removeAttribute('aria-current');
+  for (const item of element.querySelectorAll('.findings li')) {
+    const own = item.getAttribute('data-testid') === `finding-${linked}`;
+    if (!own) item.removeAttribute('aria-current');
     else {
-      entry.setAttribute('aria-current', 'true');
-      requestAnimationFrame(() => entry.scrollIntoView({ block: 'nearest' }));
+      item.setAttribute('aria-current', 'true');
+      requestAnimationFrame(() => item.scrollIntoView({ block: 'nearest' }));
     }
   }
 }
 
-/** The gap that it explains most of, else its first place; with several, Back and a second click lead to the next one. @param {Finding} finding @param {import('../lib/views').Overview} answer @param {App} app */
+/**
+ * The gap that it explains most of, else its first place; with several, Back and a second click lead to the next one.
+ * @param {Finding} finding
+ * @param {import('../lib/views').Overview} answer
+ * @param {App} app
+ */
 function showOf(finding, answer, app) {
   const gaps = answer.explains[finding.id];
   const { length } = gaps?.places ?? finding.windows;
   let at = 0;
   const label = () => (length > 1 ? `Show ${at + 1} of ${length} ${gaps ? 'gaps' : 'places'}` : 'Show');
-  const show = button(label(), () => {
-    const place = findingPlace(finding, answer, at);
-    at = (at + 1) % length;
-    show.textContent = label();
-    app.open(place);
-  }, { class: 'small-button', 'data-testid': 'finding-show', title: gaps && `${plural(gaps.count, 'gap')} it explains, those it explains most of first` });
+  const show = button(
+    label(),
+    () => {
+      const place = findingPlace(finding, answer, at);
+      at = (at + 1) % length;
+      show.textContent = label();
+      app.open(place);
+    },
+    {
+      class: 'small-button',
+      'data-testid': 'finding-show',
+      title: gaps && `${plural(gaps.count, 'gap')} it explains, those it explains most of first`,
+    },
+  );
   return show;
 }

@@ -1,4 +1,7 @@
-/** What the host did while the devices were idle, per step and core: a bar, and a table whose sum row is the fourth figure. */
+/**
+ * What the host did while the devices were idle, per step and core: a bar, and a table whose sum row is the fourth
+ * figure.
+ */
 
 import { h } from '../lib/dom.js';
 import { LABELS, classCell } from '../lib/classes.js';
@@ -15,43 +18,91 @@ import { idleParts } from './step-idle.js';
 /** @typedef {import('./step-idle.js').IdlePart} IdlePart */
 
 /**
- * @param {import('../lib/views').DutyDevice[]} all @param {import('../lib/views').DeviceTime[]} times @param {import('../lib/views').Overview} answer
+ * @param {import('../lib/views').DutyDevice[]} all
+ * @param {import('../lib/views').DeviceTime[]} times
+ * @param {import('../lib/views').Overview} answer
  * @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app
  */
 export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, counts, steps }, session, app) {
   if (!all.length) {
-    return emptyCard('Idle time by cause', 'Idle time needs a device plane, and this capture has none.', 'The timeline shows what the host did.');
+    return emptyCard(
+      'Idle time by cause',
+      'Idle time needs a device plane, and this capture has none.',
+      'The timeline shows what the host did.',
+    );
   }
   const devices = app.selectedDevices(all);
   const items = idleParts(app.selectedDevices(times));
-  const each = `${whole ? 'per step and core' : 'per core, first to last run'}${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
+  const each = `${whole ? 'per step and core' : 'per core, first to last run'}` +
+    `${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
   const one = all.length === 1 ? dutyLine(all, session, app) : null;
   if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
-  /** To the gaps that a class causes; without any to the first step, of which the idle time is then. @param {ClassName} name */
-  const show = (name) => app.open(gap_causes.includes(name) || start === undefined ? { v: 'gaps', f: `cause:${name}`, sel: '' } : windowPlace(start, start + duration));
+  /**
+   * To the gaps that a class causes; without any to the first step, of which the idle time is then.
+   * @param {ClassName} name
+   */
+  const show = (name) =>
+    app.open(
+      gap_causes.includes(name) || start === undefined
+        ? { v: 'gaps', f: `cause:${name}`, sel: '' }
+        : windowPlace(start, start + duration),
+    );
   const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), show);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
   /** A class that causes no gap, though there are some, leads nowhere. @param {ClassName} name @param {string} text */
-  const placeOf = (name, text) => (gap_causes.includes(name) || !counts.gaps
-    ? link(text, () => show(name), { title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline' }) : text);
+  const placeOf = (name, text) =>
+    gap_causes.includes(name) || !counts.gaps
+      ? link(text, () => show(name), {
+          title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline',
+        })
+      : text;
   const mean = partColumns('Idle', items, 'ps', (text, { name }) => (name ? placeOf(name, text) : text));
   const summed = partColumns('All cores', items, 'all_ps');
-  return card('Idle time by cause', { note: `${mean.unit.name} ${each}`, class: 'idle' },
+  return card(
+    'Idle time by cause',
+    { note: `${mean.unit.name} ${each}`, class: 'idle' },
     h('div', { 'data-testid': 'idle-bar' }, bar),
-    h('div', { class: 'fill' }, table({
-      label: 'Idle time by cause', testid: 'idle-table', items, sort: '-Idle',
-      columns: [
-        { head: 'What the host did', value: ({ name }) => label(name), cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))) },
-        mean.time, mean.share, summed.time,
-      ],
-      foot: ['Idle', mean.sum, share(1), sumText(summed.sum)],
-    })), edgesNote(times, items, app), one);
+    h(
+      'div',
+      { class: 'fill' },
+      table({
+        label: 'Idle time by cause',
+        testid: 'idle-table',
+        items,
+        sort: '-Idle',
+        columns: [
+          {
+            head: 'What the host did',
+            value: ({ name }) => label(name),
+            cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))),
+          },
+          mean.time,
+          mean.share,
+          summed.time,
+        ],
+        foot: ['Idle', mean.sum, share(1), sumText(summed.sum)],
+      }),
+    ),
+    edgesNote(times, items, app),
+    one,
+  );
 }
 
-/** How much of the idle time no gap has. @param {import('../lib/views').DeviceTime[]} times @param {IdlePart[]} items @param {import('../frame/app.js').App} app */
+/**
+ * How much of the idle time no gap has.
+ * @param {import('../lib/views').DeviceTime[]} times
+ * @param {IdlePart[]} items
+ * @param {import('../frame/app.js').App} app
+ */
 function edgesNote(times, items, app) {
   const edges = total(app.selectedDevices(times), 'edges_ps');
   const [part, all] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
-  return edges ? h('p', { class: 'small muted', 'data-testid': 'idle-edges' }, `All cores: ${all} between first and last run, as in Gaps, and ${part} before or after.`) : null;
+  return edges
+    ? h(
+        'p',
+        { class: 'small muted', 'data-testid': 'idle-edges' },
+        `All cores: ${all} between first and last run, as in Gaps, and ${part} before or after.`,
+      )
+    : null;
 }

@@ -3,8 +3,15 @@
 /** @typedef {import('../lib/views').StepColumns} StepColumns */
 /**
  * @typedef {object} Step
- * @property {number} index @property {number|null} number @property {string} host @property {number} start_ps @property {number} duration_ps
- * @property {number} device_busy_ps @property {number} executions @property {number} compiles @property {number} early_syncs
+ * @property {number} index
+ * @property {number|null} number
+ * @property {string} host
+ * @property {number} start_ps
+ * @property {number} duration_ps
+ * @property {number} device_busy_ps
+ * @property {number} executions
+ * @property {number} compiles
+ * @property {number} early_syncs
  * @property {number} input_syncs @property {number} from_device @property {import('../lib/types').ByClass} host_ps
  */
 

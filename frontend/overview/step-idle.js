@@ -5,7 +5,10 @@ import { groupBy, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
-/** Idle time of a class (null: in gaps under 10 µs): per step and core, and of all cores. @typedef {{name: ClassName|null, ps: number, all_ps: number}} IdlePart */
+/**
+ * Idle time of a class (null: in gaps under 10 µs): per step and core, and of all cores.
+ * @typedef {{name: ClassName|null, ps: number, all_ps: number}} IdlePart
+ */
 
 /**
  * The parts of the idle time of some devices. Every step counts the same and is divided by the chosen cores of its own
@@ -15,8 +18,16 @@ import { groupBy, total } from '../lib/totals.js';
 export function idleParts(devices) {
   const hosts = groupBy(devices, 'host');
   const steps = [...hosts.values()].reduce((sum, [first]) => sum + first.steps, 0);
-  const share = (/** @type {DeviceTime} */ { host }) => 1 / (steps ? steps * (hosts.get(host)?.length ?? 1) : devices.length);
+  const share = (/** @type {DeviceTime} */ { host }) =>
+    1 / (steps ? steps * (hosts.get(host)?.length ?? 1) : devices.length);
   /** @param {ClassName|null} name @param {(device: DeviceTime) => number} of @returns {IdlePart} */
-  const part = (name, of) => ({ name, ps: total(devices, (device) => of(device) * share(device)), all_ps: total(devices, of) });
-  return [...CLASSES.map((name) => part(name, ({ by_class_ps }) => by_class_ps[name] ?? 0)), part(null, ({ small_ps }) => small_ps)].filter(({ all_ps }) => all_ps);
+  const part = (name, of) => ({
+    name,
+    ps: total(devices, (device) => of(device) * share(device)),
+    all_ps: total(devices, of),
+  });
+  return [
+    ...CLASSES.map((name) => part(name, ({ by_class_ps }) => by_class_ps[name] ?? 0)),
+    part(null, ({ small_ps }) => small_ps),
+  ].filter(({ all_ps }) => all_ps);
 }

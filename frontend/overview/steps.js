@@ -1,4 +1,7 @@
-/** Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the busiest core. */
+/**
+ * Steps as stacked bars of what the driving thread did, a line across each for the device work it launched, of the
+ * busiest core.
+ */
 
 import { button, fill, h, onDrag, onKeys, percent, labelledSelect, setOptions } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
@@ -17,9 +20,17 @@ const MOST_WIDE = 60;
 const THIN_PX = 5;
 const LABEL_PX = 44;
 
-/** What is counted per step: column, head, and one of them. @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string, string][]} */
-const COUNTS = [['executions', 'Executions', 'execution'], ['compiles', 'Compiles', 'compilation'], ['early_syncs', 'Early syncs', 'early sync'],
-  ['input_syncs', 'Input syncs', 'input sync'], ['from_device', 'Reads', 'device read']];
+/**
+ * What is counted per step: column, head, and one of them.
+ * @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string, string][]}
+ */
+const COUNTS = [
+  ['executions', 'Executions', 'execution'],
+  ['compiles', 'Compiles', 'compilation'],
+  ['early_syncs', 'Early syncs', 'early sync'],
+  ['input_syncs', 'Input syncs', 'input sync'],
+  ['from_device', 'Reads', 'device read'],
+];
 
 /** @param {import('../frame/app.js').App} app */
 export function createSteps(app) {
@@ -44,16 +55,29 @@ export function createSteps(app) {
   let twice = new Set();
   /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
-  const toggle = button('Table', () => { listed = !listed; draw(); }, { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' });
+  const toggle = button(
+    'Table',
+    () => {
+      listed = !listed;
+      draw();
+    },
+    { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' },
+  );
 
   /** What a link calls a step: its number, with its index where several hosts count alike. */
-  const keyOf = (/** @type {Step} */ { number, index }) => (number === null ? String(index) : twice.has(number) ? `${number}.${index}` : String(number));
+  const keyOf = (/** @type {Step} */ { number, index }) =>
+    number === null ? String(index) : twice.has(number) ? `${number}.${index}` : String(number);
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const namesOf = (/** @type {Step[]} */ all) => CLASSES.filter((name) => all.some(({ host_ps }) => host_ps[name]));
   const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
   /** Said of a step where there are several hosts. */
   const onHost = () => (hosts.length ? ` on ${host}` : '');
-  const show = (/** @type {Step} */ step) => app.open({ ...windowPlace(step.start_ps, step.start_ps + step.duration_ps), st: keyOf(step), ...(hosts.length && { x: app.firstDevice(step.host) }) });
+  const show = (/** @type {Step} */ step) =>
+    app.open({
+      ...windowPlace(step.start_ps, step.start_ps + step.duration_ps),
+      st: keyOf(step),
+      ...(hosts.length && { x: app.firstDevice(step.host) }),
+    });
 
   /** @param {Step|null} step */
   function choose(step) {
@@ -66,9 +90,20 @@ export function createSteps(app) {
     const step = chosen();
     bars().forEach((own, at) => { own.ariaSelected = String(steps[from + at] === step); });
     rows?.refresh();
-    fill(note, step ? [h('b', null, `Step ${nameOf(step)}${onHost()}`), ` ${timeText(step.duration_ps)} · the work it launched ${timeText(step.device_busy_ps)}, busiest core · `,
-      COUNTS.filter(([key]) => step[key] || key === 'executions').map(([key,, one]) => plural(step[key], one)).join(' · '), ' ',
-      link('Show', () => show(step), { 'data-testid': 'step-show' })] : h('span', { class: 'muted' }, 'Click a bar to select a step.'));
+    fill(
+      note,
+      step
+        ? [
+            h('b', null, `Step ${nameOf(step)}${onHost()}`),
+            ` ${timeText(step.duration_ps)} · the work it launched ${timeText(step.device_busy_ps)}, busiest core · `,
+            COUNTS.filter(([key]) => step[key] || key === 'executions')
+              .map(([key, , one]) => plural(step[key], one))
+              .join(' · '),
+            ' ',
+            link('Show', () => show(step), { 'data-testid': 'step-show' }),
+          ]
+        : h('span', { class: 'muted' }, 'Click a bar to select a step.'),
+    );
   }
 
   function draw() {
@@ -89,23 +124,74 @@ export function createSteps(app) {
     const ticks = niceTicks(most / unit.ps);
     const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
     const slot = width / seen.length;
-    const every = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
-    fill(chart, ticks.map((tick) => h('span', { class: 'grid-line', 'aria-hidden': 'true', style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` } },
-      h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''))), h('div', { class: steps.length > MOST_WIDE ? 'bars thin' : 'bars' }, seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % every === 0, unit))));
+    const labelEvery = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
+    fill(
+      chart,
+      ticks.map((tick) =>
+        h(
+          'span',
+          {
+            class: 'grid-line',
+            'aria-hidden': 'true',
+            style: { bottom: `calc(20px + (100% - 20px) * ${(tick * unit.ps) / top})` },
+          },
+          h('span', null, digits(tick), tick === ticks.at(-1) ? `\u202f${unit.name}` : ''),
+        ),
+      ),
+      h(
+        'div',
+        { class: steps.length > MOST_WIDE ? 'bars thin' : 'bars' },
+        seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % labelEvery === 0, unit)),
+      ),
+    );
     (bars().find((own) => own.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
     drawBrush();
   }
 
-  /** @param {Step} step @param {number} top @param {boolean} value @param {boolean} label @param {import('../lib/format.js').Unit} unit */
+  /**
+   * @param {Step} step
+   * @param {number} top
+   * @param {boolean} value
+   * @param {boolean} label
+   * @param {import('../lib/format.js').Unit} unit
+   */
   function bar(step, top, value, label, unit) {
-    const stack = h('div', { class: 'pile', 'aria-hidden': 'true' }, namesOf([step]).map((name) => h('i', {
-      ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }), title: `${LABELS[name]} ${timeText(step.host_ps[name])}` })),
-    value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null);
-    const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, the work it launched ${timeText(step.device_busy_ps)}, busiest core`;
-    return h('div', {
-      role: 'option', 'data-step': keyOf(step), tabindex: -1, 'aria-selected': 'false', 'data-ps': step.duration_ps, title,
-      onclick: () => choose(step), ondblclick: () => show(step),
-    }, h('span', { class: 'hidden' }, title), h('div', { class: 'plot' }, stack, step.device_busy_ps ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } }) : null), h('span', { class: 'name', 'aria-hidden': 'true' }, label ? nameOf(step) : ''));
+    const stack = h(
+      'div',
+      { class: 'pile', 'aria-hidden': 'true' },
+      namesOf([step]).map((name) =>
+        h('i', {
+          ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }),
+          title: `${LABELS[name]} ${timeText(step.host_ps[name])}`,
+        }),
+      ),
+      value ? h('span', { class: 'value' }, digits(step.duration_ps / unit.ps, 1)) : null,
+    );
+    const title = `Step ${nameOf(step)}${onHost()}, ${timeText(step.duration_ps)}, the work it launched ` +
+      `${timeText(step.device_busy_ps)}, busiest core`;
+    return h(
+      'div',
+      {
+        role: 'option',
+        'data-step': keyOf(step),
+        tabindex: -1,
+        'aria-selected': 'false',
+        'data-ps': step.duration_ps,
+        title,
+        onclick: () => choose(step),
+        ondblclick: () => show(step),
+      },
+      h('span', { class: 'hidden' }, title),
+      h(
+        'div',
+        { class: 'plot' },
+        stack,
+        step.device_busy_ps
+          ? h('i', { class: 'busy-line', style: { bottom: percent(step.device_busy_ps / top) } })
+          : null,
+      ),
+      h('span', { class: 'name', 'aria-hidden': 'true' }, label ? nameOf(step) : ''),
+    );
   }
 
   const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
@@ -117,7 +203,10 @@ export function createSteps(app) {
     (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
   }
   onKeys(chart, '[role=option]', {
-    ArrowRight: (own) => focus(bars().indexOf(own) + 1), ArrowLeft: (own) => focus(bars().indexOf(own) - 1), Enter: (own) => show(stepAt(own)), ' ': (own) => choose(stepAt(own)),
+    ArrowRight: (own) => focus(bars().indexOf(own) + 1),
+    ArrowLeft: (own) => focus(bars().indexOf(own) - 1),
+    Enter: (own) => show(stepAt(own)),
+    ' ': (own) => choose(stepAt(own)),
   });
 
   /** @param {number} first */
@@ -142,7 +231,8 @@ export function createSteps(app) {
     brush.ariaValueMin = '0';
     brush.ariaValueMax = String(steps.length - fits);
     brush.ariaValueNow = String(from);
-    brush.ariaValueText = `Steps ${nameOf(steps[from])} to ${nameOf(steps[Math.min(steps.length, from + fits) - 1])} of ${count(steps.length)}`;
+    brush.ariaValueText = `Steps ${nameOf(steps[from])} to ${nameOf(steps[Math.min(steps.length, from + fits) - 1])}` +
+      ` of ${count(steps.length)}`;
   }
   const toPointer = (/** @type {PointerEvent} */ event) => {
     const box = brush.getBoundingClientRect();
@@ -153,19 +243,33 @@ export function createSteps(app) {
     return toPointer;
   });
   onKeys(brush, '*', {
-    ArrowRight: () => moveTo(from + 1), ArrowLeft: () => moveTo(from - 1), PageDown: () => moveTo(from + fits), PageUp: () => moveTo(from - fits),
-    End: () => moveTo(steps.length), Home: () => moveTo(0),
+    ArrowRight: () => moveTo(from + 1),
+    ArrowLeft: () => moveTo(from - 1),
+    PageDown: () => moveTo(from + fits),
+    PageUp: () => moveTo(from - fits),
+    End: () => moveTo(steps.length),
+    Home: () => moveTo(0),
   });
 
   function stepsTable() {
     const unit = columnUnit(steps, 'duration_ps');
     return sortableTable({
-      label: 'Steps', testid: 'steps-table', items: steps, open: show, select: choose, selected: (step) => step === chosen(),
+      label: 'Steps',
+      testid: 'steps-table',
+      items: steps,
+      open: show,
+      select: choose,
+      selected: (step) => step === chosen(),
       columns: [
-        countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }), ...(hosts.length ? [textColumn('Host', 'host')] : []),
-        linkedColumn(startColumn('start_ps'), show), timeColumn('Time', unit, 'duration_ps'), timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
+        countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }),
+        ...(hosts.length ? [textColumn('Host', 'host')] : []),
+        linkedColumn(startColumn('start_ps'), show),
+        timeColumn('Time', unit, 'duration_ps'),
+        timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
         ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
-        ...namesOf(steps).map((name) => timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0)),
+        ...namesOf(steps).map((name) =>
+          timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0),
+        ),
       ],
     });
   }
@@ -223,16 +327,44 @@ export function createSteps(app) {
       hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
       const rank = (/** @type {number|undefined} */ at) => session.hosts[at ?? -1]?.name ?? '';
       ranks = new Map([[rank(first?.median), 'median'], [rank(first?.slowest), 'slowest']]);
-      setOptions(/** @type {HTMLSelectElement} */ (whose.lastElementChild), hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]), host);
+      setOptions(
+        /** @type {HTMLSelectElement} */ (whose.lastElementChild),
+        hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]),
+        host,
+      );
       const linked = every.find((step) => keyOf(step) === app.link.state.st)?.host;
-      takeHost(linked ?? (hosts.includes(host) ? host : hosts.includes(rank(first?.slowest)) ? rank(first?.slowest) : hosts[0] ?? ''));
+      takeHost(
+        linked ??
+          (hosts.includes(host)
+            ? host
+            : hosts.includes(rank(first?.slowest))
+              ? rank(first?.slowest)
+              : (hosts[0] ?? '')),
+      );
       const names = namesOf(every);
-      const busy = every.some(({ device_busy_ps }) => device_busy_ps) ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core']] : [];
-      fill(element, steps.length
-        ? card('Step time', { note: 'by class of the driving thread', class: 'steps-card', right: [hosts.length > 0 && whose, toggle] },
-          legend([...names.map(classCell), ...busy]), body)
-        : card('Step time', {}, h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
-          h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.')));
+      const busy = every.some(({ device_busy_ps }) => device_busy_ps)
+        ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core']]
+        : [];
+      fill(
+        element,
+        steps.length
+          ? card(
+              'Step time',
+              {
+                note: 'by class of the driving thread',
+                class: 'steps-card',
+                right: [hosts.length > 0 && whose, toggle],
+              },
+              legend([...names.map(classCell), ...busy]),
+              body,
+            )
+          : card(
+              'Step time',
+              {},
+              h('p', null, 'This capture has no steps: no step annotation, no StepMarker, no rhythm of modules.'),
+              h('p', { class: 'sec' }, 'Wrap the loop in xp.StepTrace, or capture more than one step.'),
+            ),
+      );
       if (steps.length) draw();
     },
   };

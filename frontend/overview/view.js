@@ -1,4 +1,7 @@
-/** Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds the devices. */
+/**
+ * Overview: one sentence, four figures, and behind them findings, idle time by cause, duty cycle, steps, and what feeds
+ * the devices.
+ */
 
 import { h, fill } from '../lib/dom.js';
 import { createDocumentView } from '../frame/document-view.js';
@@ -13,11 +16,18 @@ import { dataCards } from './data.js';
 /** @typedef {import('../lib/views').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** Letters from which on a verdict's two lines leave its figures no room beside them: on small screens, on middling ones. */
+/**
+ * Letters from which on a verdict's two lines leave its figures no room beside them: on small screens, on middling
+ * ones.
+ */
 const LONG = 125;
 const LONGER = 170;
 
-/** How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks off. @param {string} text */
+/**
+ * How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks
+ * off.
+ * @param {string} text
+ */
 const twoLines = (text) => `${text.length * 0.43 + 2}ch`;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -36,8 +46,15 @@ export function overviewView(app) {
   function draw() {
     const some = app.selectedDevices(devices).length < devices.length;
     const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
-    fill(element, verdict(answer, session.session.description, note, app), findingsCard(answer, app), idleCard(devices, idle, answer, session, app), devices.length === 1 ? null : dutyCard(devices, session, app),
-      steps.element, dataCards(answer, devices.length, app));
+    fill(
+      element,
+      verdict(answer, session.session.description, note, app),
+      findingsCard(answer, app),
+      idleCard(devices, idle, answer, session, app),
+      devices.length === 1 ? null : dutyCard(devices, session, app),
+      steps.element,
+      dataCards(answer, devices.length, app),
+    );
     steps.open(answer, session);
     markLinked(element, app);
   }
@@ -73,19 +90,56 @@ const WITHIN = /(?<=\d|\(median) /g;
 /** The verdict with its first two figures bold: how busy, and what that costs. @param {string} text */
 const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
 
-/** A text whose steps lead to their gaps. @param {string} text @param {(number|null)[]} steps numbers of those that there are @param {App} app */
+/**
+ * A text whose steps lead to their gaps.
+ * @param {string} text
+ * @param {(number|null)[]} steps numbers of those that there are
+ * @param {App} app
+ */
 const stepsLinked = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, at) => {
   const number = part.slice(5);
-  return at % 2 && steps.includes(Number(number)) ? link(part, () => app.open({ v: 'gaps', sel: '', f: `step:${number}` }), { title: `Gaps of step ${number}` }) : part;
+  return at % 2 && steps.includes(Number(number))
+    ? link(part, () => app.open({ v: 'gaps', sel: '', f: `step:${number}` }), { title: `Gaps of step ${number}` })
+    : part;
 });
 
-/** @param {Overview} answer @param {string|null} description of the session @param {string} note what they do not follow @param {App} app */
+/**
+ * @param {Overview} answer
+ * @param {string|null} description of the session
+ * @param {string} note what they do not follow
+ * @param {App} app
+ */
 function verdict({ verdict: { text, severity }, figures, steps: { columns } }, description, note, app) {
   const notes = [note, ...new Set(figures.map((figure) => figure.note))].filter(Boolean).join(' ');
-  return h('section', { 'aria-label': 'Verdict', class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`, 'data-testid': 'verdict' },
-    h('p', null, ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `), figuresBold(text).map((part) => (typeof part === 'string' ? h('span', null, stepsLinked(part, columns.number, app)) : part)), notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`)),
-    h('dl', { class: 'figures' }, figures.map((figure) => h('div', { 'data-testid': `kpi-${figure.name}` },
-      h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
-      h('dt', { style: { 'max-width': twoLines(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0'))))),
-    description && h('div', { class: 'description', 'data-testid': 'description' }, stepsLinked(description, columns.number, app)));
+  return h(
+    'section',
+    {
+      'aria-label': 'Verdict',
+      class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`,
+      'data-testid': 'verdict',
+    },
+    h(
+      'p',
+      null,
+      ['critical', 'warning'].includes(severity) && h('span', { class: 'hidden' }, `${severity}: `),
+      figuresBold(text).map((part) =>
+        typeof part === 'string' ? h('span', null, stepsLinked(part, columns.number, app)) : part,
+      ),
+      notes && h('span', { class: 'small muted', 'data-testid': 'verdict-note' }, ` ${notes}`),
+    ),
+    h(
+      'dl',
+      { class: 'figures' },
+      figures.map((figure) =>
+        h(
+          'div',
+          { 'data-testid': `kpi-${figure.name}` },
+          h('dd', { 'data-ps': figure.name === 'duty' ? null : figure.value }, figure.text),
+          h('dt', { style: { 'max-width': twoLines(figure.meaning) } }, figure.meaning.replace(WITHIN, '\u00a0')),
+        ),
+      ),
+    ),
+    description &&
+      h('div', { class: 'description', 'data-testid': 'description' }, stepsLinked(description, columns.number, app)),
+  );
 }

@@ -21,8 +21,11 @@ const LABEL = 0.17;
 export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / Math.max(1, to - from);
 
 /**
- * Where each ribbon begins and ends, as parts of the width: a phase on the host is divided among its ribbons by their device time.
- * @param {Pick<Propagation, 'strips'|'ribbons'>} answer @param {(ps: number) => number} hostAt @param {(ps: number) => number} deviceAt
+ * Where each ribbon begins and ends, as parts of the width: a phase on the host is divided among its ribbons by their
+ * device time.
+ * @param {Pick<Propagation, 'strips'|'ribbons'>} answer
+ * @param {(ps: number) => number} hostAt
+ * @param {(ps: number) => number} deviceAt
  */
 export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, deviceAt) {
   /** @type {Record<number, number>} */
@@ -34,8 +37,13 @@ export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, devi
     const [from, to] = [host[own.host], device[own.device]];
     const before = used[own.host] ?? 0;
     used[own.host] = before + to.device_ps;
-    const along = (/** @type {number} */ ps) => hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, whole[own.host]));
-    return { ...own, from: [along(before), along(before + to.device_ps)], to: [deviceAt(to.start_ps), deviceAt(to.end_ps)] };
+    const along = (/** @type {number} */ ps) =>
+      hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, whole[own.host]));
+    return {
+      ...own,
+      from: [along(before), along(before + to.device_ps)],
+      to: [deviceAt(to.start_ps), deviceAt(to.end_ps)],
+    };
   });
 }
 
@@ -48,40 +56,106 @@ function ribbonPath({ from, to }) {
 
 /**
  * @param {Propagation} answer
- * @param {{tone: (phase: number) => number, phase: (phase: number) => void, run: (at: number) => void, leave: () => void}} on `tone` counts from 1; `leave`: the strips have the focus no longer
+ * @param {object} on
+ * @param {(phase: number) => number} on.tone counts from 1
+ * @param {(phase: number) => void} on.phase
+ * @param {(at: number) => void} on.run
+ * @param {() => void} on.leave the strips have lost the focus
  */
 export function createOrder(answer, on) {
   const { phases, step, strips, unannotated } = answer;
   // Ops may have the step's own scope: then they have no phase, but a scope.
-  const none = total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps ? 'no phase' : 'no scope';
+  const none =
+    total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps
+      ? 'no phase'
+      : 'no scope';
   const begin = step?.start_ps ?? 0;
   const hostAt = axisOf(begin, maximum(strips.host.map(({ end_ps }) => end_ps), begin + (step?.duration_ps ?? 0)));
   const [first, last] = [strips.device[0].start_ps, maximum(strips.device.map(({ end_ps }) => end_ps))];
   const deviceAt = axisOf(first, last);
   const length = last - first;
-  const nameOf = (/** @type {number|null} */ phase) => (phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : ''));
+  const nameOf = (/** @type {number|null} */ phase) =>
+    phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : '');
   const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
 
-  /** @param {string} kind @param {number|null} phase @param {string} text @param {string} title @param {number} from @param {number} to @param {() => void} open */
+  /**
+   * @param {string} kind
+   * @param {number|null} phase
+   * @param {string} text
+   * @param {string} title
+   * @param {number} from
+   * @param {number} to
+   * @param {() => void} open
+   */
   const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, 0, open,
     phase === null ? {} : inked(`p${on.tone(phase)}`), { tabindex: -1 });
-  const host = strips.host.map(({ phase, name, start_ps, end_ps }) => piece(phase === null ? 'plain' : '', phase, name,
-    `${name}: host ${timeText(end_ps - start_ps)}${lostOf(phase) ? `, lost: ${lostOf(phase)}` : ''}`, hostAt(start_ps), hostAt(end_ps), () => { if (phase !== null) on.phase(phase); }));
-  const stubs = strips.host.filter(({ phase }) => lostOf(phase)).map(({ phase, start_ps, end_ps }) => ({ at: hostAt((start_ps + end_ps) / 2), text: hostAt(end_ps) - hostAt(start_ps) > 2 * LEAST_TEXT ? `lost: ${lostOf(phase)}` : '' }))
-    .map(({ at, text }, index, all) => h('span', { class: 'stub', style: { left: percent(at) } }, text && (all[index + 1]?.at ?? 2) - at > LABEL ? h('span', null, text) : null));
-  const device = strips.device.map((own, at) => piece(own.phase === null ? 'of-bare' : '', own.phase, own.phase === null ? '' : nameOf(own.phase),
-    `${nameOf(own.phase)}: device ${timeText(own.device_ps)}, ${plural(own.ops, 'op')}${own.inverted ? ', ▼ inverted' : ''}${own.merged > 1 ? `, ${own.merged} short stretches` : ''}`,
-    deviceAt(own.start_ps), deviceAt(own.end_ps), () => on.run(at)));
-  const marks = strips.device.filter(({ inverted }) => inverted).map(({ start_ps, end_ps }) => h('i', { style: { left: percent(deviceAt((start_ps + end_ps) / 2)) } }, '▼'));
+  const host = strips.host.map(({ phase, name, start_ps, end_ps }) =>
+    piece(
+      phase === null ? 'plain' : '',
+      phase,
+      name,
+      `${name}: host ${timeText(end_ps - start_ps)}${lostOf(phase) ? `, lost: ${lostOf(phase)}` : ''}`,
+      hostAt(start_ps),
+      hostAt(end_ps),
+      () => {
+        if (phase !== null) on.phase(phase);
+      },
+    ),
+  );
+  const stubs = strips.host
+    .filter(({ phase }) => lostOf(phase))
+    .map(({ phase, start_ps, end_ps }) => ({
+      at: hostAt((start_ps + end_ps) / 2),
+      text: hostAt(end_ps) - hostAt(start_ps) > 2 * LEAST_TEXT ? `lost: ${lostOf(phase)}` : '',
+    }))
+    .map(({ at, text }, index, all) =>
+      h(
+        'span',
+        { class: 'stub', style: { left: percent(at) } },
+        text && (all[index + 1]?.at ?? 2) - at > LABEL ? h('span', null, text) : null,
+      ),
+    );
+  const device = strips.device.map((own, at) =>
+    piece(
+      own.phase === null ? 'of-bare' : '',
+      own.phase,
+      own.phase === null ? '' : nameOf(own.phase),
+      `${nameOf(own.phase)}: device ${timeText(own.device_ps)}, ${plural(own.ops, 'op')}` +
+      `${own.inverted ? ', ▼ inverted' : ''}${own.merged > 1 ? `, ${own.merged} short stretches` : ''}`,
+      deviceAt(own.start_ps),
+      deviceAt(own.end_ps),
+      () => on.run(at),
+    ),
+  );
+  const marks = strips.device
+    .filter(({ inverted }) => inverted)
+    .map(({ start_ps, end_ps }) => h('i', { style: { left: percent(deviceAt((start_ps + end_ps) / 2)) } }, '▼'));
 
   const shapes = ribbonShapes(answer, hostAt, deviceAt).sort((a, b) => Number(a.inverted) - Number(b.inverted));
   const ribbons = shapes.map((shape) => {
     const d = ribbonPath(shape);
-    return svg('g', { class: shape.inverted ? 'ribbon inverted' : 'ribbon', style: { '--k': `var(--p${on.tone(Number(strips.device[shape.device].phase))})` }, onclick: () => on.run(shape.device) },
-      svg('title', null, device[shape.device].title), svg('path', { d }), shape.inverted && svg('path', { d, class: 'hatched' }));
+    return svg(
+      'g',
+      {
+        class: shape.inverted ? 'ribbon inverted' : 'ribbon',
+        style: { '--k': `var(--p${on.tone(Number(strips.device[shape.device].phase))})` },
+        onclick: () => on.run(shape.device),
+      },
+      svg('title', null, device[shape.device].title),
+      svg('path', { d }),
+      shape.inverted && svg('path', { d, class: 'hatched' }),
+    );
   });
-  const picture = svg('svg', { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-    svg('pattern', { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, svg('path', { d: 'M0 0V7', class: 'hatch-line' })), ribbons);
+  const picture = svg(
+    'svg',
+    { viewBox: `0 0 ${WIDE} ${TALL}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    svg(
+      'pattern',
+      { id: 'ribbon-hatch', width: 7, height: 7, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' },
+      svg('path', { d: 'M0 0V7', class: 'hatch-line' }),
+    ),
+    ribbons,
+  );
 
   /** @param {((shape: typeof shapes[number]) => boolean)|null} which */
   function lift(which) {
@@ -96,27 +170,63 @@ export function createOrder(answer, on) {
     if (pieces[0]) pieces[0].tabIndex = 0;
     const element = h('div', { class: 'piece-lane', role: 'group', 'aria-label': label }, pieces);
     // What has the focus lifts its ribbons, as the pointer does.
-    element.addEventListener('focusin', ({ target }) => lift((shape) => [host[shape.host], device[shape.device]].includes(/** @type {HTMLButtonElement} */ (target))));
+    element.addEventListener('focusin', ({ target }) =>
+      lift((shape) => [host[shape.host], device[shape.device]].includes(/** @type {HTMLButtonElement} */ (target))),
+    );
     element.addEventListener('focusout', on.leave);
-    onKeys(element, '*', { ArrowRight: (own) => move(own.nextElementSibling), ArrowLeft: (own) => move(own.previousElementSibling) });
+    onKeys(element, '*', {
+      ArrowRight: (own) => move(own.nextElementSibling),
+      ArrowLeft: (own) => move(own.previousElementSibling),
+    });
     return element;
   }
   /** @type {Map<string, number>} */
   const named = new Map(strips.host.flatMap(({ phase, name }) => (phase === null ? [] : [[name, on.tone(phase)]])));
-  const rows = [['host', 'in order', lane(host, 'Phases on the host')], ['', '', h('div', { class: 'ribbons' }, picture, stubs)], ['device', 'as run', lane(device, 'Runs of phases on the device')],
+  const rows = [
+    ['host', 'in order', lane(host, 'Phases on the host')],
+    ['', '', h('div', { class: 'ribbons' }, picture, stubs)],
+    ['device', 'as run', lane(device, 'Runs of phases on the device')],
     ['', '', h('div', { class: 'marks', 'aria-hidden': 'true' }, marks)],
     ['', '', h('div', { class: 'ticks-line', 'aria-hidden': 'true' }, tickMarks(length, unitFor(length)))],
-    ['', '', legend([...[...named].slice(0, MOST_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]), ...[['in order', ''], ['inverted: runs after a later phase has begun', 'inverted'], [none, 'of-bare']].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text])], { 'aria-hidden': 'true' })]];
+    [
+      '',
+      '',
+      legend(
+        [
+          ...[...named].slice(0, MOST_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
+          ...[
+            ['in order', ''],
+            ['inverted: runs after a later phase has begun', 'inverted'],
+            [none, 'of-bare'],
+          ].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text]),
+        ],
+        { 'aria-hidden': 'true' },
+      ),
+    ],
+  ];
 
   return {
-    nameOf, length, titleOf: (/** @type {number} */ run) => device[run].title,
-    element: h('div', { class: 'order', 'data-testid': 'order-strip' }, rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row])),
+    nameOf,
+    length,
+    titleOf: (/** @type {number} */ run) => device[run].title,
+    element: h(
+      'div',
+      { class: 'order', 'data-testid': 'order-strip' },
+      rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row]),
+    ),
     /** Lifts the ribbons of some runs; null lifts none. @param {((own: Stretch, at: number) => boolean)|null} which */
     lift: (which) => lift(which && (({ device: at }) => which(strips.device[at], at))),
     /** Outlines what is picked. @param {number|null} phase @param {number} run */
     mark(phase, run) {
-      host.forEach((own, at) => own.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)));
-      device.forEach((own, at) => own.setAttribute('aria-pressed', String(run < 0 ? phase !== null && strips.device[at].phase === phase : at === run)));
+      host.forEach((own, at) =>
+        own.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)),
+      );
+      device.forEach((own, at) =>
+        own.setAttribute(
+          'aria-pressed',
+          String(run < 0 ? phase !== null && strips.device[at].phase === phase : at === run),
+        ),
+      );
     },
   };
 }

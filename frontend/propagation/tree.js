@@ -9,7 +9,10 @@ import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 /** @typedef {import('./types').Propagation} Propagation */
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('./types').Place} Place */
-/** @typedef {'step_'|'mean_'|''} Mode what the keys of its times begin with: of the step, of a mean step, of the whole capture */
+/**
+ * @typedef {'step_'|'mean_'|''} Mode what the keys of its times begin with: of the step, of a mean step, of the whole
+ *   capture
+ */
 /**
  * @typedef {object} TreeState
  * @property {Mode} mode @property {string|null} picked @property {Set<string>} closed paths whose insides are hidden
@@ -21,7 +24,11 @@ import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 /** Whether one path lies inside of another. @param {string} path @param {string} outer */
 export const isInside = (path, outer) => path.startsWith(`${outer}/`);
 
-/** The rows that no closed one hides, each with whether it has others inside. @param {TreeRow[]} rows each before those inside @param {Set<string>} closed */
+/**
+ * The rows that no closed one hides, each with whether it has others inside.
+ * @param {TreeRow[]} rows each before those inside
+ * @param {Set<string>} closed
+ */
 export function shownRows(rows, closed) {
   let hidden = '';
   return rows.flatMap((row, index) => {
@@ -31,32 +38,98 @@ export function shownRows(rows, closed) {
   });
 }
 
-/** Times of a mode; a mean has no number of ops. @param {Record<string, any>} row @param {Mode} mode @returns {{host: number, device: number, ops: number|undefined}} */
-export const valuesOf = (row, mode) => ({ host: row[`${mode}host_ps`] ?? 0, device: row[`${mode}device_ps`], ops: row[`${mode}device_ops`] });
+/**
+ * Times of a mode; a mean has no number of ops.
+ * @param {Record<string, any>} row
+ * @param {Mode} mode
+ * @returns {{host: number, device: number, ops: number|undefined}}
+ */
+export const valuesOf = (row, mode) => ({
+  host: row[`${mode}host_ps`] ?? 0,
+  device: row[`${mode}device_ps`],
+  ops: row[`${mode}device_ops`],
+});
 
 /** @param {Propagation} answer @param {TreeState} state */
-export function treeTable({ tree, unannotated, order, strips }, { mode, picked, closed, tone, pick, lift, redraw, app }) {
+export function treeTable(
+  { tree, unannotated, order, strips },
+  { mode, picked, closed, tone, pick, lift, redraw, app },
+) {
   const rest = valuesOf(unannotated, mode);
   const top = tree.filter(({ depth }) => !depth).map((row) => valuesOf(row, mode));
   const sum = total([rest, ...top], 'device');
-  const most = maximum([rest, ...top].flatMap(({ host, device }) => [host, device]), 1);
+  const most = maximum(
+    [rest, ...top].flatMap(({ host, device }) => [host, device]),
+    1,
+  );
   const unit = unitFor(Math.max(sum, most));
   const cell = (/** @type {any} */ content) => h('td', { class: 'num' }, content);
-  const time = (/** @type {number} */ ps, /** @type {Place|null|undefined} */ place) => h('td', { class: ps ? 'num' : 'num muted', 'data-ps': ps },
-    ps && place ? link(timeCell(ps, unit), () => app.open(windowPlace(...place))) : timeCell(ps, unit));
-  const bars = ({ host, device } = rest) => h('td', { class: 'duo', 'aria-hidden': 'true' }, lengthBar(host / most, 'var(--ink)'), lengthBar(device / most, 'var(--dev)'));
+  const time = (/** @type {number} */ ps, /** @type {Place|null|undefined} */ place) =>
+    h(
+      'td',
+      { class: ps ? 'num' : 'num muted', 'data-ps': ps },
+      ps && place ? link(timeCell(ps, unit), () => app.open(windowPlace(...place))) : timeCell(ps, unit),
+    );
+  const bars = ({ host, device } = rest) =>
+    h(
+      'td',
+      { class: 'duo', 'aria-hidden': 'true' },
+      lengthBar(host / most, 'var(--ink)'),
+      lengthBar(device / most, 'var(--dev)'),
+    );
 
   const rows = shownRows(tree, closed).map(({ row, parent }) => {
     const { path } = row;
     const own = valuesOf(row, mode);
-    return h('tr', {
-      'data-path': path, 'data-testid': `annotation-${path}`, tabindex: -1, 'aria-level': row.depth + 1, 'aria-expanded': parent ? String(!closed.has(path)) : null, 'aria-selected': String(path === picked),
-      onclick: () => pick(path), onmouseenter: () => lift(path), onmouseleave: () => lift(null), onfocus: () => lift(path), onblur: () => lift(null),
-    }, h('td', { title: path, style: { 'padding-left': `${8 + row.depth * 16 + (parent ? 0 : 11)}px` } },
-      parent ? h('span', { class: 'twist', onclick: (/** @type {Event} */ event) => { event.stopPropagation(); toggle(path); } }, closed.has(path) ? '▸' : '▾') : null,
-      chip(tone(row)), row.name), time(own.host, row.host_place), time(own.device, row.device_place), bars(own), cell(count(own.ops)),
-    mode ? null : [cell(count(row.executions)), cell(count(row.programs))],
-    h('td', null, row.lost ? [h('span', { class: 'tag warning' }, 'lost'), h('span', { class: 'sec small' }, ` ${row.lost}`)] : row.device_ps ? h('span', { class: 'tag good' }, 'found') : MISSING));
+    return h(
+      'tr',
+      {
+        'data-path': path,
+        'data-testid': `annotation-${path}`,
+        tabindex: -1,
+        'aria-level': row.depth + 1,
+        'aria-expanded': parent ? String(!closed.has(path)) : null,
+        'aria-selected': String(path === picked),
+        onclick: () => pick(path),
+        onmouseenter: () => lift(path),
+        onmouseleave: () => lift(null),
+        onfocus: () => lift(path),
+        onblur: () => lift(null),
+      },
+      h(
+        'td',
+        { title: path, style: { 'padding-left': `${8 + row.depth * 16 + (parent ? 0 : 11)}px` } },
+        parent
+          ? h(
+              'span',
+              {
+                class: 'twist',
+                onclick: (/** @type {Event} */ event) => {
+                  event.stopPropagation();
+                  toggle(path);
+                },
+              },
+              closed.has(path) ? '▸' : '▾',
+            )
+          : null,
+        chip(tone(row)),
+        row.name,
+      ),
+      time(own.host, row.host_place),
+      time(own.device, row.device_place),
+      bars(own),
+      cell(count(own.ops)),
+      mode ? null : [cell(count(row.executions)), cell(count(row.programs))],
+      h(
+        'td',
+        null,
+        row.lost
+          ? [h('span', { class: 'tag warning' }, 'lost'), h('span', { class: 'sec small' }, ` ${row.lost}`)]
+          : row.device_ps
+            ? h('span', { class: 'tag good' }, 'found')
+            : MISSING,
+      ),
+    );
   });
   const entry = rows.find(({ dataset }) => dataset.path === picked) ?? rows[0];
   if (entry) entry.tabIndex = 0;
@@ -70,17 +143,64 @@ export function treeTable({ tree, unannotated, order, strips }, { mode, picked, 
   /** Where the whole run, and what of it has no annotation, lies. */
   const none = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
   const run = mode === 'step_' ? strips.device : [];
-  const heads = ['Annotation', `Host, ${unit.name}`, `Device, ${unit.name}`, `0 – ${timeCell(most, unit, 0)} ${unit.name}`, 'Ops', ...(mode ? [] : ['Executions', 'Programs']), 'On the device'];
-  const last = (/** @type {string|undefined} */ text) => [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'sec small' }, text)].flat();
-  const element = h('table', { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree' },
-    h('thead', null, h('tr', null, heads.map((text, index) => h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text)))), h('tbody', null, rows),
-    h('tfoot', null, h('tr', { class: 'rest', 'data-testid': 'annotation-none' }, h('td', null, chip(''), 'no annotation'), cell(MISSING), time(rest.device, none && [none.start_ps, none.end_ps]), bars(), cell(count(rest.ops)), last('bare and none')),
-      h('tr', null, h('td', null, { 'step_': 'Device run', 'mean_': 'Mean of a step', '': 'All devices' }[mode]), h('td', null), time(sum, run[0] && [run[0].start_ps, maximum(run.map(({ end_ps }) => end_ps))]), h('td', null),
-        cell(count(mode === 'mean_' ? null : total([rest, ...top], 'ops'))), last(''))));
+  const heads = [
+    'Annotation',
+    `Host, ${unit.name}`,
+    `Device, ${unit.name}`,
+    `0 – ${timeCell(most, unit, 0)} ${unit.name}`,
+    'Ops',
+    ...(mode ? [] : ['Executions', 'Programs']),
+    'On the device',
+  ];
+  const last = (/** @type {string|undefined} */ text) =>
+    [mode ? null : [h('td', null), h('td', null)], h('td', { class: 'sec small' }, text)].flat();
+  const element = h(
+    'table',
+    { class: mode ? null : 'tight', role: 'treegrid', 'aria-label': 'Annotations', 'data-testid': 'annotation-tree' },
+    h(
+      'thead',
+      null,
+      h(
+        'tr',
+        null,
+        heads.map((text, index) =>
+          h('th', { scope: 'col', class: [0, 3, heads.length - 1].includes(index) ? null : 'num' }, text),
+        ),
+      ),
+    ),
+    h('tbody', null, rows),
+    h(
+      'tfoot',
+      null,
+      h(
+        'tr',
+        { class: 'rest', 'data-testid': 'annotation-none' },
+        h('td', null, chip(''), 'no annotation'),
+        cell(MISSING),
+        time(rest.device, none && [none.start_ps, none.end_ps]),
+        bars(),
+        cell(count(rest.ops)),
+        last('bare and none'),
+      ),
+      h(
+        'tr',
+        null,
+        h('td', null, { step_: 'Device run', mean_: 'Mean of a step', '': 'All devices' }[mode]),
+        h('td', null),
+        time(sum, run[0] && [run[0].start_ps, maximum(run.map(({ end_ps }) => end_ps))]),
+        h('td', null),
+        cell(count(mode === 'mean_' ? null : total([rest, ...top], 'ops'))),
+        last(''),
+      ),
+    ),
+  );
   const focus = (/** @type {number} */ at) => rows[at]?.focus();
   onKeys(element, 'tr', {
-    ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(rows.indexOf(row) + 1), ArrowUp: (row) => focus(rows.indexOf(row) - 1),
-    ArrowRight: ({ ariaExpanded, dataset: { path = '' } }) => { if (ariaExpanded === 'false') toggle(path); },
+    ArrowDown: (/** @type {HTMLTableRowElement} */ row) => focus(rows.indexOf(row) + 1),
+    ArrowUp: (row) => focus(rows.indexOf(row) - 1),
+    ArrowRight: ({ ariaExpanded, dataset: { path = '' } }) => {
+      if (ariaExpanded === 'false') toggle(path);
+    },
     ArrowLeft({ ariaExpanded, dataset: { path = '' } }) {
       if (ariaExpanded === 'true') toggle(path);
       else focus(rows.findIndex(({ dataset }) => dataset.path === path.slice(0, path.lastIndexOf('/'))));

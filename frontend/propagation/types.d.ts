@@ -1,4 +1,7 @@
-/** What `data/propagation` answers; `propagation_view` says more. Times are integer picoseconds from the session's start. */
+/**
+ * What `data/propagation` answers; `propagation_view` says more. Times are integer picoseconds from the session's
+ * start.
+ */
 
 export type Place = [start_ps: number, end_ps: number];
 

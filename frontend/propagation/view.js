@@ -4,7 +4,18 @@ import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import { card, codeCell, cutName, deviceName, emptyCard, hosts, link, linkedColumn, noDeviceCard, windowPlace } from '../lib/cards.js';
+import {
+  card,
+  codeCell,
+  cutName,
+  deviceName,
+  emptyCard,
+  hosts,
+  link,
+  linkedColumn,
+  noDeviceCard,
+  windowPlace,
+} from '../lib/cards.js';
 import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, sortableTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
@@ -19,11 +30,17 @@ import { createOrder } from './order.js';
 
 /** Where scopes come from. */
 const STATES = Object.entries({
-  direct: 'scope in the op’s own metadata', recovered: 'from the computations it calls, or its neighbours',
-  bare: 'an op name without a scope, as in the backward pass', none: 'no name, as copies and other ops made by the compiler' });
+  direct: 'scope in the op’s own metadata',
+  recovered: 'from the computations it calls, or its neighbours',
+  bare: 'an op name without a scope, as in the backward pass',
+  none: 'no name, as copies and other ops made by the compiler',
+});
 const MANY_ROWS = 60;
 
-/** What the server is asked for a selection of the link: the annotation or scope that it is. @param {string|undefined} sel */
+/**
+ * What the server is asked for a selection of the link: the annotation or scope that it is.
+ * @param {string|undefined} sel
+ */
 export function pickedQuery(sel) {
   const { kind, row = '', start_ps, depth } = selectionValue(sel) ?? {};
   return kind === 'event' && /^h\d+\.(ann|d\d+\.scopes)$/.test(row) ? { row, start_ps, depth } : null;
@@ -55,22 +72,39 @@ export function propagationView(app) {
   let known;
   let tones = new Map();
 
-  const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) => app.open(windowPlace(start_ps, end_ps));
+  const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
+    app.open(windowPlace(start_ps, end_ps));
   const wanted = () => app.link.state.sel !== known && pickedQuery(app.link.state.sel);
   const asked = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const chosen = app.selectedDevices(devices);
-    return { st: app.link.state.st, ...(wanted() || { device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null) }) };
+    return {
+      st: app.link.state.st,
+      ...(wanted() || {
+        device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null),
+      }),
+    };
   };
   /** The row of a phase, or of the first of its repetitions. @param {number|null|undefined} phase */
-  const rowAt = (phase) => answer.tree.find((row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer.phases[phase].name));
+  const rowAt = (phase) =>
+    answer.tree.find(
+      (row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer.phases[phase].name),
+    );
   /** The phase that a path is, or lies in. @param {string|null} path */
-  const phaseAt = (path) => answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))?.phase ?? null;
+  const phaseAt = (path) =>
+    answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))
+      ?.phase ?? null;
   const stepOf = (/** @type {Propagation} */ { step }) => (step ? String(step.number ?? step.index) : '');
   const stepName = (/** @type {Propagation} */ own) => (own.step ? `step ${stepOf(own)}` : 'whole capture');
   const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
-  const pathLink = (/** @type {string|null} */ path) => (path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation');
+  const pathLink = (/** @type {string|null} */ path) =>
+    path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation';
 
-  /** Selects a window, or an event in a row of the timeline, and writes the window around it. @param {Place} place @param {string} [row] @param {number} [depth] */
+  /**
+   * Selects a window, or an event in a row of the timeline, and writes the window around it.
+   * @param {Place} place
+   * @param {string} [row]
+   * @param {number} [depth]
+   */
   function select([start_ps, end_ps], row, depth) {
     const own = ofWindow(start_ps, end_ps);
     known = selectionText(row ? { ...own, kind: 'event', row, depth: depth ?? 0 } : own);
@@ -109,25 +143,47 @@ export function propagationView(app) {
     order?.mark(phaseAt(picked), run);
     lift(null);
     const own = answer.strips.device[run];
-    fill(readout, own && order ? [`${order.titleOf(run)} `, link('Show', () => open(own))] : 'A ribbon or a run selects its window; arrows move along a strip.');
+    fill(
+      readout,
+      own && order
+        ? [`${order.titleOf(run)} `, link('Show', () => open(own))]
+        : 'A ribbon or a run selects its window; arrows move along a strip.',
+    );
   }
 
   /** @param {string|null} path */
   function lift(path) {
     const phase = phaseAt(path ?? picked);
-    order?.lift(path === null && run >= 0 ? (_, at) => at === run : phase === null ? null : (own) => own.phase === phase);
+    order?.lift(
+      path === null && run >= 0 ? (_, at) => at === run : phase === null ? null : (own) => own.phase === phase,
+    );
   }
 
   function drawTree() {
-    const focused = tree.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.path;
-    fill(tree, treeTable(answer, { mode, picked, closed, pick: choose, lift, redraw: drawTree, app, tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2') }));
+    const focused =
+      tree.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.path;
+    fill(
+      tree,
+      treeTable(answer, {
+        mode,
+        picked,
+        closed,
+        pick: choose,
+        lift,
+        redraw: drawTree,
+        app,
+        tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2'),
+      }),
+    );
     if (focused) [...tree.querySelectorAll('tr')].find(({ dataset }) => dataset.path === focused)?.focus();
   }
 
   /** @param {Propagation} own @param {import('../lib/types').Ready} ready */
   function coverageCard(own, ready) {
     const { coverage, total, steps, device } = own;
-    const [parts, wholes] = [coverage, total].map((sums) => STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]));
+    const [parts, wholes] = [coverage, total].map((sums) =>
+      STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]),
+    );
     const items = [...STATES.keys()];
     const its = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
     const others = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
@@ -135,102 +191,367 @@ export function propagationView(app) {
     const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
     const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
     const bar = STATES.map(([name], index) => {
-      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}\u202f${its.unit.name} · ${share(its.shares[index])}`;
+      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}` +
+        `\u202f${its.unit.name} · ${share(its.shares[index])}`;
       const part = its.shares[index];
       const shown = part > 0.12 ? text : part > 0.03 ? share(part) : '';
-      return parts[index] ? h('div', { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } }, h('span', null, shown)) : null;
+      return parts[index]
+        ? h(
+            'div',
+            { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } },
+            h('span', null, shown),
+          )
+        : null;
     });
-    return card('Where the device time went', { class: 'across', note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '), right: [
-      own.step ? labelledSelect('step', steps.numbers.map((number, index) => String(number ?? steps.first + index)), stepOf(own), (st) => ask({ st }), 'propagation-step') : null,
-      devices.length > 1 ? labelledSelect('device', devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]), device?.id, (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }), 'propagation-device') : null] },
-    own.hint && h('p', { 'data-testid': 'propagation-hint' }, own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '', h('span', { class: 'sec' }, own.hint)),
-    coverage.device_ps ? [h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar), h('details', null, h('summary', { class: 'small muted' }, STATES.filter((_, index) => parts[index]).map((state) => state.join(': ')).join(' · ')),
-      table({ label: 'Coverage', testid: 'coverage-table', items, foot: ['Device run', its.sum, share(1), others.sum, ''], columns: [
-        { head: 'Scope', cell: (index) => STATES[index][0] },
-        its.time, its.share, others.time,
-        { head: 'From', cell: (index) => STATES[index][1] }] }))] : null);
+    return card(
+      'Where the device time went',
+      {
+        class: 'across',
+        note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '),
+        right: [
+          own.step
+            ? labelledSelect(
+                'step',
+                steps.numbers.map((number, index) => String(number ?? steps.first + index)),
+                stepOf(own),
+                (st) => ask({ st }),
+                'propagation-step',
+              )
+            : null,
+          devices.length > 1
+            ? labelledSelect(
+                'device',
+                devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]),
+                device?.id,
+                (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }),
+                'propagation-device',
+              )
+            : null,
+        ],
+      },
+      own.hint &&
+        h(
+          'p',
+          { 'data-testid': 'propagation-hint' },
+          own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '',
+          h('span', { class: 'sec' }, own.hint),
+        ),
+      coverage.device_ps
+        ? [
+            h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar),
+            h(
+              'details',
+              null,
+              h(
+                'summary',
+                { class: 'small muted' },
+                STATES.filter((_, index) => parts[index])
+                  .map((state) => state.join(': '))
+                  .join(' · '),
+              ),
+              table({
+                label: 'Coverage',
+                testid: 'coverage-table',
+                items,
+                foot: ['Device run', its.sum, share(1), others.sum, ''],
+                columns: [
+                  { head: 'Scope', cell: (index) => STATES[index][0] },
+                  its.time,
+                  its.share,
+                  others.time,
+                  { head: 'From', cell: (index) => STATES[index][1] },
+                ],
+              }),
+            ),
+          ]
+        : null,
+    );
   }
 
   /** @param {Propagation} own */
   function treeCard(own) {
     const { means, lost, left_off } = own;
     /** @type {[string, string][]} */
-    const modes = [['step_', stepName(own)], ['mean_', `mean of ${plural(means.steps, 'step')}`], ['', 'whole capture']];
+    const modes = [
+      ['step_', stepName(own)],
+      ['mean_', `mean of ${plural(means.steps, 'step')}`],
+      ['', 'whole capture'],
+    ];
     const all = session.session.hosts.length;
     const some = own.hosts.length <= 3 ? `: ${own.hosts.join(', ')}` : '';
-    return card('Annotations', { note: own.hosts.length < all ? `${hosts(all, own.hosts.length)}${some}` : null, right: [legend([[chip('ink'), 'host'], [chip('dev'), 'device']]), labelledSelect('times', modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)), mode, (value) => {
-      mode = /** @type {Mode} */ (value);
-      drawTree();
-    }, 'propagation-times')] }, tree,
-    more(left_off.tree),
-    means.devices > 1 ? h('p', { class: 'small muted' }, `Means are per step and core; the whole capture adds up ${count(means.devices)} devices.`) : null,
-    lost.length ? [h('h3', null, 'Lost annotations'), table({ label: 'Lost annotations', testid: 'lost-table', items: lost, columns: [
-      pathColumn, textColumn('Reason', 'reason'),
-      { head: 'What would bring it back', cell: (own) => h('span', { class: 'sec wrap' }, lost.find(({ reason }) => reason === own.reason) === own ? own.advice : 'as above') }] })] : null);
+    return card(
+      'Annotations',
+      {
+        note: own.hosts.length < all ? `${hosts(all, own.hosts.length)}${some}` : null,
+        right: [
+          legend([
+            [chip('ink'), 'host'],
+            [chip('dev'), 'device'],
+          ]),
+          labelledSelect(
+            'times',
+            modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)),
+            mode,
+            (value) => {
+              mode = /** @type {Mode} */ (value);
+              drawTree();
+            },
+            'propagation-times',
+          ),
+        ],
+      },
+      tree,
+      more(left_off.tree),
+      means.devices > 1
+        ? h(
+            'p',
+            { class: 'small muted' },
+            `Means are per step and core; the whole capture adds up ${count(means.devices)} devices.`,
+          )
+        : null,
+      lost.length
+        ? [
+            h('h3', null, 'Lost annotations'),
+            table({
+              label: 'Lost annotations',
+              testid: 'lost-table',
+              items: lost,
+              columns: [
+                pathColumn,
+                textColumn('Reason', 'reason'),
+                {
+                  head: 'What would bring it back',
+                  cell: (row) =>
+                    h(
+                      'span',
+                      { class: 'sec wrap' },
+                      lost.find(({ reason }) => reason === row.reason) === row ? row.advice : 'as above',
+                    ),
+                },
+              ],
+            }),
+          ]
+        : null,
+    );
   }
 
   /** @param {Propagation} own */
   function orderCard(own) {
     const { order: told, strips: { device } } = own;
     if (!device.length) return null;
-    if (!own.phases.length) return emptyCard('Host order against device order', 'No annotations lie within steps, so there is no order to compare.');
-    const made = order = createOrder(own, { tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1, run: chooseRun, phase: (phase) => choose(rowAt(phase)?.path), leave: () => lift(null) });
+    if (!own.phases.length) {
+      return emptyCard(
+        'Host order against device order',
+        'No annotations lie within steps, so there is no order to compare.',
+      );
+    }
+    const made = (order = createOrder(own, {
+      tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1,
+      run: chooseRun,
+      phase: (phase) => choose(rowAt(phase)?.path),
+      leave: () => lift(null),
+    }));
     const unit = unitFor(made.length);
     const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
     const each = columnUnit(device, 'device_ps');
-    const fold = h('details', { ontoggle: () => { if (fold.children.length < 2) fold.append(runs()); } }, h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`));
-    const runs = () => sortableTable({ label: 'Runs of phases', testid: 'order-runs', items: [...device.keys()], select: chooseRun, selected: (at) => at === run, open: (at) => open(device[at]), columns: [
-      textColumn('Phase', (at) => made.nameOf(device[at].phase)),
-      linkedColumn(startColumn((at) => device[at].start_ps), (at) => open(device[at])),
-      timeColumn('Time', each, (at) => device[at].device_ps), countColumn('Ops', (at) => device[at].ops),
-      textColumn('Order', (at) => (device[at].inverted ? '▼ inverted' : ''))] }).element;
-    return card('Host order against device order', { note: `phases of ${stepName(own)} · device time, 0 – ${timeText(made.length)}`,
-      right: told.runs ? h('span', { class: 'sec small' }, `${count(told.runs)} runs of ${plural(told.phases, 'phase')} · inversions `, h('b', null, share(told.inversion_share)), ' of device time') : null },
-    made.element, readout, told.runs ? h('h3', null, 'Phases on the device') : null, told.runs ? table({ label: 'Phases on the device', testid: 'order-table', items: told.by_phase, columns: [
-      textColumn('Phase', ({ phase }) => made.nameOf(phase)), countColumn('Runs', 'runs'),
-      linkedColumn(timeColumn('Time', unit, (/** @type {typeof told.by_phase[number]} */ { device_ps }) => device_ps), open),
-      timeColumn('First', unit, (row) => after(row.start_ps)), timeColumn('Last ends', unit, (row) => after(row.end_ps)),
-      timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps))] }) : null, fold);
+    const fold = h(
+      'details',
+      {
+        ontoggle: () => {
+          if (fold.children.length < 2) fold.append(runs());
+        },
+      },
+      h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`),
+    );
+    const runs = () =>
+      sortableTable({
+        label: 'Runs of phases',
+        testid: 'order-runs',
+        items: [...device.keys()],
+        select: chooseRun,
+        selected: (at) => at === run,
+        open: (at) => open(device[at]),
+        columns: [
+          textColumn('Phase', (at) => made.nameOf(device[at].phase)),
+          linkedColumn(
+            startColumn((at) => device[at].start_ps),
+            (at) => open(device[at]),
+          ),
+          timeColumn('Time', each, (at) => device[at].device_ps),
+          countColumn('Ops', (at) => device[at].ops),
+          textColumn('Order', (at) => (device[at].inverted ? '▼ inverted' : '')),
+        ],
+      }).element;
+    return card(
+      'Host order against device order',
+      {
+        note: `phases of ${stepName(own)} · device time, 0 – ${timeText(made.length)}`,
+        right: told.runs
+          ? h(
+              'span',
+              { class: 'sec small' },
+              `${count(told.runs)} runs of ${plural(told.phases, 'phase')} · inversions `,
+              h('b', null, share(told.inversion_share)),
+              ' of device time',
+            )
+          : null,
+      },
+      made.element,
+      readout,
+      told.runs ? h('h3', null, 'Phases on the device') : null,
+      told.runs
+        ? table({
+            label: 'Phases on the device',
+            testid: 'order-table',
+            items: told.by_phase,
+            columns: [
+              textColumn('Phase', ({ phase }) => made.nameOf(phase)),
+              countColumn('Runs', 'runs'),
+              linkedColumn(
+                timeColumn('Time', unit, (/** @type {typeof told.by_phase[number]} */ { device_ps }) => device_ps),
+                open,
+              ),
+              timeColumn('First', unit, (row) => after(row.start_ps)),
+              timeColumn('Last ends', unit, (row) => after(row.end_ps)),
+              timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps)),
+            ],
+          })
+        : null,
+      fold,
+    );
   }
 
-  /** Ops by their device time, the longest first. @template {{device_ps: number}} T @param {string} label @param {string} testid @param {T[]} items @param {...import('../lib/table.js').Column<T>} columns */
-  const opsTable = (label, testid, items, ...columns) => table({ label, testid, items, columns: [...columns, timeColumn('Time', columnUnit(items, ({ device_ps }) => device_ps), ({ device_ps }) => device_ps)] });
-  const pathColumn = textColumn('Annotation', (/** @type {{path: string|null}} */ { path }) => path, { cell: ({ path }) => pathLink(path) });
-  const lineColumn = textColumn('Line', (/** @type {{source: string}} */ { source }) => source, { cell: ({ source }) => (source ? codeCell(source, 36) : 'no line recorded') });
-  const more = (/** @type {number} */ left) => (left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null);
+  /**
+   * Ops by their device time, the longest first.
+   * @template {{device_ps: number}} T
+   * @param {string} label
+   * @param {string} testid
+   * @param {T[]} items
+   * @param {...import('../lib/table.js').Column<T>} columns
+   */
+  const opsTable = (label, testid, items, ...columns) =>
+    table({
+      label,
+      testid,
+      items,
+      columns: [
+        ...columns,
+        timeColumn(
+          'Time',
+          columnUnit(items, ({ device_ps }) => device_ps),
+          ({ device_ps }) => device_ps,
+        ),
+      ],
+    });
+  const pathColumn = textColumn('Annotation', (/** @type {{path: string|null}} */ { path }) => path, {
+    cell: ({ path }) => pathLink(path),
+  });
+  const lineColumn = textColumn('Line', (/** @type {{source: string}} */ { source }) => source, {
+    cell: ({ source }) => (source ? codeCell(source, 36) : 'no line recorded'),
+  });
+  const more = (/** @type {number} */ left) =>
+    left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null;
 
   /** The lines of Python that made the ops of what is picked, or all. */
   function drawLines() {
     const items = answer.lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
-    fill(lines, h('p', { class: 'small sec' }, picked ? [`of ${cutMiddle(picked, 60)} `, link('show all', () => { picked = null; mark(); })] : 'of all ops; a picked annotation shows its own'),
-      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('Ops', 'ops')), more(answer.left_off.lines));
+    fill(
+      lines,
+      h(
+        'p',
+        { class: 'small sec' },
+        picked
+          ? [
+              `of ${cutMiddle(picked, 60)} `,
+              link('show all', () => {
+                picked = null;
+                mark();
+              }),
+            ]
+          : 'of all ops; a picked annotation shows its own',
+      ),
+      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('Ops', 'ops')),
+      more(answer.left_off.lines),
+    );
   }
 
   /** @param {Propagation} own */
-  const opsCard = ({ unexplained, mixed, left_off }) => card('Ops without an annotation, and of several', { class: 'ops' }, unexplained.length ? opsTable('Ops without an annotation', 'unexplained-table', unexplained,
-    textColumn('Op', 'op', { cell: ({ op }) => cutName(op, 34) }), textColumn('Scope', 'state'), lineColumn, countColumn('Ops', 'count')) : h('p', { class: 'sec' }, 'Every op has an annotation.'), more(left_off.unexplained),
-  mixed.length ? [h('h3', null, 'Mixed: time divided by the share of their parts'), opsTable('Mixed ops', 'mixed-table', mixed, textColumn('Op', 'name', { cell: ({ name }) => cutName(name, 30) }),
-    { head: 'Annotations', cell: ({ parts, unscoped_share }) => [...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]), unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : ''] }), more(left_off.mixed)] : null);
+  const opsCard = ({ unexplained, mixed, left_off }) =>
+    card(
+      'Ops without an annotation, and of several',
+      { class: 'ops' },
+      unexplained.length
+        ? opsTable(
+            'Ops without an annotation',
+            'unexplained-table',
+            unexplained,
+            textColumn('Op', 'op', { cell: ({ op }) => cutName(op, 34) }),
+            textColumn('Scope', 'state'),
+            lineColumn,
+            countColumn('Ops', 'count'),
+          )
+        : h('p', { class: 'sec' }, 'Every op has an annotation.'),
+      more(left_off.unexplained),
+      mixed.length
+        ? [
+            h('h3', null, 'Mixed: time divided by the share of their parts'),
+            opsTable(
+              'Mixed ops',
+              'mixed-table',
+              mixed,
+              textColumn('Op', 'name', { cell: ({ name }) => cutName(name, 30) }),
+              {
+                head: 'Annotations',
+                cell: ({ parts, unscoped_share }) => [
+                  ...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]),
+                  unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : '',
+                ],
+              },
+            ),
+            more(left_off.mixed),
+          ]
+        : null,
+    );
 
   const data = createDocumentView(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
     const { sel } = app.link.state;
-    if (session !== ready) closed = new Set(next.tree.length > MANY_ROWS ? next.tree.filter(({ depth }) => depth === 1).map(({ path }) => path) : []);
+    if (session !== ready) {
+      closed = new Set(
+        next.tree.length > MANY_ROWS ? next.tree.filter(({ depth }) => depth === 1).map(({ path }) => path) : [],
+      );
+    }
     session = ready;
     answer = next;
     tones = phaseTones(ready.phases);
     if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
     if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
     const own = selectionValue(sel);
-    /** A window is rounded to ns by its link; of an event that only tells the start. @param {number} start @param {number} end */
-    const isOwn = (start, end) => own !== null && Math.abs(start - own.start_ps) < 1000 && (own.kind === 'window' ? Math.abs(end - own.end_ps) < 2000 : Boolean(next.picked));
+    /**
+     * A window is rounded to ns by its link; of an event that only tells the start.
+     * @param {number} start
+     * @param {number} end
+     */
+    const isOwn = (start, end) =>
+      own !== null &&
+      Math.abs(start - own.start_ps) < 1000 &&
+      (own.kind === 'window' ? Math.abs(end - own.end_ps) < 2000 : Boolean(next.picked));
     run = next.strips.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
-    if (sel !== known) picked = next.picked ?? next.tree.find(({ host_place }) => host_place && isOwn(...host_place))?.path ?? null;
+    if (sel !== known) {
+      picked = next.picked ?? next.tree.find(({ host_place }) => host_place && isOwn(...host_place))?.path ?? null;
+    }
     known = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
     order = null;
     app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
-    fill(element, ready.devices.length ? coverageCard(next, ready) : noDeviceCard('Propagation', 'Propagation needs', 'Host times stay in the tree.'),
-    treeCard(next), orderCard(next), next.lines.length ? [card('Lines of Python', { class: 'ops' }, lines), opsCard(next)] : null);
+    fill(
+      element,
+      ready.devices.length
+        ? coverageCard(next, ready)
+        : noDeviceCard('Propagation', 'Propagation needs', 'Host times stay in the tree.'),
+      treeCard(next),
+      orderCard(next),
+      next.lines.length ? [card('Lines of Python', { class: 'ops' }, lines), opsCard(next)] : null,
+    );
     mark();
     return ready.devices.length || next.tree.length ? 'ready' : 'empty';
   }, asked);

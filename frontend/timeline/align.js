@@ -1,5 +1,6 @@
 /**
- * Device rows moved under the host's steps: the first device work of each step begins where the step begins, on all cores
+ * Device rows moved under the host's steps: the first device work of each step begins where the step begins, on all
+ * cores
  * of a host alike, and what would reach into the next step is cut there. Work of no step is not drawn meanwhile.
  */
 
@@ -9,12 +10,20 @@ import { maximum, minimum } from '../lib/totals.js';
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {import('./columns.js').Slices} Slices */
 /** @typedef {import('./scale.js').Span} Span */
-/** A stretch of device work: it is drawn `shift` earlier, up to `until`. @typedef {Span & {shift: number, until: number}} Piece */
-/** @typedef {{rows: Map<string, Piece[]>, edges: Map<string, number[]>, steps: number}} Alignment pieces by row, by start; where steps begin and end, by host; how many are moved */
+/**
+ * A stretch of device work: it is drawn `shift` earlier, up to `until`.
+ * @typedef {Span & {shift: number, until: number}} Piece
+ */
+/**
+ * @typedef {{rows: Map<string, Piece[]>, edges: Map<string, number[]>, steps: number}} Alignment pieces by row, by
+ *   start; where steps begin and end, by host; how many are moved
+ */
 
 /**
  * Null where no device work is known to belong to a step of a host; steps that a device tells are none.
- * @param {import('../lib/views').Overview['steps']} steps @param {import('../lib/types').Row[]} rows @returns {Alignment|null}
+ * @param {import('../lib/views').Overview['steps']} steps
+ * @param {import('../lib/types').Row[]} rows
+ * @returns {Alignment|null}
  */
 export function alignmentOf({ source, columns, work }, rows) {
   // Steps are told of some hosts; work says which by their index over all.
@@ -23,67 +32,132 @@ export function alignmentOf({ source, columns, work }, rows) {
   const [starts, lengths] = [columns.start_ps, columns.duration_ps];
   /** @type {Map<number, number>} */
   const first = new Map();
-  for (const { step, start_ps } of work) step.forEach((index, own) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[own])));
+  for (const { step, start_ps } of work) {
+    step.forEach((index, own) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[own])));
+  }
   /** @type {Alignment} */
   const align = { rows: new Map(), edges: new Map(), steps: first.size };
   for (const { id, kind, device, host } of rows.filter((row) => row.device)) {
     const own = work.find((each) => each.device === device);
     const [from, to] = own?.steps ?? [0, 0];
-    if (own) align.edges.set(host, columns.index.flatMap((index, row) => (index >= from && index < to ? [starts[row], starts[row] + lengths[row]] : [])));
-    align.rows.set(id, !own || kind === 'gaps' ? [] : own.step.map((index, piece) => ({
-      start_ps: own.start_ps[piece], end_ps: own.end_ps[piece], shift: (first.get(index) ?? 0) - starts[at(index)], until: index + 1 < to ? starts[at(index + 1)] ?? Infinity : Infinity,
-    })));
+    if (own) {
+      align.edges.set(
+        host,
+        columns.index.flatMap((index, row) =>
+          index >= from && index < to ? [starts[row], starts[row] + lengths[row]] : [],
+        ),
+      );
+    }
+    align.rows.set(
+      id,
+      !own || kind === 'gaps'
+        ? []
+        : own.step.map((index, piece) => ({
+            start_ps: own.start_ps[piece],
+            end_ps: own.end_ps[piece],
+            shift: (first.get(index) ?? 0) - starts[at(index)],
+            until: index + 1 < to ? (starts[at(index + 1)] ?? Infinity) : Infinity,
+          })),
+    );
   }
   return first.size && /annotation|step_marker/.test(source ?? '') ? align : null;
 }
 
-/** The stretch in which a device works at an instant, the one that began last. @param {Piece[]} pieces @param {number} ps */
+/**
+ * The stretch in which a device works at an instant, the one that began last.
+ * @param {Piece[]} pieces
+ * @param {number} ps
+ */
 const pieceAt = (pieces, ps) => pieces.findLast(({ start_ps, end_ps }) => start_ps <= ps && ps < end_ps);
 
-/** How much earlier something of a row is drawn; null if it is not. @param {Alignment|null} align @param {string} row @param {number} ps */
+/**
+ * How much earlier something of a row is drawn; null if it is not.
+ * @param {Alignment|null} align
+ * @param {string} row
+ * @param {number} ps
+ */
 export function shiftAt(align, row, ps) {
   const pieces = align?.rows.get(row);
   return pieces ? pieceAt(pieces, ps)?.shift ?? null : 0;
 }
 
-/** @param {Columns} columns @param {Piece[]} pieces @param {number} names added to the indices of names @returns {Columns} */
+/**
+ * @param {Columns} columns
+ * @param {Piece[]} pieces
+ * @param {number} names added to the indices of names
+ * @returns {Columns}
+ */
 export function shiftColumns(columns, pieces, names = 0) {
   const moved = columns.start.flatMap((from, i) => {
     const to = columns.end[i];
     // What is merged may begin before the work that fills it.
     const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
     const start = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
-    return piece && start < piece.until ? [{ i, start, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }] : [];
+    return piece && start < piece.until
+      ? [{ i, start, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }]
+      : [];
   }).sort((a, b) => a.start - b.start);
   const of = (/** @type {number[]} */ column) => moved.map(({ i }) => column[i]);
   const start = moved.map((own) => own.start);
   return {
-    length: moved.length, start, end: moved.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
+    length: moved.length,
+    start,
+    end: moved.map(({ end }, at) => Math.min(end, start[at + 1] ?? end)),
     name: moved.map(({ i }) => (columns.name[i] < 0 ? -1 : columns.name[i] + names)),
-    kind: of(columns.kind), count: of(columns.count), busy: of(columns.busy), event: of(columns.event), real: { start: of(columns.start), end: of(columns.end) },
-    ...(columns.fill ? { fill: { ...columns.fill, at: of(columns.fill.at), shift: moved.map(({ shift }) => shift) } } : {}),
+    kind: of(columns.kind),
+    count: of(columns.count),
+    busy: of(columns.busy),
+    event: of(columns.event),
+    real: { start: of(columns.start), end: of(columns.end) },
+    ...(columns.fill
+      ? { fill: { ...columns.fill, at: of(columns.fill.at), shift: moved.map(({ shift }) => shift) } }
+      : {}),
   };
 }
 
-/** Slices of host rows as they are with those of device rows moved. @param {Slices} host @param {Slices} device @param {Alignment} align @returns {Slices} */
+/**
+ * Slices of host rows as they are with those of device rows moved.
+ * @param {Slices} host
+ * @param {Slices} device
+ * @param {Alignment} align
+ * @returns {Slices}
+ */
 export function alignedSlices(host, device, align) {
   const rows = new Map(host.rows);
   const offset = host === device ? 0 : host.names.length;
-  for (const [id, pieces] of align.rows) rows.set(id, (device.rows.get(id) ?? []).map((columns) => shiftColumns(columns, pieces, offset)));
+  for (const [id, pieces] of align.rows) {
+    rows.set(
+      id,
+      (device.rows.get(id) ?? []).map((columns) => shiftColumns(columns, pieces, offset)),
+    );
+  }
   return { ...host, rows, names: offset ? [...host.names, ...device.names] : host.names };
 }
 
-/** When what the window shows of some rows was; null for nothing. @param {Alignment} align @param {string[]} rows @param {Span} window @returns {Span|null} */
+/**
+ * When what the window shows of some rows was; null for nothing.
+ * @param {Alignment} align
+ * @param {string[]} rows
+ * @param {Span} window
+ * @returns {Span|null}
+ */
 export function realSpan(align, rows, { start_ps, end_ps }) {
   const spans = rows.flatMap((row) => (align.rows.get(row) ?? []).flatMap((piece) => {
     const start = Math.max(piece.start_ps, start_ps + piece.shift);
     const end = Math.min(piece.end_ps, Math.min(end_ps, piece.until) + piece.shift);
     return end > start ? [{ start, end }] : [];
   }));
-  return spans.length ? { start_ps: minimum(spans.map(({ start }) => start)), end_ps: maximum(spans.map(({ end }) => end)) } : null;
+  return spans.length
+    ? { start_ps: minimum(spans.map(({ start }) => start)), end_ps: maximum(spans.map(({ end }) => end)) }
+    : null;
 }
 
-/** `shifted +170.5 ms`, of the step at an instant of the host. @param {Alignment} align @param {string} row @param {number} ps */
+/**
+ * `shifted +170.5 ms`, of the step at an instant of the host.
+ * @param {Alignment} align
+ * @param {string} row
+ * @param {number} ps
+ */
 export function shiftText(align, row, ps) {
   const pieces = align.rows.get(row) ?? [];
   const { shift } = pieces.findLast((piece) => piece.start_ps - piece.shift <= ps) ?? pieces[0] ?? {};

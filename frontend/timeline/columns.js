@@ -19,15 +19,22 @@ import { fetchSpan, resolution } from './scale.js';
 /**
  * How full merged slices are, by buckets of the session's time.
  * @typedef {object} Fill
- * @property {number} bucket in ps @property {string} digits per bucket that a merged slice lies in, from 0 to f, one slice after the other
- * @property {number[]} at where those of each slice begin @property {number[]} [shift] how much earlier each slice is drawn than it was
+ * @property {number} bucket in ps
+ * @property {string} digits per bucket that a merged slice lies in, from 0 to f, one slice after the other
+ * @property {number[]} at where those of each slice begin
+ * @property {number[]} [shift] how much earlier each slice is drawn than it was
  */
 /** @typedef {{start_ps: number, end_ps: number, names: string[], rows: Map<string, Columns[]>}} Slices */
 
 /** @param {number} length @param {number} value @returns {number[]} */
 export const filled = (length, value) => Array(length).fill(value);
 
-/** Starts and event ids come as differences. @param {import('../lib/types').WireSlices} wire @param {number} origin @returns {Columns} */
+/**
+ * Starts and event ids come as differences.
+ * @param {import('../lib/types').WireSlices} wire
+ * @param {number} origin
+ * @returns {Columns}
+ */
 function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
   const { length } = s;
   let at = origin;
@@ -35,13 +42,27 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
   const start = s.map((step) => (at += step));
   const end = start.map((ps, i) => ps + d[i]);
   return {
-    length, start, end, ...(k && f !== undefined ? { fill: fillOf(2 ** (r ?? 0), f, start, end, k) } : {}), name: n, kind: c, count: k ?? filled(length, 1), busy: b ?? filled(length, 0),
+    length,
+    start,
+    end,
+    ...(k && f !== undefined ? { fill: fillOf(2 ** (r ?? 0), f, start, end, k) } : {}),
+    name: n,
+    kind: c,
+    count: k ?? filled(length, 1),
+    busy: b ?? filled(length, 0),
     // Slices that are no events say so at each.
     event: e[0] < 0 ? e : e.map((step) => (id += step)),
   };
 }
 
-/** @param {number} bucket @param {string} digits @param {number[]} start @param {number[]} end @param {number[]} count @returns {Fill} */
+/**
+ * @param {number} bucket
+ * @param {string} digits
+ * @param {number[]} start
+ * @param {number[]} end
+ * @param {number[]} count
+ * @returns {Fill}
+ */
 function fillOf(bucket, digits, start, end, count) {
   let next = 0;
   return { bucket, digits, at: start.map((ps, i) => {
@@ -51,7 +72,13 @@ function fillOf(bucket, digits, start, end, count) {
   }) };
 }
 
-/** Which share of a stretch of a slice is covered, from 0 to 1: all of it, unless the slice is merged. @param {Columns} columns @param {number} i @param {number} from in ps, where it is drawn @param {number} to */
+/**
+ * Which share of a stretch of a slice is covered, from 0 to 1: all of it, unless the slice is merged.
+ * @param {Columns} columns
+ * @param {number} i
+ * @param {number} from in ps, where it is drawn
+ * @param {number} to
+ */
 export function coverage({ start, end, count, fill, real }, i, from, to) {
   if (!fill || count[i] < 2) return 1;
   const { bucket, digits, at } = fill;
@@ -60,14 +87,22 @@ export function coverage({ start, end, count, fill, real }, i, from, to) {
   const first = Math.floor((real?.start ?? start)[i] / bucket);
   let covered = 0;
   for (let b = Math.floor(low / bucket); b * bucket < high; b += 1) {
-    covered += (parseInt(digits[at[i] + b - first], 16) / 15) * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
+    covered +=
+      (parseInt(digits[at[i] + b - first], 16) / 15) * (Math.min(high, (b + 1) * bucket) - Math.max(low, b * bucket));
   }
   return high > low ? covered / (high - low) : 0;
 }
 
 /** @param {import('../lib/types').WireTimeline} wire @returns {Slices} */
 export function decode({ start_ps, end_ps, names, rows }) {
-  return { start_ps, end_ps, names, rows: new Map(Object.entries(rows).map(([id, depths]) => [id, depths.map((depth) => decodeDepth(depth, start_ps))])) };
+  return {
+    start_ps,
+    end_ps,
+    names,
+    rows: new Map(
+      Object.entries(rows).map(([id, depths]) => [id, depths.map((depth) => decodeDepth(depth, start_ps))]),
+    ),
+  };
 }
 
 /** The first slice that ends after `ps`; `length` when there is none. @param {Columns} columns @param {number} ps */
@@ -82,7 +117,12 @@ export function firstAfter(columns, ps) {
   return low;
 }
 
-/** The slice at `ps`, or the nearest one within `reach`; -1 when there is none. @param {Columns} columns @param {number} ps @param {number} reach */
+/**
+ * The slice at `ps`, or the nearest one within `reach`; -1 when there is none.
+ * @param {Columns} columns
+ * @param {number} ps
+ * @param {number} reach
+ */
 export function sliceAt(columns, ps, reach) {
   let best = -1;
   let distance = Infinity;
@@ -95,7 +135,11 @@ export function sliceAt(columns, ps, reach) {
   return best;
 }
 
-/** The slice that begins at exactly this time, or the merged one that holds it; -1. @param {Columns} columns @param {number} start_ps */
+/**
+ * The slice that begins at exactly this time, or the merged one that holds it; -1.
+ * @param {Columns} columns
+ * @param {number} start_ps
+ */
 export function sliceOf(columns, start_ps) {
   const i = firstAfter(columns, start_ps);
   return i < columns.length && columns.start[i] <= start_ps ? i : -1;
@@ -103,10 +147,16 @@ export function sliceOf(columns, start_ps) {
 
 /**
  * Each slice in sight, with the place it takes, cut to a pixel beyond the lanes.
- * @param {Columns|null|undefined} columns @param {import('./scale.js').Scale} scale @param {(i: number, x: number, w: number) => void} each
+ * @param {Columns|null|undefined} columns
+ * @param {import('./scale.js').Scale} scale
+ * @param {(i: number, x: number, w: number) => void} each
  */
 export function eachSlice(columns, { start_ps, end_ps, left, right, x }, each) {
-  for (let i = columns ? firstAfter(columns, start_ps) : 0; columns && i < columns.length && columns.start[i] < end_ps; i += 1) {
+  for (
+    let i = columns ? firstAfter(columns, start_ps) : 0;
+    columns && i < columns.length && columns.start[i] < end_ps;
+    i += 1
+  ) {
     const from = Math.max(left - 1, x(columns.start[i]));
     each(i, from, Math.min(right + 1, x(columns.end[i])) - from);
   }
@@ -136,15 +186,23 @@ export function createFeed(arrived, failed) {
       kept.clear();
       channel.cancel();
     },
-    /** @param {string} session @param {import('./scale.js').Span & {psPerPx: number}} scale @param {number} duration @param {import('../lib/types').Row[]} rows */
+    /**
+     * @param {string} session
+     * @param {import('./scale.js').Span & {psPerPx: number}} scale
+     * @param {number} duration
+     * @param {import('../lib/types').Row[]} rows
+     */
     want(session, scale, duration, rows) {
       const ids = rows.map(({ id }) => id);
       if (!ids.length && loaded) return;
       const step = resolution(scale.psPerPx);
       const ahead = (scale.end_ps - scale.start_ps) * AHEAD;
-      const covers = loaded && loaded.step === step
-        && loaded.start_ps <= Math.max(0, scale.start_ps - ahead) && loaded.end_ps >= Math.min(duration, scale.end_ps + ahead)
-        && ids.every((id) => loaded?.rows.has(id));
+      const covers =
+        loaded &&
+        loaded.step === step &&
+        loaded.start_ps <= Math.max(0, scale.start_ps - ahead) &&
+        loaded.end_ps >= Math.min(duration, scale.end_ps + ahead) &&
+        ids.every((id) => loaded?.rows.has(id));
       const query = { session, ...fetchSpan(scale, scale.psPerPx, duration), rows: ids.join(',') };
       const key = JSON.stringify(query);
       if (covers || key === asked) return;

@@ -13,7 +13,8 @@ import { foundWords, laneText } from './tones.js';
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
  * @param {(found: Found) => string} on.wait how long an op waits for another host; empty: it does not
- * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded @param {(error: Error) => void} on.failed
+ * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded
+ * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
   /** Where the keyboard is, or would begin: at the selection, else at the first lane with slices. */
@@ -23,7 +24,10 @@ export function createCursor(model, lanes, on) {
     const at = all.find(({ id }) => id === cursor?.lane.id);
     if (at && cursor) return { lane: at, ps: cursor.start_ps, at: cursor };
     const place = selection?.row ? model.drawn(selection) : null;
-    const lane = all.find(({ kind, row, depth }) => kind === 'slices' && (!place || (row.id === place.row && depth === place.depth))) ?? all.find(({ kind }) => kind === 'slices');
+    const lane =
+      all.find(
+        ({ kind, row, depth }) => kind === 'slices' && (!place || (row.id === place.row && depth === place.depth)),
+      ) ?? all.find(({ kind }) => kind === 'slices');
     return lane ? { lane, ps: place?.start_ps ?? span.start_ps, at: null } : null;
   }
 
@@ -40,15 +44,21 @@ export function createCursor(model, lanes, on) {
   }
 
   /**
-   * Selects the event before or after a place, unless something else is selected, opened or gone to before the answer comes.
-   * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query @param {string} end said where there is none
+   * Selects the event before or after a place, unless something else is selected, opened or gone to before the answer
+   * comes.
+   * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query
+   * @param {string} end said where there is none
    */
   async function far(query, end) {
     const { cursor } = model.state;
     const stays = model.stays();
     const wanted = () => stays() && model.state.cursor === cursor;
     try {
-      const { event } = await get('neighbor', { session: on.session(), ...query, start_ps: Math.round(query.start_ps) });
+      const { event } = await get('neighbor', {
+        session: on.session(),
+        ...query,
+        start_ps: Math.round(query.start_ps),
+      });
       if (!wanted()) return;
       if (event) on.far(event);
       else on.say(end);
@@ -58,12 +68,19 @@ export function createCursor(model, lanes, on) {
   }
 
   return {
-    /** To the step before or after what is selected, or before or after the middle of the window. @param {'next'|'previous'} direction @param {import('../lib/types').Row[]} rows */
+    /**
+     * To the step before or after what is selected, or before or after the middle of the window.
+     * @param {'next'|'previous'} direction
+     * @param {import('../lib/types').Row[]} rows
+     */
     step(direction, rows) {
       const row = ['steps', 'annotations'].map((kind) => rows.find((own) => own.kind === kind)).find(Boolean);
       const { selection, window: { start_ps, end_ps } } = model.state;
       if (!row) return;
-      void far({ row: row.id, depth: 0, start_ps: selection?.start_ps ?? (start_ps + end_ps) / 2, direction }, direction === 'next' ? 'This is the last step.' : 'This is the first step.');
+      void far(
+        { row: row.id, depth: 0, start_ps: selection?.start_ps ?? (start_ps + end_ps) / 2, direction },
+        direction === 'next' ? 'This is the last step.' : 'This is the first step.',
+      );
     },
     /** @param {1|-1} step */
     along(step) {
@@ -77,7 +94,17 @@ export function createCursor(model, lanes, on) {
       const end = step > 0 ? 'The last slice of this row.' : 'The first slice of this row.';
       // All gaps are there: the server has no others.
       if (lane.row.kind === 'gaps') on.say(end);
-      else void far({ row: lane.row.id, depth: lane.depth, start_ps: at?.real_ps ?? ps, direction: step > 0 ? 'next' : 'previous' }, end);
+      else {
+        void far(
+          {
+            row: lane.row.id,
+            depth: lane.depth,
+            start_ps: at?.real_ps ?? ps,
+            direction: step > 0 ? 'next' : 'previous',
+          },
+          end,
+        );
+      }
     },
     /** @param {1|-1} step */
     across(step) {
@@ -90,7 +117,24 @@ export function createCursor(model, lanes, on) {
       const ps = clamp(from.ps, span.start_ps, span.end_ps);
       const found = columns && foundAt(scene, lane, sliceAt(columns, ps, Infinity));
       if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) return put(found, words(found));
-      put({ lane, row: lane.row.id, depth: lane.depth, index: -1, start_ps: ps, end_ps: ps, real_ps: ps, length_ps: 0, name: '', kind: 0, count: 0, busy_ps: 0, event: null }, laneText(lane));
+      put(
+        {
+          lane,
+          row: lane.row.id,
+          depth: lane.depth,
+          index: -1,
+          start_ps: ps,
+          end_ps: ps,
+          real_ps: ps,
+          length_ps: 0,
+          name: '',
+          kind: 0,
+          count: 0,
+          busy_ps: 0,
+          event: null,
+        },
+        laneText(lane),
+      );
     },
   };
 }

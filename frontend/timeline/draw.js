@@ -22,7 +22,13 @@ export const FLOOR = 0.16;
 /** @type {Map<string, number>} */
 const widths = new Map();
 
-/** Fits a canvas to its place and the pixel ratio, and gives what draws on it. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {Palette} palette */
+/**
+ * Fits a canvas to its place and the pixel ratio, and gives what draws on it.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ * @param {Palette} palette
+ */
 export function penOn(canvas, width, height, palette) {
   const ratio = devicePixelRatio || 1;
   const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -35,7 +41,14 @@ export function penOn(canvas, width, height, palette) {
   g.font = `${11 * palette.unit}px ${palette.font}`;
   g.textBaseline = 'middle';
 
-  /** @param {string} color @param {number} x @param {number} y @param {number} w @param {number} h @param {number} [alpha] */
+  /**
+   * @param {string} color
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   * @param {number} [alpha]
+   */
   function box(color, x, y, w, h, alpha = 1) {
     g.globalAlpha = alpha;
     g.fillStyle = color;
@@ -43,13 +56,26 @@ export function penOn(canvas, width, height, palette) {
     g.globalAlpha = 1;
   }
 
-  /** Text that stands on the middle of a line. @param {string} color @param {string} text @param {number} x @param {number} y */
+  /**
+   * Text that stands on the middle of a line.
+   * @param {string} color
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   */
   function write(color, text, x, y) {
     g.fillStyle = color;
     g.fillText(escapeInvisible(text), x, y + 0.5);
   }
 
-  /** Text on a ground of its own, which is `tagWidth` wide. @param {string} ground @param {string} color @param {string} text @param {number} x @param {number} y */
+  /**
+   * Text on a ground of its own, which is `tagWidth` wide.
+   * @param {string} ground
+   * @param {string} color
+   * @param {string} text
+   * @param {number} x
+   * @param {number} y
+   */
   function tag(ground, color, text, x, y) {
     box(ground, x, y - 8, tagWidth(text), 16);
     write(color, text, x + 4, y);
@@ -60,24 +86,24 @@ export function penOn(canvas, width, height, palette) {
   /** @param {string} text */
   function textWidth(text) {
     const key = g.font + text;
-    let width = widths.get(key);
-    if (width === undefined) {
+    let measured = widths.get(key);
+    if (measured === undefined) {
       if (widths.size > 20000) widths.clear();
-      width = g.measureText(text).width;
-      widths.set(key, width);
+      measured = g.measureText(text).width;
+      widths.set(key, measured);
     }
-    return width;
+    return measured;
   }
 
   /** The text, cut with `…` to fit; nothing below three letters. @param {string} text @param {number} room */
   function fitText(text, room) {
     if (textWidth(text) <= room) return text;
     let low = 0;
-    let high = text.length;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
+    let most = text.length;
+    while (low < most) {
+      const middle = (low + most + 1) >> 1;
       if (textWidth(text.slice(0, middle) + '…') <= room) low = middle;
-      else high = middle - 1;
+      else most = middle - 1;
     }
     return low >= 3 ? text.slice(0, low) + '…' : '';
   }
@@ -95,7 +121,14 @@ export function penOn(canvas, width, height, palette) {
     g.restore();
   }
 
-  /** @param {number} x @param {number} y @param {number} w @param {number} h @param {string} color @param {number} step */
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   * @param {string} color
+   * @param {number} step
+   */
   function hatch(x, y, w, h, color, step) {
     clipped(x, y, w, h, () => {
       g.strokeStyle = color;
@@ -144,7 +177,8 @@ export function penOn(canvas, width, height, palette) {
   /**
    * Events too narrow to part: a floor, bars as high as their part of it is covered, and their number.
    * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
-   * @param {number} origin x of any bar, so that bars move with time @param {(from: number, to: number) => number} cover which share of a stretch of x is covered
+   * @param {number} origin x of any bar, so that bars move with time
+   * @param {(from: number, to: number) => number} cover which share of a stretch of x is covered
    */
   function drawMerged(x, y, w, h, tone, count, origin, cover) {
     // What is drawn in outline only would hardly be seen.
@@ -157,22 +191,45 @@ export function penOn(canvas, width, height, palette) {
       if (to > from) drawBar(fill, left, Math.min(BAR_PX, Math.max(1, x + w - left)), y, h, cover(from, to));
     }
     const text = `×${digits(count)}`;
-    const wide = tagWidth(text);
-    if (w >= wide + LEAST_BESIDE_PX) tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - wide / 2), y + h / 2);
+    const tagPx = tagWidth(text);
+    if (w >= tagPx + LEAST_BESIDE_PX) {
+      tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - tagPx / 2), y + h / 2);
+    }
   }
 
-  /** A bar that stands on the floor of a lane, a pixel high at least. @param {string} fill @param {number} x @param {number} w @param {number} y @param {number} h of the lane @param {number} share of it */
+  /**
+   * A bar that stands on the floor of a lane, a pixel high at least.
+   * @param {string} fill
+   * @param {number} x
+   * @param {number} w
+   * @param {number} y
+   * @param {number} h of the lane
+   * @param {number} share of it
+   */
   function drawBar(fill, x, w, y, h, share) {
     const tall = Math.max(1, Math.round(h * share));
     box(fill, x, y + h - tall, w, tall);
   }
 
-  /** An outline around a slice, outside of its own edge. @param {string} color @param {number} width @param {number} x @param {number} y @param {number} w @param {number} h */
-  function outline(color, width, x, y, w, h) {
-    const out = width > 1 ? 0.5 : -0.5;
+  /**
+   * An outline around a slice, outside of its own edge.
+   * @param {string} color
+   * @param {number} linePx
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
+  function outline(color, linePx, x, y, w, h) {
+    const out = linePx > 1 ? 0.5 : -0.5;
     g.strokeStyle = color;
-    g.lineWidth = width;
-    g.strokeRect(Math.round(x) - out, Math.round(y) - out, Math.max(2, Math.round(w)) + 2 * out, Math.round(h) + 2 * out);
+    g.lineWidth = linePx;
+    g.strokeRect(
+      Math.round(x) - out,
+      Math.round(y) - out,
+      Math.max(2, Math.round(w)) + 2 * out,
+      Math.round(h) + 2 * out,
+    );
   }
 
   return { g, box, drawBar, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline };

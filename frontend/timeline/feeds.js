@@ -1,4 +1,7 @@
-/** The slices that are drawn, fetched for all rows at one time, or for those of devices at another while these are aligned. */
+/**
+ * The slices that are drawn, fetched for all rows at one time, or for those of devices at another while these are
+ * aligned.
+ */
 
 import { alignedSlices, realSpan } from './align.js';
 import { createFeed } from './columns.js';
@@ -7,7 +10,8 @@ import { createFeed } from './columns.js';
 
 /**
  * @param {ReturnType<typeof import('./model.js').createModel>} model
- * @param {{arrived: (host: boolean) => void, failed: (error: Error) => void}} on what came are rows of the host, or of devices alone
+ * @param {{arrived: (host: boolean) => void, failed: (error: Error) => void}} on what came are rows of the host, or of
+ *   devices alone
  */
 export function createFeeds(model, { arrived, failed }) {
   const host = createFeed(() => arrived(true), failed);
@@ -27,7 +31,9 @@ export function createFeeds(model, { arrived, failed }) {
       const { align } = model.state;
       if (!align || !host.slices) return host.slices;
       const from = [host.slices, device.slices ?? host.slices, align];
-      if (from.some((part, index) => part !== moved.from[index])) moved = { from, slices: alignedSlices(host.slices, device.slices ?? host.slices, align) };
+      if (from.some((part, index) => part !== moved.from[index])) {
+        moved = { from, slices: alignedSlices(host.slices, device.slices ?? host.slices, align) };
+      }
       return moved.slices;
     },
     again() {

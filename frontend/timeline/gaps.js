@@ -27,8 +27,14 @@ export function byDevice(items) {
 export function gapColumns(gaps) {
   const { length } = gaps;
   return {
-    length, start: gaps.map(({ start_ps }) => start_ps), end: gaps.map((gap) => gap.start_ps + gap.duration_ps), kind: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
-    name: filled(length, -1), count: filled(length, 1), busy: filled(length, 0), event: filled(length, -1),
+    length,
+    start: gaps.map(({ start_ps }) => start_ps),
+    end: gaps.map((gap) => gap.start_ps + gap.duration_ps),
+    kind: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
+    name: filled(length, -1),
+    count: filled(length, 1),
+    busy: filled(length, 0),
+    event: filled(length, -1),
   };
 }
 
@@ -37,20 +43,45 @@ export function gapColumns(gaps) {
  * @param {Gap[]} gaps by time @param {number} ps @param {1|-1} step
  */
 export function neighbour(gaps, ps, step) {
-  return step > 0 ? gaps.findIndex(({ start_ps }) => start_ps > ps) : gaps.findLastIndex(({ start_ps }) => start_ps < ps);
+  return step > 0
+    ? gaps.findIndex(({ start_ps }) => start_ps > ps)
+    : gaps.findLastIndex(({ start_ps }) => start_ps < ps);
 }
 
-/** Rows with a row of gaps before the first one of each device that has some. @param {Row[]} rows @param {Map<string, Gap[]>} gaps @returns {Row[]} */
+/**
+ * Rows with a row of gaps before the first one of each device that has some.
+ * @param {Row[]} rows
+ * @param {Map<string, Gap[]>} gaps
+ * @returns {Row[]}
+ */
 export function withGapRows(rows, gaps) {
   const seen = new Set();
   return rows.flatMap((row) => {
     const own = row.device && !seen.has(row.device) ? gaps.get(row.device) : null;
     if (row.device) seen.add(row.device);
-    return own ? [{ ...row, id: gapRow(row.device ?? ''), kind: /** @type {const} */ ('gaps'), label: 'gaps', depths: 1, events: own.length, main: true }, row] : [row];
+    return own
+      ? [
+          {
+            ...row,
+            id: gapRow(row.device ?? ''),
+            kind: /** @type {const} */ ('gaps'),
+            label: 'gaps',
+            depths: 1,
+            events: own.length,
+            main: true,
+          },
+          row,
+        ]
+      : [row];
   });
 }
 
-/** Slices that came from the server, with the rows of gaps; those given stay as they are. @param {Slices} slices @param {Map<string, Columns[]>} gaps by row @returns {Slices} */
+/**
+ * Slices that came from the server, with the rows of gaps; those given stay as they are.
+ * @param {Slices} slices
+ * @param {Map<string, Columns[]>} gaps by row
+ * @returns {Slices}
+ */
 export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices.rows, ...gaps]) });
 
 /**
@@ -93,8 +124,13 @@ export function createGaps(model, lanes, on) {
     }
   }
 
-  /** The event that a piece of a chain is a part of. @param {Piece} piece @returns {Promise<import('../lib/types').EventDetail|null>} */
-  const eventOf = async ({ event }) => (event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null);
+  /**
+   * The event that a piece of a chain is a part of.
+   * @param {Piece} piece
+   * @returns {Promise<import('../lib/types').EventDetail|null>}
+   */
+  const eventOf = async ({ event }) =>
+    event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null;
 
   /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
   function ownGaps() {
@@ -103,8 +139,15 @@ export function createGaps(model, lanes, on) {
     return all.get(id ?? '') ?? all.get(on.devices().find((device) => all.has(device)) ?? '') ?? [];
   }
 
-  /** The gaps that a finding explains, those it explains most of first, as the server tells them. @param {string} id @returns {GapItem[]} */
-  const explained = (id) => [...(answer?.items ?? [])].filter(({ by_finding_ps }) => by_finding_ps[id]).sort((a, b) => b.by_finding_ps[id] - a.by_finding_ps[id]);
+  /**
+   * The gaps that a finding explains, those it explains most of first, as the server tells them.
+   * @param {string} id
+   * @returns {GapItem[]}
+   */
+  const explained = (id) =>
+    [...(answer?.items ?? [])]
+      .filter(({ by_finding_ps }) => by_finding_ps[id])
+      .sort((a, b) => b.by_finding_ps[id] - a.by_finding_ps[id]);
 
   /** @param {Gap} gap */
   function show({ device, start_ps, duration_ps }) {
@@ -114,7 +157,10 @@ export function createGaps(model, lanes, on) {
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
     const own = all.get(device) ?? [];
-    on.say(`Gap of ${timeText(duration_ps)} on ${on.name(device)}, ${own.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${own.length}.`);
+    on.say(
+      `Gap of ${timeText(duration_ps)} on ${on.name(device)}, ` +
+      `${own.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${own.length}.`,
+    );
   }
 
   return {
@@ -132,17 +178,24 @@ export function createGaps(model, lanes, on) {
       one.cancel();
       ready = devices.length ? bring(of) : Promise.resolve();
     },
-    /** One gap with its chain. One that is not among all that there are is not asked for. @param {{session: string, device: string, start_ps: number}} query */
+    /**
+     * One gap with its chain. One that is not among all that there are is not asked for.
+     * @param {{session: string, device: string, start_ps: number}} query
+     */
     async one(query) {
       await ready;
       const listed = [...all.values()].reduce((sum, gaps) => sum + gaps.length, 0);
-      if (answer?.count === listed && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) throw new RequestError('No such gap.', 404);
+      if (answer?.count === listed && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) {
+        throw new RequestError('No such gap.', 404);
+      }
       return one.get({ ...query, beside: on.beside(query.device) });
     },
     /** Slices with the gaps. @param {Slices|null} slices */
     into(slices) {
-      const from = [slices, columns];
-      if (from.some((part, index) => part !== drawn.from[index])) drawn = { from, slices: slices && withGaps(slices, columns) };
+      const sources = [slices, columns];
+      if (sources.some((part, index) => part !== drawn.from[index])) {
+        drawn = { from: sources, slices: slices && withGaps(slices, columns) };
+      }
       return drawn.slices;
     },
     /** Says which gap is selected, of how many. */
@@ -150,20 +203,37 @@ export function createGaps(model, lanes, on) {
       const { selection } = model.state;
       if (selection?.kind !== 'event') from = null;
       const own = ownGaps();
-      on.count(selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1, own.length, own[0]?.device ?? '');
+      on.count(
+        selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1,
+        own.length,
+        own[0]?.device ?? '',
+      );
     },
-    /** Which of the gaps that a finding explains one is, of how many, and the ones before and after it. @param {GapItem} gap @param {string} id */
+    /**
+     * Which of the gaps that a finding explains one is, of how many, and the ones before and after it.
+     * @param {GapItem} gap
+     * @param {string} id
+     */
     placeOf(gap, id) {
       const its = explained(id);
-      const at = its.findIndex(({ devices, starts_ps }) => devices.some((device, index) => device === gap.device && starts_ps[index] === gap.start_ps));
+      const at = its.findIndex(({ devices, starts_ps }) =>
+        devices.some((device, index) => device === gap.device && starts_ps[index] === gap.start_ps),
+      );
       return { at, count: its.length, before: its[at - 1] ?? null, after: its[at + 1] ?? null };
     },
     /** The longest gap of the devices shown; if one is selected that was reached so, the next one by length. */
     longest() {
       const { selection, align } = model.state;
       const shown = new Set(on.devices());
-      const own = [...all.values()].flat().filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device)).sort((a, b) => b.duration_ps - a.duration_ps);
-      const stays = selection?.kind === 'gap' && rank >= 0 && own[rank]?.device === selection.device && own[rank]?.start_ps === selection.start_ps;
+      const own = [...all.values()]
+        .flat()
+        .filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device))
+        .sort((a, b) => b.duration_ps - a.duration_ps);
+      const stays =
+        selection?.kind === 'gap' &&
+        rank >= 0 &&
+        own[rank]?.device === selection.device &&
+        own[rank]?.start_ps === selection.start_ps;
       if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
       else if (own.length) show(own[rank = stays ? (rank + 1) % own.length : 0]);
       else on.say('No gap of 10\u202fµs or more.');
@@ -180,16 +250,35 @@ export function createGaps(model, lanes, on) {
       const at = neighbour(own, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
       if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
       else if (at >= 0) show(own[at]);
-      else on.say(own.length ? (step > 0 ? 'This is the last gap.' : 'This is the first gap.') : 'No gap of 10\u202fµs or more.');
+      else {
+        on.say(
+          own.length
+            ? step > 0
+              ? 'This is the last gap.'
+              : 'This is the first gap.'
+            : 'No gap of 10\u202fµs or more.',
+        );
+      }
     },
     /** Outlines the event of a piece in the lanes; the gap stays selected. @param {Piece} piece */
     async mark(piece) {
       const stays = model.stays();
       const event = await eventOf(piece);
       if (!stays()) return;
-      model.set({ piece: event && { row: event.row, depth: event.depth, start_ps: event.start_ps, end_ps: event.start_ps + event.duration_ps } });
+      model.set({
+        piece: event && {
+          row: event.row,
+          depth: event.depth,
+          start_ps: event.start_ps,
+          end_ps: event.start_ps + event.duration_ps,
+        },
+      });
       if (event) lanes.reveal(event.row, event.depth);
-      on.say(event ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.` : `Nothing is recorded for ${timeText(piece.duration_ps)}.`);
+      on.say(
+        event
+          ? `${event.name}, ${event.thread}, is outlined; the gap stays selected.`
+          : `Nothing is recorded for ${timeText(piece.duration_ps)}.`,
+      );
     },
     /** Selects the event that a piece is a part of, or the piece's time where it is none. @param {Piece} piece */
     async openPiece(piece) {
@@ -197,7 +286,10 @@ export function createGaps(model, lanes, on) {
       const { selection } = model.state;
       const event = await eventOf(piece);
       if (!stays()) return;
-      from = selection?.kind === 'gap' ? all.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null : null;
+      from =
+        selection?.kind === 'gap'
+          ? (all.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null)
+          : null;
       if (event) on.open(event);
       else model.select(ofWindow(piece.start_ps, piece.start_ps + piece.duration_ps));
     },

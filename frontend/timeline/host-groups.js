@@ -14,74 +14,121 @@ const REST_TALL = 10;
 export const devicesOf = (rows) => [...new Set(rows.flatMap((row) => (row.device ? [row.device] : [])))];
 
 /** The first device that does something. @param {string[]} ids @param {Device[]} all */
-export const mostActive = (ids, all) => ids.find((id) => (all.find((each) => each.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
+export const mostActive = (ids, all) =>
+  ids.find((id) => (all.find((each) => each.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
 
 /** `TPU:0, 1, 3` @param {string[]} names */
 export function restLabel(names) {
   const stem = /^.*?(?=\d+$)/.exec(names[0])?.[0] ?? '';
-  return stem && names.every((name) => name.startsWith(stem)) ? stem + names.map((name) => name.slice(stem.length)).join(', ') : names.join(', ');
+  return stem && names.every((name) => name.startsWith(stem))
+    ? stem + names.map((name) => name.slice(stem.length)).join(', ')
+    : names.join(', ');
 }
 
 /** The group of a host by any of its rows: `h12` of `h12.t3`. @param {Row} row */
 export const groupOf = ({ id }) => /h\d+/.exec(id)?.[0] ?? id;
 
 /**
- * The host of the gap that was selected last, or else the first one, shows all its rows and one device; the others show what
+ * The host of the gap that was selected last, or else the first one, shows all its rows and one device; the others show
+ * what
  * they did by class and that device's runs, to compare with. Anything opens.
  * @param {import('./layout.js').Stack} stack @param {Row[]} rows @param {import('./layout.js').LayoutOptions} options
  */
-export function layoutGroups(stack, rows, { open, taking, all, shift, first = [], last = [], ranks = new Map(), short = new Map(), focus = null }) {
+export function layoutGroups(
+  stack,
+  rows,
+  { open, taking, all, shift, first = [], last = [], ranks = new Map(), short = new Map(), focus = null },
+) {
   const present = [...new Set(rows.map(({ host }) => host))];
-  const names = [...first.filter((name) => present.includes(name) && !last.includes(name)), ...present.filter((name) => !first.includes(name) && !last.includes(name)), ...last.filter((name) => present.includes(name))];
+  const names = [
+    ...first.filter((name) => present.includes(name) && !last.includes(name)),
+    ...present.filter((name) => !first.includes(name) && !last.includes(name)),
+    ...last.filter((name) => present.includes(name)),
+  ];
   const known = new Map(all.map((device) => [device.id, device]));
   const focused = focus && names.includes(known.get(focus)?.host ?? '') ? known.get(focus) : null;
   const whole = focused?.host ?? names[0];
-  names.forEach((name, place) => addGroup(name, rows.filter(({ host }) => host === name), place));
+  names.forEach((name, place) =>
+    addGroup(
+      name,
+      rows.filter(({ host }) => host === name),
+      place,
+    ),
+  );
 
   /** @param {string} name @param {Row[]} own @param {number} place */
   function addGroup(name, own, place) {
     const id = groupOf(own[0]);
     const shown = open.get(id) ?? (names.length <= MOST_OPEN || name === whole);
     const steps = own.find(({ kind }) => kind === 'steps');
-    const head = { label: name, short: short.get(name), bold: true, right: ranks.get(name) ?? '', rule: place > 0, fold: { id, open: shown } };
+    const head = {
+      label: name,
+      short: short.get(name),
+      bold: true,
+      right: ranks.get(name) ?? '',
+      rule: place > 0,
+      fold: { id, open: shown },
+    };
     if (steps) stack.addRow(steps, head);
     else stack.add({ id: `${id}.head`, kind: 'head', row: own[0], rows: [], depth: 0, ...head }, 17, 2);
     if (!shown) return;
-    addHost(id, own.filter((row) => !row.device && row !== steps), name === whole);
+    addHost(
+      id,
+      own.filter((row) => !row.device && row !== steps),
+      name === whole,
+    );
     addDevices(id, own, name === whole);
   }
 
-  /** @param {string} id @param {Row[]} own @param {boolean} all */
-  function addHost(id, own, all) {
+  /** @param {string} id @param {Row[]} own @param {boolean} unfolded */
+  function addHost(id, own, unfolded) {
     if (!own.length) return;
-    const fold = { id: `${id}.rows`, open: open.get(`${id}.rows`) ?? all };
+    const fold = { id: `${id}.rows`, open: open.get(`${id}.rows`) ?? unfolded };
     const some = own.filter((row) => fold.open || row.kind === 'classes' || taking.has(row.id));
-    stack.addHost(some, ({ kind }) => ({ indent: 1, bold: false, ...(kind === 'classes' && own.length > 1 ? { fold } : {}) }));
+    stack.addHost(some, ({ kind }) => ({
+      indent: 1,
+      bold: false,
+      ...(kind === 'classes' && own.length > 1 ? { fold } : {}),
+    }));
   }
 
-  /** @param {string} id @param {Row[]} own @param {boolean} whole */
-  function addDevices(id, own, whole) {
+  /** @param {string} id @param {Row[]} own @param {boolean} unfolded */
+  function addDevices(id, own, unfolded) {
     const ids = devicesOf(own);
     if (!ids.length) return;
     const name = (/** @type {string} */ device) => known.get(device)?.name ?? device;
-    const main = ids.find((device) => focused && (device === focused.id)) ?? ids.find((device) => focused && name(device) === focused.name) ?? mostActive(ids, all);
+    const main =
+      ids.find((device) => focused && device === focused.id) ??
+      ids.find((device) => focused && name(device) === focused.name) ??
+      mostActive(ids, all);
     const rowsOf = (/** @type {string} */ device) => own.filter((row) => row.device === device);
-    const takes = (/** @type {string} */ device) => taking.has(gapRow(device)) || rowsOf(device).some((row) => taking.has(row.id));
+    const takes = (/** @type {string} */ device) =>
+      taking.has(gapRow(device)) || rowsOf(device).some((row) => taking.has(row.id));
     const rest = ids.filter((device) => device !== main && !takes(device) && !open.get(device));
     const fold = { id: `${id}.rest`, open: open.get(`${id}.rest`) ?? false };
     for (const device of ids.filter((each) => fold.open || !rest.includes(each))) {
-      const rows = rowsOf(device);
+      const rowsOfDevice = rowsOf(device);
       const duty = known.get(device)?.duty_cycle;
-      const opened = takes(device) || (open.get(device) ?? (whole && device === main));
-      const head = { label: name(device), right: shift(rows[rows.length - 1].id) || (duty === undefined ? '' : share(duty)), fold: { id: device, open: opened } };
-      const runs = rows.find(({ kind }) => kind === 'modules') ?? rows.find(({ kind }) => kind === 'ops');
-      if (opened) stack.addDevice(rows, head);
+      const opened = takes(device) || (open.get(device) ?? (unfolded && device === main));
+      const head = {
+        label: name(device),
+        right: shift(rowsOfDevice[rowsOfDevice.length - 1].id) || (duty === undefined ? '' : share(duty)),
+        fold: { id: device, open: opened },
+      };
+      const firstOf = (/** @type {string} */ kind) => rowsOfDevice.find((row) => row.kind === kind);
+      const runs = firstOf('modules') ?? firstOf('ops');
+      if (opened) stack.addDevice(rowsOfDevice, head);
       else if (device === main && runs && open.get(device) === undefined) stack.addRow(runs, { ...head, bold: true });
-      else stack.addFolded(device, rows, head);
+      else stack.addFolded(device, rowsOfDevice, head);
     }
     if (rest.length) {
       const folded = rest.flatMap(rowsOf).filter(({ kind }) => kind === 'modules');
-      stack.addFolded(fold.id, folded.length ? folded : rest.flatMap(rowsOf), { label: restLabel(rest.map(name)), indent: 1, fold }, REST_TALL);
+      stack.addFolded(
+        fold.id,
+        folded.length ? folded : rest.flatMap(rowsOf),
+        { label: restLabel(rest.map(name)), indent: 1, fold },
+        REST_TALL,
+      );
     }
   }
 }

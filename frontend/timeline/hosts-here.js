@@ -11,7 +11,10 @@ export function createHostsHere(app, state, open) {
   const names = () => open()?.session.hosts.map(({ name }) => name) ?? [];
   const device = (/** @type {string} */ id) => open()?.devices.find((each) => each.id === id);
 
-  /** The place of the host of a device or row; NaN or -1 where it is of none. @param {{device: string, row: string}} of */
+  /**
+   * The place of the host of a device or row; NaN or -1 where it is of none.
+   * @param {{device: string, row: string}} of
+   */
   function hostOf({ device: id, row }) {
     const name = device(id)?.host;
     return name ? names().indexOf(name) : parseInt(row.slice(1), 10);
@@ -28,7 +31,10 @@ export function createHostsHere(app, state, open) {
       const all = names();
       return shortNames(all)[all.indexOf(host)] ?? host;
     },
-    /** The host to compare a gap's with: of those in sight the median one, or the slowest; null without another one. @param {string} id of the device */
+    /**
+     * The host to compare a gap's with: of those in sight the median one, or the slowest; null without another one.
+     * @param {string} id of the device
+     */
     beside(id) {
       const all = names();
       const ranks = open()?.ranks;
@@ -40,7 +46,9 @@ export function createHostsHere(app, state, open) {
     bringHosts() {
       const { selection, open: folds } = state;
       const opened = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
-      app.requestHosts([...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0));
+      app.requestHosts(
+        [...(selection && selection.kind !== 'window' ? [hostOf(selection)] : []), ...opened].filter((at) => at >= 0),
+      );
     },
   };
 }

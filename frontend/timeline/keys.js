@@ -23,11 +23,16 @@
  */
 
 /** Arrows and Enter belong to whatever else has the focus. @param {() => void} run @returns {Key['run']} */
-const onLanes = (run) => (event) => (event.target instanceof Element && event.target.matches('body, main, .lanes, .lanes *') ? run() : false);
+const onLanes = (run) => (event) =>
+  event.target instanceof Element && event.target.matches('body, main, .lanes, .lanes *') ? run() : false;
 
 /** @param {Actions} act @returns {Key[]} */
 export function timelineKeys(act) {
-  /** Its position, after a sign where Shift has to be held or not, what it does, and for the help sheet its label and what that is called. @type {[code: string, run: Key['run'], label?: string, does?: string][]} */
+  /**
+   * Its position, after a sign where Shift has to be held or not, what it does, and for the help sheet its label and
+   * what that is called.
+   * @type {[code: string, run: Key['run'], label?: string, does?: string][]}
+   */
   const lines = [
     ['KeyW', () => act.zoom(1.5), 'w s', 'zoom in, out'],
     ['KeyS', () => act.zoom(1 / 1.5)],
@@ -53,6 +58,11 @@ export function timelineKeys(act) {
     ['KeyE', act.flows, 'e', 'flows on, off'],
     ['Escape', act.clear, 'Esc', 'clear: search, then selection'],
   ];
-  return lines.map(([code, run, label, does]) => (
-    { code: code.replace(/^[+-]/, ''), shift: code[0] === '+' ? true : code[0] === '-' ? false : undefined, run, label, does }));
+  return lines.map(([code, run, label, does]) => ({
+    code: code.replace(/^[+-]/, ''),
+    shift: code[0] === '+' ? true : code[0] === '-' ? false : undefined,
+    run,
+    label,
+    does,
+  }));
 }

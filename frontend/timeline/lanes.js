@@ -62,15 +62,35 @@ export function createLanes(model, on) {
     const { align, open, selection, window: span } = state;
     /** Rows that the selection involves, down to which depth: never folded away. @type {Map<string, number>} */
     const taking = new Map();
-    for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) taking.set(row, Math.max(depth, taking.get(row) ?? 0));
+    for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) {
+      taking.set(row, Math.max(depth, taking.get(row) ?? 0));
+    }
     if (selection?.kind === 'gap') focus = selection.device;
     else if (revealing) focus = revealing;
-    layout = layoutRows(session.rows, { ...on.chosen(), ...orderOf(session), open, taking, all: session.devices, unit: palette.unit, focus, tight: isSmall() ? 1 : 0,
-      shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : '') });
+    layout = layoutRows(session.rows, {
+      ...on.chosen(),
+      ...orderOf(session),
+      open,
+      taking,
+      all: session.devices,
+      unit: palette.unit,
+      focus,
+      tight: isSmall() ? 1 : 0,
+      shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
+    });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
     if (key === listed) return;
     listed = key;
-    fill(list, layout.lanes.map((lane) => h('div', { role: 'row', id: laneId(lane), 'data-row': lane.row.id }, h('span', { role: 'gridcell' }, laneText(lane)))));
+    fill(
+      list,
+      layout.lanes.map((lane) =>
+        h(
+          'div',
+          { role: 'row', id: laneId(lane), 'data-row': lane.row.id },
+          h('span', { role: 'gridcell' }, laneText(lane)),
+        ),
+      ),
+    );
   }
 
   /** @returns {Scene} */
@@ -78,7 +98,15 @@ export function createLanes(model, on) {
     const { clientWidth: width, clientHeight: height, scrollTop } = element;
     // Rows begin whole at the top.
     const scroll = scrollTop ? (layout.lanes.find(({ y }) => y - ROOM >= scrollTop)?.y ?? scrollTop + ROOM) - ROOM : 0;
-    return { scale: createScale(state.window, left(), width), lanes: layout.lanes, top: TOP, scroll, width, height, slices: on.slices() };
+    return {
+      scale: createScale(state.window, left(), width),
+      lanes: layout.lanes,
+      top: TOP,
+      scroll,
+      width,
+      height,
+      slices: on.slices(),
+    };
   }
 
   /** Rows in sight and one screen around them. @param {Scene} now */
@@ -107,35 +135,77 @@ export function createLanes(model, on) {
     const { detail, piece, flows, align } = state;
     const selection = model.drawn(state.selection);
     /** @param {import('../lib/types').Brief[]} briefs */
-    const places = (briefs) => briefs.flatMap(({ row, depth, start_ps, duration_ps }) => model.drawn({ row, depth, start_ps, end_ps: start_ps + duration_ps }) ?? []);
-    const flow = flows && detail && selection ? { from: places(detail.flow.from), to: places(detail.flow.to) } : { from: [], to: [] };
+    const places = (briefs) =>
+      briefs.flatMap(
+        ({ row, depth, start_ps, duration_ps }) =>
+          model.drawn({ row, depth, start_ps, end_ps: start_ps + duration_ps }) ?? [],
+      );
+    const flow =
+      flows && detail && selection
+        ? { from: places(detail.flow.from), to: places(detail.flow.to) }
+        : { from: [], to: [] };
     const [waits, delayed] = [on.waits.bars(now.lanes), on.waits.delayed(now.lanes)];
-    const arrows = [...(selection ? arrowsOf(selection, flow) : []), ...(flows ? waitArrows(delayed, selection?.device ?? '') : [])];
+    const arrows = [
+      ...(selection ? arrowsOf(selection, flow) : []),
+      ...(flows ? waitArrows(delayed, selection?.device ?? '') : []),
+    ];
     paint(pen, now, palette, tones, {
-      ...state, selection, waits, delayed, arrows, focused: document.activeElement === element, edges: align && align.edges,
+      ...state,
+      selection,
+      waits,
+      delayed,
+      arrows,
+      focused: document.activeElement === element,
+      edges: align && align.edges,
       partners: piece ? [piece] : [...flow.from, ...flow.to],
     });
     // The ring around the lanes: an outline of the element would lie under its canvas.
     if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, now.width - 4, now.height - 4);
     // What tests read instead of pixels.
-    Object.assign(/** @type {any} */ (window).xi, { drawn: {
-      rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => (
-        { id, row: row.id, kind: kind === 'slices' ? row.kind : kind, depth, label, right, y: now.top + y - now.scroll, h: tall, open: fold?.open ?? null })),
-      get slices() { return visibleSlices(now); },
-      selection: state.selection, hover: state.hover, cursor: state.cursor, window: state.window, piece, get waits() { return waits.map((bar) => ({ ...bar, text: waitTexts(bar)[0] })); }, delayed, arrows, edges: align && Object.fromEntries(align.edges),
-    } });
+    Object.assign(/** @type {any} */ (window).xi, {
+      drawn: {
+        rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => ({
+          id,
+          row: row.id,
+          kind: kind === 'slices' ? row.kind : kind,
+          depth,
+          label,
+          right,
+          y: now.top + y - now.scroll,
+          h: tall,
+          open: fold?.open ?? null,
+        })),
+        get slices() {
+          return visibleSlices(now);
+        },
+        selection: state.selection,
+        hover: state.hover,
+        cursor: state.cursor,
+        window: state.window,
+        piece,
+        get waits() {
+          return waits.map((bar) => ({ ...bar, text: waitTexts(bar)[0] }));
+        },
+        delayed,
+        arrows,
+        edges: align && Object.fromEntries(align.edges),
+      },
+    });
     on.drawn(palette);
   }
 
   /** Scrolls to a device and its host; false where its rows are not there yet. @param {string} device */
   function bringGap(device) {
     const own = layout.lanes.filter(({ row }) => row.device === device);
-    const lane = own.find(({ row }) => row.kind === 'gaps') ?? (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : own[0]);
+    const lane =
+      own.find(({ row }) => row.kind === 'gaps') ??
+      (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : own[0]);
     if (!lane) return false;
     const bottom = Math.max(...own.map(({ y, h: tall }) => y + tall)) + 4;
     const room = element.clientHeight - TOP;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
-    // All of the host, or what of it stands next above the device; in any case what the host does, where that fits above the gap.
+    // All of the host, or what of it stands next above the device; in any case what the host does, where that fits
+    // above the gap.
     const next = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
     const does = group.find(({ row }) => row.kind === 'classes');
     const first = does && does.y < next.y && lane.y + lane.h - does.y + 8 <= room ? does : next;
@@ -143,12 +213,18 @@ export function createLanes(model, on) {
     return true;
   }
 
-  /** Scrolls towards the next host that waits for the selected gap's, while the gap and what its host does stay in sight. */
+  /**
+   * Scrolls towards the next host that waits for the selected gap's, while the gap and what its host does stay in
+   * sight.
+   */
   function bringDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
     const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
     if (!gap || !waiting.length) return;
-    const does = layout.lanes.find(({ row, y }) => row.kind === 'classes' && row.host === gap.row.host && y <= gap.y && y + 4 >= element.scrollTop) ?? gap;
+    const does =
+      layout.lanes.find(
+        ({ row, y }) => row.kind === 'classes' && row.host === gap.row.host && y <= gap.y && y + 4 >= element.scrollTop,
+      ) ?? gap;
     const scroll = Math.min(does.y - 4, ...waiting.map(({ lane }) => lane.y + lane.h + 4 - element.clientHeight + TOP));
     if (scroll > element.scrollTop) element.scrollTop = scroll;
   }
@@ -194,7 +270,10 @@ export function createLanes(model, on) {
       visible = shown;
       request();
     },
-    /** Brings the gaps of a device into sight with the next drawing, and of its host as much as there is room for. @param {string} device */
+    /**
+     * Brings the gaps of a device into sight with the next drawing, and of its host as much as there is room for.
+     * @param {string} device
+     */
     revealGap(device) {
       revealing = device;
       request();
@@ -212,7 +291,12 @@ export function createLanes(model, on) {
 }
 /** @typedef {ReturnType<typeof createLanes>} Lanes */
 
-/** Devices in the order of their hosts' lanes. @template {{host: string}} T @param {T[]} devices @param {Ready} session */
+/**
+ * Devices in the order of their hosts' lanes.
+ * @template {{host: string}} T
+ * @param {T[]} devices
+ * @param {Ready} session
+ */
 export function asLanes(devices, session) {
   const { first = [], last = [] } = orderOf(session);
   const place = (/** @type {T} */ { host }) => Number(last.includes(host)) - Number(first.includes(host));

@@ -10,12 +10,16 @@ import { gapRow } from './selection.js';
  * One horizontal band of the canvas.
  * @typedef {object} Lane
  * @property {string} id unique; what folding is remembered by, in `fold.id`
- * @property {'slices'|'more'|'device'|'head'} kind slices of one depth; threads folded into one; a folded device, or several; the name of a host
+ * @property {'slices'|'more'|'device'|'head'} kind slices of one depth; threads folded into one; a folded device, or
+ *   several; the name of a host
  * @property {Row} row the row whose slices it shows (of folded ones: the first)
  * @property {Row[]} rows all rows that it draws from
  * @property {number} depth
  * @property {number} y @property {number} h
- * @property {string} label @property {string} [short] where the label does not fit @property {string} [sub] @property {string} [right]
+ * @property {string} label
+ * @property {string} [short] where the label does not fit
+ * @property {string} [sub]
+ * @property {string} [right]
  * @property {boolean} bold @property {number} indent
  * @property {{id: string, open: boolean}|null} fold
  * @property {boolean} rule a line above
@@ -25,13 +29,16 @@ import { gapRow } from './selection.js';
  * @property {string[]} hosts names of those that are chosen
  * @property {string[]} devices ids of those that are chosen
  * @property {Map<string, boolean>} open what the person opened or closed
- * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded away
+ * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded
+ *   away
  * @property {Device[]} all devices of the session
  * @property {number} unit 1 at a root size of 16 px
- * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty: they are not
+ * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty:
+ *   they are not
  * @property {number} [tight] px that rows are lower by
  * @property {boolean} [several] the session has several hosts: each is a group of its own
- * @property {string[]} [first] names of hosts that come first, the others follow in the session's order @property {string[]} [last]
+ * @property {string[]} [first] names of hosts that come first, the others follow in the session's order
+ * @property {string[]} [last]
  * @property {Map<string, string>} [short] names of hosts where the whole one does not fit
  * @property {Map<string, string>} [ranks] what is said of a host beside its name
  * @property {string|null} [focus] the device of the gap that was selected last
@@ -46,14 +53,25 @@ const RULE_SPACE = 5;
 /** Rows higher than this are tighter in a low window. */
 const LEAST_TIGHT = 12;
 
-/** Height of a depth, and the space after it and after the last one. @type {Partial<Record<import('../lib/types').RowKind, number[]>>} */
-const HEIGHTS = { steps: [17, 2, 2], annotations: [16, 1, 7], classes: [22, 3, 3], thread: [15, 1, 4], gaps: [15, 1, 1], scopes: [16, 1, 5] };
+/**
+ * Height of a depth, and the space after it and after the last one.
+ * @type {Partial<Record<import('../lib/types').RowKind, number[]>>}
+ */
+const HEIGHTS = {
+  steps: [17, 2, 2],
+  annotations: [16, 1, 7],
+  classes: [22, 3, 3],
+  thread: [15, 1, 4],
+  gaps: [15, 1, 1],
+  scopes: [16, 1, 5],
+};
 
 /** Names of alike threads differ by a number at the end: `tf_Compute 12`. @param {Row} row */
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
 
 /**
- * The threads of a host that stand in the folded lane: those that only fill in, and of alike ones all but the busiest, so
+ * The threads of a host that stand in the folded lane: those that only fill in, and of alike ones all but the busiest,
+ * so
  * that a pool of sixteen does not push the devices out of sight. What takes part in the selection is never among them.
  * @param {Row[]} rows of one host @param {Map<string, number>} taking
  */
@@ -79,7 +97,11 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
   const mostOpen = several ? DEPTHS_OF_MANY : DEPTHS_OPEN;
   let y = 3;
 
-  /** @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane @param {number} h @param {number} after */
+  /**
+   * @param {Omit<Lane, 'y'|'h'|'bold'|'indent'|'rule'|'fold'> & Partial<Lane>} lane
+   * @param {number} h
+   * @param {number} after
+   */
   function add(lane, h, after) {
     if (lane.rule) y += RULE_SPACE;
     const tall = (h > LEAST_TIGHT ? h - tight : h) * unit;
@@ -91,9 +113,13 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
   function addRow(row, first) {
     const depths = Math.max(1, row.depths);
     const most = row.kind === 'annotations' ? DEPTHS_OF_ANNOTATIONS : mostOpen;
-    const closed = row.kind === 'annotations' ? most : depths <= most ? 1 : row.role === 'driving' ? most : Math.min(2, most);
+    const closed =
+      row.kind === 'annotations' ? most : depths <= most ? 1 : row.role === 'driving' ? most : Math.min(2, most);
     const folds = depths > closed;
-    const shown = !folds || (open.get(row.id) ?? depths <= most) ? depths : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
+    const shown =
+      !folds || (open.get(row.id) ?? depths <= most)
+        ? depths
+        : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
     const [tall, after, last] = HEIGHTS[row.kind] ?? [17, 1, 1];
     for (let depth = 0; depth < shown; depth += 1) {
       add({
@@ -105,23 +131,52 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
 
   return {
     lanes, add, addRow,
-    /** Rows of one host: those that only fill in stand in one folded lane. @param {Row[]} rows @param {(row: Row) => Partial<Lane>} first */
+    /**
+     * Rows of one host: those that only fill in stand in one folded lane.
+     * @param {Row[]} rows
+     * @param {(row: Row) => Partial<Lane>} first
+     */
     addHost(rows, first) {
       const folded = foldedThreads(rows, taking);
-      for (const row of rows.filter((each) => !folded.includes(each))) addRow(row, { label: NAMES[row.kind] ?? row.label, bold: row.kind === 'classes', ...first(row) });
+      for (const row of rows.filter((each) => !folded.includes(each))) {
+        addRow(row, { label: NAMES[row.kind] ?? row.label, bold: row.kind === 'classes', ...first(row) });
+      }
       if (!folded.length) return;
       const id = `more.${rows[0].host}`;
       const fold = { id, open: open.get(id) ?? false };
-      add({ id, kind: 'more', row: folded[0], rows: folded, depth: 0, label: plural(folded.length, 'more thread'), fold }, 11, fold.open ? 3 : 8);
+      add(
+        { id, kind: 'more', row: folded[0], rows: folded, depth: 0, label: plural(folded.length, 'more thread'), fold },
+        11,
+        fold.open ? 3 : 8,
+      );
       if (fold.open) folded.forEach((row) => addRow(row, { label: row.label, indent: 1 }));
     },
-    /** A folded device, or several. @param {string} id @param {Row[]} rows @param {Partial<Lane> & {label: string}} head @param {number} [tall] */
+    /**
+     * A folded device, or several.
+     * @param {string} id
+     * @param {Row[]} rows
+     * @param {Partial<Lane> & {label: string}} head
+     * @param {number} [tall]
+     */
     addFolded(id, rows, head, tall = 11) {
-      add({ id, kind: 'device', row: rows[0], rows: rows.filter(({ kind }) => kind === 'modules' || kind === 'ops'), depth: 0, ...head }, tall, 1);
+      add(
+        {
+          id,
+          kind: 'device',
+          row: rows[0],
+          rows: rows.filter(({ kind }) => kind === 'modules' || kind === 'ops'),
+          depth: 0,
+          ...head,
+        },
+        tall,
+        1,
+      );
     },
     /** All rows of a device. @param {Row[]} rows @param {Partial<Lane>} head */
     addDevice(rows, head) {
-      rows.forEach((row, index) => addRow(row, index === 0 ? { ...head, bold: true, sub: row.kind } : { label: row.label, indent: 1 }));
+      rows.forEach((row, index) =>
+        addRow(row, index === 0 ? { ...head, bold: true, sub: row.kind } : { label: row.label, indent: 1 }),
+      );
       y += 4;
     },
     get height() { return Math.ceil(y) + 3; },
@@ -146,7 +201,9 @@ export function layoutRows(rows, options) {
     const own = visible.filter((row) => row.device === id);
     const device = all.find((each) => each.id === id);
     const head = {
-      label: device?.name ?? id, right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''), rule: place === 0,
+      label: device?.name ?? id,
+      right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''),
+      rule: place === 0,
       fold: { id, open: (open.get(id) ?? id === active) || taking.has(gapRow(id)) },
     };
     if (head.fold.open) stack.addDevice(own, head);
@@ -155,7 +212,10 @@ export function layoutRows(rows, options) {
   return stack;
 }
 
-/** Whether a fold is open or closed as a link writes it: `h0.t3,-d1` (a minus closes). @param {Map<string, boolean>} open */
+/**
+ * Whether a fold is open or closed as a link writes it: `h0.t3,-d1` (a minus closes).
+ * @param {Map<string, boolean>} open
+ */
 export const foldsText = (open) => [...open].map(([id, on]) => (on ? id : '-' + id)).join(',');
 
 /** @param {string|undefined} text @returns {Map<string, boolean>} */

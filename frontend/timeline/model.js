@@ -19,7 +19,9 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {Found|null} cursor where the keyboard is
  * @property {Map<string, boolean>} open folds that differ from how they are at first
  * @property {boolean} flows @property {number[]} hits
- * @property {Place|null} piece of the selected gap's chain @property {import('../lib/views').Collective|null} delayed by the selected gap @property {import('./align.js').Alignment|null} align
+ * @property {Place|null} piece of the selected gap's chain
+ * @property {import('../lib/views').Collective|null} delayed by the selected gap
+ * @property {import('./align.js').Alignment|null} align
  */
 /** @typedef {ReturnType<typeof createModel>} Model */
 
@@ -33,7 +35,15 @@ const NOTHING = { detail: null, preview: null, hover: null, pointer: null, curso
 export function createModel(link, lanesPx) {
   let duration = 1;
   /** @type {TimelineState} */
-  const state = { ...NOTHING, window: { start_ps: 0, end_ps: 1 }, selection: null, open: new Map(), flows: true, hits: [], align: null };
+  const state = {
+    ...NOTHING,
+    window: { start_ps: 0, end_ps: 1 },
+    selection: null,
+    open: new Map(),
+    flows: true,
+    hits: [],
+    align: null,
+  };
   /** @type {((changed: Set<keyof TimelineState>) => void)[]} */
   const listeners = [];
   let timer = 0;
@@ -49,7 +59,9 @@ export function createModel(link, lanesPx) {
 
   /** Changes some of it, and tells which of that is new by identity. @param {Partial<TimelineState>} patch */
   function set(patch) {
-    const changed = new Set(/** @type {(keyof TimelineState)[]} */ (Object.keys(patch)).filter((key) => state[key] !== patch[key]));
+    const changed = new Set(
+      /** @type {(keyof TimelineState)[]} */ (Object.keys(patch)).filter((key) => state[key] !== patch[key]),
+    );
     Object.assign(state, patch);
     if (changed.size) listeners.forEach((listener) => listener(changed));
   }
@@ -60,7 +72,11 @@ export function createModel(link, lanesPx) {
     /** @param {(changed: Set<keyof TimelineState>) => void} listener */
     on(listener) { listeners.push(listener); },
     get duration() { return duration; },
-    /** Takes the state from the link. @param {number} length of the session, of which an empty one has 1 ps to look at @returns {string[]} what of the link does not fit */
+    /**
+     * Takes the state from the link.
+     * @param {number} length of the session, of which an empty one has 1 ps to look at
+     * @returns {string[]} what of the link does not fit
+     */
     open(length) {
       duration = Math.max(1, length);
       const { w, sel, x } = link.state;
@@ -68,17 +84,27 @@ export function createModel(link, lanesPx) {
       const selection = selectionValue(sel);
       const fits = (/** @type {Span|null} */ own) => own !== null && own.start_ps < duration;
       set({
-        ...NOTHING, hits: [], open: foldsValue(x), window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
+        ...NOTHING,
+        hits: [],
+        open: foldsValue(x),
+        window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
         selection: selection && fits(selection) ? { ...selection, end_ps: Math.min(duration, selection.end_ps) } : null,
       });
-      return [w && !fits(span) ? 'The linked window is not in this session.' : '', sel && !fits(selection) ? 'The linked selection is not in this session.' : ''].filter(Boolean);
+      return [
+        w && !fits(span) ? 'The linked window is not in this session.' : '',
+        sel && !fits(selection) ? 'The linked selection is not in this session.' : '',
+      ].filter(Boolean);
     },
     /** Leaves the session: answers that are on their way are about another one then. */
     leave() {
       left += 1;
       set({ align: null });
     },
-    /** What tells, when an answer comes, whether what it was asked for is still wanted: nothing else was opened or selected. @returns {() => boolean} */
+    /**
+     * What tells, when an answer comes, whether what it was asked for is still wanted: nothing else was opened or
+     * selected.
+     * @returns {() => boolean}
+     */
     stays() {
       const [place, selected] = [left, selectionText(state.selection)];
       return () => left === place && selectionText(state.selection) === selected;
@@ -97,17 +123,34 @@ export function createModel(link, lanesPx) {
       const half = (end_ps - start_ps) / 2;
       model.look({ start_ps: ps - half, end_ps: ps + half });
     },
-    /** Brings a span into sight: closer, with room around it, where it is too narrow to see. @param {Span} span @param {number} room share of its length @param {boolean} [all] of it is to be seen */
+    /**
+     * Brings a span into sight: closer, with room around it, where it is too narrow to see.
+     * @param {Span} span
+     * @param {number} room share of its length
+     * @param {boolean} [all] of it is to be seen
+     */
     bring({ start_ps, end_ps }, room, all = false) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
       const whole = shown.end_ps - shown.start_ps;
-      if (length * lanesPx() < LEAST_PX * whole || (all && length > whole)) model.look(frameSpan({ start_ps, end_ps }, room));
-      else if (all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps) model.goTo((start_ps + end_ps) / 2);
+      if (length * lanesPx() < LEAST_PX * whole || (all && length > whole)) {
+        model.look(frameSpan({ start_ps, end_ps }, room));
+      } else if (
+        all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps
+      ) {
+        model.goTo((start_ps + end_ps) / 2);
+      }
     },
     /** @param {Selection|null} selection */
     select(selection) {
-      const own = selection?.kind === 'window' ? { ...selection, start_ps: toNs(Math.max(0, selection.start_ps)), end_ps: toNs(Math.min(duration, selection.end_ps)) } : selection;
+      const own =
+        selection?.kind === 'window'
+          ? {
+              ...selection,
+              start_ps: toNs(Math.max(0, selection.start_ps)),
+              end_ps: toNs(Math.min(duration, selection.end_ps)),
+            }
+          : selection;
       clearTimeout(timer);
       writeWindow();
       set({ selection: own, detail: null, piece: null, delayed: null });
@@ -120,10 +163,17 @@ export function createModel(link, lanesPx) {
       set({ open: next });
       link.set({ x: foldsText(next) }, 'push');
     },
-    /** Where something is drawn; null if it is not, because device rows are aligned. @template {Place} T @param {T|null} place @returns {T|null} */
+    /**
+     * Where something is drawn; null if it is not, because device rows are aligned.
+     * @template {Place} T
+     * @param {T|null} place
+     * @returns {T|null}
+     */
     drawn(place) {
       const shift = place && shiftAt(state.align, place.row, place.start_ps);
-      return place && shift !== null ? { ...place, start_ps: place.start_ps - shift, end_ps: place.end_ps - shift } : null;
+      return place && shift !== null
+        ? { ...place, start_ps: place.start_ps - shift, end_ps: place.end_ps - shift }
+        : null;
     },
   };
   return model;

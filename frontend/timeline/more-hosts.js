@@ -24,8 +24,21 @@ export function createMoreHosts(app, left) {
       const short = shortNames(names);
       const late = (ranks?.late ?? []).filter((at) => !here.includes(names[at])).slice(0, MOST_NAMED);
       const choose = link('choose hosts', () => app.pickHosts(choose), { 'data-testid': 'hosts-choose' });
-      fill(element, h('span', { style: { width: `${left() - 22}px` } }, plural(more, 'more host')), choose,
-        late.length > 0 && h('span', { class: 'sec' }, '· others wait next for\u00a0', late.flatMap((at, place) => [place ? ', ' : '', link(short[at], () => app.requestHosts([at]), { title: names[at] })])));
+      fill(
+        element,
+        h('span', { style: { width: `${left() - 22}px` } }, plural(more, 'more host')),
+        choose,
+        late.length > 0 &&
+          h(
+            'span',
+            { class: 'sec' },
+            '· others wait next for\u00a0',
+            late.flatMap((at, place) => [
+              place ? ', ' : '',
+              link(short[at], () => app.requestHosts([at]), { title: names[at] }),
+            ]),
+          ),
+      );
     },
   };
 }

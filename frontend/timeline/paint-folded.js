@@ -1,4 +1,6 @@
-/** Lanes that stand for several rows: threads and devices that are folded. What of them is covered is told by height. */
+/**
+ * Lanes that stand for several rows: threads and devices that are folded. What of them is covered is told by height.
+ */
 
 import { mix } from '../lib/theme.js';
 import { coverage, eachSlice } from './columns.js';
@@ -28,16 +30,38 @@ function createBars(scale) {
         if (to > from) parts[bar] += (coverage(columns, i, scale.ps(from), scale.ps(to)) * (to - from)) / PITCH_PX;
       }
     },
-    /** @param {Pen} pen @param {string} fill @param {number} y @param {number} h @param {number} whole what the height of the lane stands for */
+    /**
+     * @param {Pen} pen
+     * @param {string} fill
+     * @param {number} y
+     * @param {number} h
+     * @param {number} whole what the height of the lane stands for
+     */
     draw(pen, fill, y, h, whole) {
       parts.forEach((part, bar) => {
-        if (part > 0) pen.drawBar(fill, Math.max(scale.left, Math.round(origin + bar * PITCH_PX)), 2, y, h, Math.min(1, part / whole));
+        if (part > 0) {
+          pen.drawBar(
+            fill,
+            Math.max(scale.left, Math.round(origin + bar * PITCH_PX)),
+            2,
+            y,
+            h,
+            Math.min(1, part / whole),
+          );
+        }
       });
     },
   };
 }
 
-/** Threads folded into one lane: how many of them do something. @param {Pen} pen @param {Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Lane} lane @param {number} y */
+/**
+ * Threads folded into one lane: how many of them do something.
+ * @param {Pen} pen
+ * @param {Scene} scene
+ * @param {import('../lib/theme.js').Palette} palette
+ * @param {Lane} lane
+ * @param {number} y
+ */
 export function drawMore(pen, { scale, slices }, palette, lane, y) {
   const bars = createBars(scale);
   for (const { id } of lane.rows) {
@@ -48,9 +72,14 @@ export function drawMore(pen, { scale, slices }, palette, lane, y) {
 }
 
 /**
- * Folded devices: their modules, collectives in them. Of several one line each; what is merged together, as bars of what
+ * Folded devices: their modules, collectives in them. Of several one line each; what is merged together, as bars of
+ * what
  * of all of them is covered.
- * @param {Pen} pen @param {Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Lane} lane @param {number} y
+ * @param {Pen} pen
+ * @param {Scene} scene
+ * @param {import('../lib/theme.js').Palette} palette
+ * @param {Lane} lane
+ * @param {number} y
  */
 export function drawFolded(pen, { scale, slices }, palette, lane, y) {
   const devices = [...new Set(lane.rows.map(({ device }) => device))];
@@ -66,8 +95,9 @@ export function drawFolded(pen, { scale, slices }, palette, lane, y) {
     eachSlice(columns, scale, (i, x, w) => {
       if (!columns || !(runs || columns.kind[i] === 1)) return;
       const tone = runs ? palette.dev : palette.devColl;
-      if (columns.count[i] === 1) lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), line));
-      else {
+      if (columns.count[i] === 1) {
+        lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), line));
+      } else {
         kinds[runs ? 'runs' : 'collectives'].add(columns, i, x, w);
         if (runs) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR), x, y, Math.max(1, w), tall);
       }

@@ -9,7 +9,13 @@ import { waitTexts } from './waits.js';
 const LEAST_PX = 2;
 const TEXT_ROOM = 8;
 
-/** @param {ReturnType<typeof import('./draw.js').penOn>} pen @param {import('./scene.js').Scene} scene @param {import('../lib/theme.js').Palette} palette @param {import('./waits.js').Bar} bar @param {boolean} [marked] */
+/**
+ * @param {ReturnType<typeof import('./draw.js').penOn>} pen
+ * @param {import('./scene.js').Scene} scene
+ * @param {import('../lib/theme.js').Palette} palette
+ * @param {import('./waits.js').Bar} bar
+ * @param {boolean} [marked]
+ */
 export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar, marked = false) {
   const { lane, start_ps, until_ps, end_ps, name } = bar;
   const { left, right, x } = scene.scale;

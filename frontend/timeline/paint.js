@@ -22,8 +22,10 @@ import { rulerTicks } from './scale.js';
  * @property {boolean} focused the lanes have the keyboard
  * @property {Place[]} partners of the selected event, or the marked piece of a gap
  * @property {Arrow[]} arrows
- * @property {import('./waits.js').Bar[]} waits @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
- * @property {number[]} hits where the search found something, in ps @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
+ * @property {import('./waits.js').Bar[]} waits
+ * @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
+ * @property {number[]} hits where the search found something, in ps
+ * @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
  * @property {number|null} pointer x of the hair line
  */
 
@@ -33,14 +35,40 @@ const LEAST_EDGE_PX = 8;
 /** Arrows between what is almost at one time go straight up or down. */
 const UPRIGHT_PX = 24;
 
-/** Flows of one event as arrows in the order of time. @param {Place} own @param {{from: Place[], to: Place[]}} flow @returns {Arrow[]} */
-export const arrowsOf = (own, flow) => [...flow.from.map((from) => ({ from, to: own })), ...flow.to.map((to) => ({ from: own, to }))];
+/**
+ * Flows of one event as arrows in the order of time.
+ * @param {Place} own
+ * @param {{from: Place[], to: Place[]}} flow
+ * @returns {Arrow[]}
+ */
+export const arrowsOf = (own, flow) => [
+  ...flow.from.map((from) => ({ from, to: own })),
+  ...flow.to.map((to) => ({ from: own, to })),
+];
 
-/** Where an arrow begins and ends in time: from the end of the source, or from within it when the target begins earlier. @param {Arrow} arrow */
-export const arrowTimes = ({ from, to }) => ({ start_ps: Math.max(from.start_ps, Math.min(from.end_ps, to.start_ps)), end_ps: to.start_ps });
+/**
+ * Where an arrow begins and ends in time: from the end of the source, or from within it when the target begins earlier.
+ * @param {Arrow} arrow
+ */
+export const arrowTimes = ({ from, to }) => ({
+  start_ps: Math.max(from.start_ps, Math.min(from.end_ps, to.start_ps)),
+  end_ps: to.start_ps,
+});
 
-/** @param {ReturnType<typeof import('./draw.js').penOn>} pen @param {import('./scene.js').Scene} scene @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones @param {Marks} marks */
-export function paint(pen, scene, palette, tones, { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer }) {
+/**
+ * @param {ReturnType<typeof import('./draw.js').penOn>} pen
+ * @param {import('./scene.js').Scene} scene
+ * @param {import('../lib/theme.js').Palette} palette
+ * @param {Map<string, number>} tones
+ * @param {Marks} marks
+ */
+export function paint(
+  pen,
+  scene,
+  palette,
+  tones,
+  { selection, preview, hover, cursor, focused, partners, arrows, waits, delayed, hits, edges, pointer },
+) {
   const { g, box, write, tag, tagWidth, textWidth, fitText, fits, clipped, drawSlice, drawMerged, outline } = pen;
   const { scale, width, height, top, slices } = scene;
   const { left, right } = scale;
@@ -64,10 +92,12 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       box(palette.veil, left, top - 2, from - left, height, 0.55);
       box(palette.veil, to, top - 2, right - to, height, 0.55);
       // Slices called like the selected one keep their full colour.
-      const name = !preview && selection?.kind === 'event' ? slices?.names.indexOf(selection.name) ?? -1 : -1;
+      const name = !preview && selection?.kind === 'event' ? (slices?.names.indexOf(selection.name) ?? -1) : -1;
       if (name >= 0) {
         lanes.forEach((lane) => drawLane(lane, name));
-        waits.filter((bar) => inSight(bar) && bar.name === selection?.name).forEach((bar) => drawWait(pen, scene, palette, bar));
+        waits
+          .filter((bar) => inSight(bar) && bar.name === selection?.name)
+          .forEach((bar) => drawWait(pen, scene, palette, bar));
       }
       for (const ps of [span.start_ps, span.end_ps]) {
         box(palette.sel, Math.round(scale.x(ps)) - 0.75, top - 2, 1.5, height);
@@ -91,17 +121,34 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     const { kind } = lane.row;
     if (lane.kind === 'more' && only === undefined) drawMore(pen, scene, palette, lane, y);
     if (lane.kind === 'device' && only === undefined) drawFolded(pen, scene, palette, lane, y + 1);
-    if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) write(palette.ink3, 'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.', left + 5, y + lane.h / 2);
+    if (edges && kind === 'gaps' && lane.kind === 'slices' && only === undefined) {
+      write(
+        palette.ink3,
+        'No gaps while aligned: work of no step, and what reaches into the next step, is not drawn.',
+        left + 5,
+        y + lane.h / 2,
+      );
+    }
     const columns = columnsOf(scene, lane);
     const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
     let drawn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
       // What is thinner than a pixel covers its whole column: one per column is enough.
-      if (!columns || !slices || (w < 1 && Math.floor(x) === drawn) || (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))) return;
+      if (
+        !columns ||
+        !slices ||
+        (w < 1 && Math.floor(x) === drawn) ||
+        (only !== undefined && (columns.name[i] !== only || columns.count[i] > 1))
+      ) {
+        return;
+      }
       if (w < 1) drawn = Math.floor(x);
       const { tone, sign } = lookOf(palette, tones, lane, i, slices);
-      if (columns.count[i] > 1) drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) => coverage(columns, i, scale.ps(from), scale.ps(to)));
-      else {
+      if (columns.count[i] > 1) {
+        drawMerged(x, y, w, lane.h, tone, columns.count[i], origin, (from, to) =>
+          coverage(columns, i, scale.ps(from), scale.ps(to)),
+        );
+      } else {
         const room = roomFor(covering, x, w);
         const texts = room < LEAST_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
         drawSlice(x, y, w, lane.h, tone, sign, texts.find((text) => fits(text, room)) ?? texts[texts.length - 1], room);
@@ -109,7 +156,12 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     });
   }
 
-  /** What of a slice is free for its text: a run's goes on before the first wait that is drawn on it. @param {import('./waits.js').Bar[]} covering @param {number} from @param {number} w */
+  /**
+   * What of a slice is free for its text: a run's goes on before the first wait that is drawn on it.
+   * @param {import('./waits.js').Bar[]} covering
+   * @param {number} from
+   * @param {number} w
+   */
   function roomFor(covering, from, w) {
     const first = covering.find(({ end_ps }) => scale.x(end_ps) > from);
     return first ? clamp(scale.x(first.start_ps) - from, 0, w) : w;
@@ -126,7 +178,7 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     g.beginPath();
     for (const x of (edges?.get(lane.row.host) ?? []).map((ps) => Math.round(scale.x(ps)) + 0.5)) {
       if (x < left || x > right || x - last < LEAST_EDGE_PX) continue;
-      g.moveTo(last = x, y - 2);
+      g.moveTo((last = x), y - 2);
       g.lineTo(x, y + lane.h + 6);
     }
     g.stroke();
@@ -169,7 +221,10 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
   function drawArrow(x0, y0, x1, y1) {
     const reach = clamp(Math.abs(x1 - x0) / 2, 10, 120);
     const upright = Math.abs(x1 - x0) < Math.min(UPRIGHT_PX, Math.abs(y1 - y0));
-    for (const [color, line] of /** @type {[string, number][]} */ ([[palette.surface, 4], [palette.ink, 1.5]])) {
+    for (const [color, line] of /** @type {[string, number][]} */ ([
+      [palette.surface, 4],
+      [palette.ink, 1.5],
+    ])) {
       g.strokeStyle = g.fillStyle = color;
       g.lineWidth = line;
       g.beginPath();
@@ -188,7 +243,9 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     const decimals = Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9));
     const measured = span && span.end_ps > scale.start_ps && span.start_ps < scale.end_ps;
     const length = measured ? timeText(span.end_ps - span.start_ps) : '';
-    const [begin, until] = measured ? [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))] : [Infinity, -Infinity];
+    const [begin, until] = measured
+      ? [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))]
+      : [Infinity, -Infinity];
     const wide = tagWidth(length);
     /** Where the tag of the selection stands, which may be wider than that. */
     const from = measured ? clamp((begin + until - wide) / 2, left, right - wide) : Infinity;
@@ -201,7 +258,9 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
       const text = digits(ps / 1e9, decimals) + unit;
       unit = '';
       const end = x + 4 + textWidth(text);
-      if (end <= right && (end < Math.min(from, begin) || x > Math.max(to, until))) write(palette.ink2, text, x + 4, 10);
+      if (end <= right && (end < Math.min(from, begin) || x > Math.max(to, until))) {
+        write(palette.ink2, text, x + 4, 10);
+      }
     }
     for (const ps of hits) box(palette.accent, Math.round(scale.x(ps)), RULER - 4, 2, 4);
     if (measured) {
@@ -224,13 +283,14 @@ export function paint(pen, scene, palette, tones, { selection, preview, hover, c
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
     clipped(0, RULER + 1, left, height, () => {
       for (const lane of lanes) {
-        const { fold, indent, right = '', sub, bold, h } = lane;
+        const { fold, indent, right: note = '', sub, bold, h } = lane;
         const y = laneTop(scene, lane) + h / 2;
         const x = indent ? 34 : 22;
         if (fold) write(palette.ink3, fold.open ? '▾' : '▸', x - 14, y);
-        const label = lane.short && textWidth(lane.label) * 1.08 > edge - x - textWidth(right) - 8 ? lane.short : lane.label;
+        const label =
+          lane.short && textWidth(lane.label) * 1.08 > edge - x - textWidth(note) - 8 ? lane.short : lane.label;
         const room = edge - x - textWidth(label) - 12;
-        const aside = textWidth(right) > room ? right.replace('shifted ', '') : right;
+        const aside = textWidth(note) > room ? note.replace('shifted ', '') : note;
         const end = edge - textWidth(aside);
         write(palette.ink3, aside, end, y);
         const { font } = g;

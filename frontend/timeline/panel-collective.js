@@ -8,43 +8,95 @@ import { table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/views').Collective} Collective */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
-/** @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_ps: number, waits_ps: number}} Core */
+/**
+ * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_ps: number, waits_ps: number}}
+ *   Core
+ */
 
 /** @param {Collective} collective @returns {Core[]} */
-const coresOf = ({ cores }) => cores.device.map((device, at) => (
-  { device, depth: cores.depth[at], begin_ps: cores.begin_ps[at], start_ps: cores.start_ps[at], last_ps: cores.last_ps[at], waits_ps: cores.waits_ps[at] }));
+const coresOf = ({ cores }) =>
+  cores.device.map((device, at) => ({
+    device,
+    depth: cores.depth[at],
+    begin_ps: cores.begin_ps[at],
+    start_ps: cores.start_ps[at],
+    last_ps: cores.last_ps[at],
+    waits_ps: cores.waits_ps[at],
+  }));
 
 /** How many wait, and how long. @param {Collective} collective @param {string} whom */
 function waitingText({ hosts, waiting, longest_ps }, whom) {
-  const who = waiting < hosts - 1 ? plural(waiting, 'host') : waiting === 1 ? 'The other host' : `The other ${plural(waiting, 'host')}`;
-  return `${who} ${waiting === 1 ? 'waits' : 'wait'} ${waiting === 1 ? '' : 'up to '}${timeText(longest_ps, 1)} for ${whom}`;
+  const who =
+    waiting < hosts - 1
+      ? plural(waiting, 'host')
+      : waiting === 1
+        ? 'The other host'
+        : `The other ${plural(waiting, 'host')}`;
+  return `${who} ${waiting === 1 ? 'waits' : 'wait'} ${waiting === 1 ? '' : 'up to '}${timeText(longest_ps, 1)} for ` +
+    `${whom}`;
 }
 
-/** What a gap delays, as a sentence; nothing where it delays none. @param {Collective|null} collective @param {string} device of the gap @param {PanelActions} act */
+/**
+ * What a gap delays, as a sentence; nothing where it delays none.
+ * @param {Collective|null} collective
+ * @param {string} device of the gap
+ * @param {PanelActions} act
+ */
 export function delayText(collective, device, act) {
   const own = collective && coresOf(collective).find((core) => core.device === device);
-  return own ? [` ${waitingText(collective, act.short(collective.last))} in `, link(collective.name, () => act.op(own), { title: 'Select it on this device' }), '.'] : [];
+  return own
+    ? [
+        ` ${waitingText(collective, act.short(collective.last))} in `,
+        link(collective.name, () => act.op(own), { title: 'Select it on this device' }),
+        '.',
+      ]
+    : [];
 }
 
-/** The hosts in a collective; nothing where it ties none. @param {Collective|null} collective @param {{start_ps: number}} op that is selected @param {string} device its own @param {PanelActions} act */
+/**
+ * The hosts in a collective; nothing where it ties none.
+ * @param {Collective|null} collective
+ * @param {{start_ps: number}} op that is selected
+ * @param {string} device its own
+ * @param {PanelActions} act
+ */
 export function collectiveContent(collective, { start_ps }, device, act) {
   if (!collective) return [];
   const { hosts, last, waiting, unsure_ps } = collective;
   const items = coresOf(collective);
   const own = items.find((core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps));
   const late = act.short(last);
-  const waits = own?.waits_ps ? `This core waits ${timeText(own.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. ` : `${late} arrives last of ${plural(hosts, 'host')}. `;
+  const waits = own?.waits_ps
+    ? `This core waits ${timeText(own.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
+    : `${late} arrives last of ${plural(hosts, 'host')}. `;
   const split = items.some((core) => core.start_ps !== core.begin_ps);
-  const place = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) => timeColumn(head, UNITS.ms, (/** @type {Core} */ core) => core[key]);
+  const place = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) =>
+    timeColumn(head, UNITS.ms, (/** @type {Core} */ core) => core[key]);
   const unit = columnUnit(items, 'waits_ps');
   return [
     h('h3', null, 'Waiting for other hosts'),
-    h('p', { class: 'sec' }, waits, waiting ? `${waitingText(collective, 'it')}.` : `Nobody waits for it longer than clocks can be wrong, ${timeText(unsure_ps)}.`),
+    h(
+      'p',
+      { class: 'sec' },
+      waits,
+      waiting
+        ? `${waitingText(collective, 'it')}.`
+        : `Nobody waits for it longer than clocks can be wrong, ${timeText(unsure_ps)}.`,
+    ),
     table({
-      label: 'Waiting for other hosts', items, select: act.op, open: act.op, selected: (core) => core === own,
+      label: 'Waiting for other hosts',
+      items,
+      select: act.op,
+      open: act.op,
+      selected: (core) => core === own,
       columns: [
-        textColumn('Core', ({ device: id }) => act.name(id)), place('Arrives', 'begin_ps'), ...(split ? [place('Waits from', 'start_ps')] : []), place('Last host arrives', 'last_ps'),
-        timeColumn('Waits', unit, ({ waits_ps }) => waits_ps, { cell: ({ waits_ps }) => (waits_ps ? timeCell(waits_ps, unit) : MISSING) }),
+        textColumn('Core', ({ device: id }) => act.name(id)),
+        place('Arrives', 'begin_ps'),
+        ...(split ? [place('Waits from', 'start_ps')] : []),
+        place('Last host arrives', 'last_ps'),
+        timeColumn('Waits', unit, ({ waits_ps }) => waits_ps, {
+          cell: ({ waits_ps }) => (waits_ps ? timeCell(waits_ps, unit) : MISSING),
+        }),
         textColumn('For', ({ waits_ps }) => (waits_ps ? late : MISSING)),
       ],
     }),

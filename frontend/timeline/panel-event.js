@@ -10,29 +10,56 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 /** @typedef {import('../lib/types').EventDetail} EventDetail */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
 
-/** @param {EventDetail} detail @param {PanelActions} act @param {Node} hosts who takes part, if it is a collective @returns {import('./parts.js').PanelContent} */
+/**
+ * @param {EventDetail} detail
+ * @param {PanelActions} act
+ * @param {Node} hosts who takes part, if it is a collective
+ * @returns {import('./parts.js').PanelContent}
+ */
 export function eventContent(detail, act, hosts) {
   const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path, path_left_out: more } = detail;
   const back = act.back();
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
   const then = () => h('span', { 'aria-hidden': 'true' }, '›');
   const crumbs = path.flatMap((brief, at) => [
-    ...(more && at === path.length / 2 ? [h('span', { class: 'sec' }, `… ${count(more)} more …`), then()] : []), eventLink(brief, act), then(),
+    ...(more && at === path.length / 2 ? [h('span', { class: 'sec' }, `… ${count(more)} more …`), then()] : []),
+    eventLink(brief, act),
+    then(),
   ]);
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
     ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
     ['Class', own && h('span', null, classCell(own))],
-    ['Start', time(start_ps, placeText(start_ps, 6))], ['Duration', time(duration_ps)], ['Without parts', time(self_ps)],
+    ['Start', time(start_ps, placeText(start_ps, 6))],
+    ['Duration', time(duration_ps)],
+    ['Without parts', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],
   ];
   return {
-    title: name, tags: own ? [LABELS[own]] : [], note: `${timeText(duration_ps)} · ${rangeText(start_ps, start_ps + duration_ps)} · ${thread}`,
-    buttons: [...(back ? [button('Back to the gap', back, { 'data-testid': 'back-to-gap' })] : []), frameButton(act), tableButton(act)],
-    body: h('div', { class: 'columns' },
-      h('section', null, h('dl', { class: 'facts' }, facts.flatMap(([head, value]) => (value ? [h('dt', null, head), h('dd', null, value)] : []))), occurrences(detail, act)),
-      h('section', null, hosts, flows(detail, act), stats(detail))),
+    title: name,
+    tags: own ? [LABELS[own]] : [],
+    note: `${timeText(duration_ps)} · ${rangeText(start_ps, start_ps + duration_ps)} · ${thread}`,
+    buttons: [
+      ...(back ? [button('Back to the gap', back, { 'data-testid': 'back-to-gap' })] : []),
+      frameButton(act),
+      tableButton(act),
+    ],
+    body: h(
+      'div',
+      { class: 'columns' },
+      h(
+        'section',
+        null,
+        h(
+          'dl',
+          { class: 'facts' },
+          facts.flatMap(([head, value]) => (value ? [h('dt', null, head), h('dd', null, value)] : [])),
+        ),
+        occurrences(detail, act),
+      ),
+      h('section', null, hosts, flows(detail, act), stats(detail)),
+    ),
   };
 }
 
@@ -42,38 +69,96 @@ function occurrences({ occurrences: all, name, duration_ps }, act) {
   const most = maximum(durations_ps, 1);
   const step = (/** @type {'previous'|'next'} */ way, /** @type {string} */ text) => {
     const brief = all[way];
-    return button(text, () => { if (brief) act.open(brief); }, { 'aria-label': `${way === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief });
+    return button(
+      text,
+      () => {
+        if (brief) act.open(brief);
+      },
+      { 'aria-label': `${way === 'next' ? 'Next' : 'Previous'} occurrence`, disabled: !brief },
+    );
   };
-  return h('div', { 'data-testid': 'occurrences' },
-    h('div', { class: 'row' }, h('h3', null, 'Occurrences'),
-      h('span', { class: 'sec' }, `${count(index + 1)} of ${count(many)} · mean ${timeText(mean_ps)} · ${timeText(min_ps)} to ${timeText(max_ps)}`),
-      h('span', { class: 'grow' }), step('previous', '‹'), step('next', '›')),
-    many > 1 && h('div', { class: 'spark', role: 'img', 'aria-label': `Durations of ${name}, this one ${timeText(duration_ps)}` }, durations_ps.map((ps, at) => h('i', {
-      class: at === index && durations_ps.length === many && 'on', title: timeText(ps), style: { height: `${Math.max(1, (ps / most) * 30)}px` } }))));
+  return h(
+    'div',
+    { 'data-testid': 'occurrences' },
+    h(
+      'div',
+      { class: 'row' },
+      h('h3', null, 'Occurrences'),
+      h(
+        'span',
+        { class: 'sec' },
+        `${count(index + 1)} of ${count(many)} · mean ${timeText(mean_ps)} · ${timeText(min_ps)} to ` +
+        `${timeText(max_ps)}`,
+      ),
+      h('span', { class: 'grow' }),
+      step('previous', '‹'),
+      step('next', '›'),
+    ),
+    many > 1 &&
+      h(
+        'div',
+        { class: 'spark', role: 'img', 'aria-label': `Durations of ${name}, this one ${timeText(duration_ps)}` },
+        durations_ps.map((ps, at) =>
+          h('i', {
+            class: at === index && durations_ps.length === many && 'on',
+            title: timeText(ps),
+            style: { height: `${Math.max(1, (ps / most) * 30)}px` },
+          }),
+        ),
+      ),
+  );
 }
 
 /** @param {EventDetail} detail @param {PanelActions} act */
 function flows({ flow }, act) {
-  const items = [...flow.from.map((brief) => ({ brief, way: 'launched by' })), ...flow.to.map((brief) => ({ brief, way: 'launches' }))];
-  return h('div', { 'data-testid': 'flow-partners' }, h('h3', null, items.length ? `Flow partners, ${count(items.length)}` : 'Flow partners'), items.length ? table({
-    label: 'Flow partners', items, open: ({ brief }) => act.open(brief), select: ({ brief }) => act.select(brief),
-    columns: [
-      quietColumn('Flow', 'way'),
-      eventColumn('Event', ({ brief }) => brief, act),
-      quietColumn('Thread', ({ brief }) => brief.thread),
-      startColumn(({ brief }) => brief.start_ps),
-      timeColumn('Time', columnUnit(items, ({ brief }) => brief.duration_ps), ({ brief }) => brief.duration_ps),
-    ],
-  }) : h('p', { class: 'muted' }, 'No flow from or to this event is recorded.'));
+  const items = [
+    ...flow.from.map((brief) => ({ brief, way: 'launched by' })),
+    ...flow.to.map((brief) => ({ brief, way: 'launches' })),
+  ];
+  return h(
+    'div',
+    { 'data-testid': 'flow-partners' },
+    h('h3', null, items.length ? `Flow partners, ${count(items.length)}` : 'Flow partners'),
+    items.length
+      ? table({
+          label: 'Flow partners',
+          items,
+          open: ({ brief }) => act.open(brief),
+          select: ({ brief }) => act.select(brief),
+          columns: [
+            quietColumn('Flow', 'way'),
+            eventColumn('Event', ({ brief }) => brief, act),
+            quietColumn('Thread', ({ brief }) => brief.thread),
+            startColumn(({ brief }) => brief.start_ps),
+            timeColumn(
+              'Time',
+              columnUnit(items, ({ brief }) => brief.duration_ps),
+              ({ brief }) => brief.duration_ps,
+            ),
+          ],
+        })
+      : h('p', { class: 'muted' }, 'No flow from or to this event is recorded.'),
+  );
 }
 
 /** @param {EventDetail} detail */
 function stats({ stats: items }) {
-  return h('div', { class: 'stats', 'data-testid': 'event-stats' }, h('h3', null, `Stats, ${count(items.length)}`), items.length ? table({
-    label: 'Stats', items,
-    columns: [
-      quietColumn('Name', 'name'),
-      { head: 'Value', cell: ({ value, kind }) => (kind === 'bytes' && /^\d+$/.test(value) ? bytes(Number(value)) : value) },
-    ],
-  }) : h('p', { class: 'muted' }, 'This event has no stats.'));
+  return h(
+    'div',
+    { class: 'stats', 'data-testid': 'event-stats' },
+    h('h3', null, `Stats, ${count(items.length)}`),
+    items.length
+      ? table({
+          label: 'Stats',
+          items,
+          columns: [
+            quietColumn('Name', 'name'),
+            {
+              head: 'Value',
+              cell: ({ value, kind }) => (kind === 'bytes' && /^\d+$/.test(value) ? bytes(Number(value)) : value),
+            },
+          ],
+        })
+      : h('p', { class: 'muted' }, 'This event has no stats.'),
+  );
 }

@@ -14,13 +14,17 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
 /** @typedef {GapDetail['chain'][number]} Piece */
 /**
  * @typedef {object} GapActions
- * @property {(piece: Piece) => void} mark outline the event of a piece in the lanes @property {(piece: Piece) => void} open select it
- * @property {(gap: GapDetail) => void} step show its step @property {(place: import('../lib/link.js').LinkState) => void} leave to another view
+ * @property {(piece: Piece) => void} mark outline the event of a piece in the lanes
+ * @property {(piece: Piece) => void} open select it
+ * @property {(gap: GapDetail) => void} step show its step
+ * @property {(place: import('../lib/link.js').LinkState) => void} leave to another view
  * @property {() => string} finding the one that brought the reader here, or nothing
- * @property {(gap: GapDetail, id: string) => {at: number, count: number, before: GapItem|null, after: GapItem|null}} place among the gaps that a finding explains
+ * @property {(gap: GapDetail, id: string) => {at: number, count: number, before: GapItem|null, after: GapItem|null}}
+ *   place among the gaps that a finding explains
  * @property {(gap: GapItem, id: string) => void} goto another gap of a finding
  * @property {(gap: GapDetail) => void} occurrences @property {(text: string) => void} copy
- * @property {(gap: GapDetail) => Promise<import('../lib/views').Collective|null>} delays the collective that a gap delays
+ * @property {(gap: GapDetail) => Promise<import('../lib/views').Collective|null>} delays the collective that a gap
+ *   delays
  * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
  */
 
@@ -28,7 +32,12 @@ const NARROW_BELOW = 1200;
 /** Findings about compilations, which a view tells more of. */
 const COMPILES = ['recompilation', 'dynamo_recompilation'];
 
-/** @param {GapDetail} gap @param {import('./parts.js').PanelActions} act @param {GapActions} on @returns {import('./parts.js').PanelContent} */
+/**
+ * @param {GapDetail} gap
+ * @param {import('./parts.js').PanelActions} act
+ * @param {GapActions} on
+ * @returns {import('./parts.js').PanelContent}
+ */
 export function gapContent(gap, act, on) {
   const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
   const name = act.name(device);
@@ -39,38 +48,132 @@ export function gapContent(gap, act, on) {
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
   const listed = classesOf(gap);
   const apart = differ(gap, listed);
-  const where = (/** @type {import('../lib/types').ClassName} */ own) => (own === 'unrecorded' ? '' : by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
+  const where = (/** @type {import('../lib/types').ClassName} */ own) =>
+    own === 'unrecorded'
+      ? ''
+      : (by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
-    title: `Gap of ${timeText(duration_ps)} on ${name}`, tags: [kindTag(kind), ...stepTag(gap).map((step) => link(step, () => on.step(gap), { class: 'tag link', 'data-testid': 'gap-step', title: 'Show the step' }))],
+    title: `Gap of ${timeText(duration_ps)} on ${name}`,
+    tags: [
+      kindTag(kind),
+      ...stepTag(gap).map((step) =>
+        link(step, () => on.step(gap), { class: 'tag link', 'data-testid': 'gap-step', title: 'Show the step' }),
+      ),
+    ],
     note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores` : ''),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }), button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), { 'data-testid': 'gap-copy' }),
+      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }),
+      button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), {
+        'data-testid': 'gap-copy',
+      }),
     ],
-    body: h('div', { class: 'gap-body' }, h('p', { class: 'sec', 'data-testid': 'gap-sentence' }, sentence, gap.beside && ` ${besideText(gap.beside, act)}`, delays), findingLine(gap, on), h('div', { class: 'columns' },
-      h('section', { 'data-testid': 'gap-parts' }, stackedBar(by_class_ps),
-        apart && h('p', { class: 'sec small', title: 'Time is what the driving thread did at each instant. The list follows the launch from thread to thread.' }, 'The list follows the launch across threads: its classes differ.'),
-        kind === 'queued' && h('p', { class: 'sec small' }, 'What the host did meanwhile is not why the device waited.'),
-        partsTable(by_class_ps, 'Gap', where, { beside, chain: apart ? { name: 'In list', duration_ps, by_class_ps: listed } : null, brief })),
-      h('section', null, chainTable(gap, on, !after ? `${name} works again` : gap.inside_run ? `${after} goes on` : brief ? `${after} begins` : `Device run ${after} begins on ${name}`, beside, brief)))),
+    body: h(
+      'div',
+      { class: 'gap-body' },
+      h(
+        'p',
+        { class: 'sec', 'data-testid': 'gap-sentence' },
+        sentence,
+        gap.beside && ` ${besideText(gap.beside, act)}`,
+        delays,
+      ),
+      findingLine(gap, on),
+      h(
+        'div',
+        { class: 'columns' },
+        h(
+          'section',
+          { 'data-testid': 'gap-parts' },
+          stackedBar(by_class_ps),
+          apart &&
+            h(
+              'p',
+              {
+                class: 'sec small',
+                title:
+                  'Time is what the driving thread did at each instant. The list follows the launch from thread to ' +
+                  'thread.',
+              },
+              'The list follows the launch across threads: its classes differ.',
+            ),
+          kind === 'queued' &&
+            h('p', { class: 'sec small' }, 'What the host did meanwhile is not why the device waited.'),
+          partsTable(by_class_ps, 'Gap', where, {
+            beside,
+            chain: apart ? { name: 'In list', duration_ps, by_class_ps: listed } : null,
+            brief,
+          }),
+        ),
+        h(
+          'section',
+          null,
+          chainTable(
+            gap,
+            on,
+            !after
+              ? `${name} works again`
+              : gap.inside_run
+                ? `${after} goes on`
+                : brief
+                  ? `${after} begins`
+                  : `Device run ${after} begins on ${name}`,
+            beside,
+            brief,
+          ),
+        ),
+      ),
+    ),
   };
 }
 
-/** What to do about a gap: the finding that brought the reader here, else the one that explains most of it, and the way to its other gaps. @param {GapDetail} gap @param {GapActions} on */
+/**
+ * What to do about a gap: the finding that brought the reader here, else the one that explains most of it, and the way
+ * to its other gaps.
+ * @param {GapDetail} gap
+ * @param {GapActions} on
+ */
 function findingLine(gap, on) {
   const { findings, sentence } = gap;
   const own = findings.find(({ id }) => id === on.finding()) ?? findings[0];
   if (!own) return null;
   const { id, severity, title, advice } = own;
   const { at, count: many, before, after } = on.place(gap, id);
-  const step = (/** @type {string} */ text, /** @type {GapItem|null} */ to, /** @type {string} */ label) => button(text, () => { if (to) on.goto(to, id); }, { class: 'small-button', disabled: !to, 'aria-label': label });
-  return h('div', { class: 'row gap-finding', 'data-testid': 'gap-finding' }, severityTag(severity),
-    link(sentence.startsWith(title) ? 'Finding' : title, () => on.leave({ v: '', sel: `fin:${id}`, fi: '' }), { title, 'data-testid': 'gap-finding-link' }),
+  const step = (/** @type {string} */ text, /** @type {GapItem|null} */ to, /** @type {string} */ label) =>
+    button(
+      text,
+      () => {
+        if (to) on.goto(to, id);
+      },
+      { class: 'small-button', disabled: !to, 'aria-label': label },
+    );
+  return h(
+    'div',
+    { class: 'row gap-finding', 'data-testid': 'gap-finding' },
+    severityTag(severity),
+    link(sentence.startsWith(title) ? 'Finding' : title, () => on.leave({ v: '', sel: `fin:${id}`, fi: '' }), {
+      title,
+      'data-testid': 'gap-finding-link',
+    }),
     h('span', { class: 'do', title: advice }, h('b', null, 'Do: '), advice),
-    at >= 0 && many > 1 && h('span', { class: 'row' }, step('‹', before, 'Gap before among those that the finding explains'),
-      link(`${count(at + 1)} of ${count(many)} gaps`, () => on.leave({ v: 'gaps', sel: '', f: `finding:${id}` }), { title: 'All gaps that it explains', 'data-testid': 'gap-finding-all' }),
-      step('›', after, 'Next gap that the finding explains')),
-    COMPILES.includes(id) && button('Compiles', () => on.leave({ v: 'compiles', sel: '', f: '' }), { class: 'small-button', 'data-testid': 'gap-compiles' }));
+    at >= 0 &&
+      many > 1 &&
+      h(
+        'span',
+        { class: 'row' },
+        step('‹', before, 'Gap before among those that the finding explains'),
+        link(`${count(at + 1)} of ${count(many)} gaps`, () => on.leave({ v: 'gaps', sel: '', f: `finding:${id}` }), {
+          title: 'All gaps that it explains',
+          'data-testid': 'gap-finding-all',
+        }),
+        step('›', after, 'Next gap that the finding explains'),
+      ),
+    COMPILES.includes(id) &&
+      button('Compiles', () => on.leave({ v: 'compiles', sel: '', f: '' }), {
+        class: 'small-button',
+        'data-testid': 'gap-compiles',
+      }),
+  );
 }
 
 /** The time of a chain by class. @param {GapDetail} gap */
@@ -81,8 +184,13 @@ function classesOf({ chain }) {
   return sums;
 }
 
-/** Whether parts and chain, which both add up, do so to other classes. @param {GapDetail} gap @param {import('./parts.js').ByClass} listed by the chain */
-const differ = ({ by_class_ps, duration_ps }, listed) => CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
+/**
+ * Whether parts and chain, which both add up, do so to other classes.
+ * @param {GapDetail} gap
+ * @param {import('./parts.js').ByClass} listed by the chain
+ */
+const differ = ({ by_class_ps, duration_ps }, listed) =>
+  CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
 
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
@@ -91,7 +199,8 @@ const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */
-const nameOf = ({ name, class: own, event }, most) => (own === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most));
+const nameOf = ({ name, class: own, event }, most) =>
+  own === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most);
 
 /** What went on while a launch waited: no reason, and so quiet. @param {Piece} piece @param {number} most names */
 function meanwhile({ meanwhile: its }, most) {
@@ -99,43 +208,117 @@ function meanwhile({ meanwhile: its }, most) {
   return names.length > 0 && h('small', { class: 'muted' }, ` meanwhile ${names.join(', ')}`);
 }
 
-/** @param {GapDetail} gap @param {GapActions} on @param {string} end @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside @param {boolean} brief */
+/**
+ * @param {GapDetail} gap
+ * @param {GapActions} on
+ * @param {string} end
+ * @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside
+ * @param {boolean} brief
+ */
 function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, brief) {
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
-  const other = beside && besideColumn(beside, unit, chain, (piece) => (chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined));
+  const other =
+    beside &&
+    besideColumn(beside, unit, chain, (piece) =>
+      chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined,
+    );
   const letters = brief && beside ? 36 : 44;
   /** @type {Piece|null} */
   let marked = null;
   const { element, refresh } = sortableTable({
-    label: 'Why it ended', testid: 'gap-chain', items: chain, fixed: true,
-    select: (piece) => { marked = piece; on.mark(piece); refresh(); },
-    open: (piece) => { if (piece.event) on.open(piece); },
+    label: 'Why it ended',
+    testid: 'gap-chain',
+    items: chain,
+    fixed: true,
+    select: (piece) => {
+      marked = piece;
+      on.mark(piece);
+      refresh();
+    },
+    open: (piece) => {
+      if (piece.event) on.open(piece);
+    },
     selected: (piece) => piece === marked,
-    name: (piece) => `${chain.indexOf(piece) + 1} of ${chain.length}: ${nameOf(piece, Infinity)}, ${LABELS[piece.class]}, ${timeText(piece.duration_ps)}, ${piece.thread || 'no thread'}`,
+    name: (piece) =>
+      `${chain.indexOf(piece) + 1} of ${chain.length}: ${nameOf(piece, Infinity)}, ${LABELS[piece.class]}, ` +
+      `${timeText(piece.duration_ps)}, ${piece.thread || 'no thread'}`,
     columns: [
       { head: '#', number: true, cell: (piece) => String(chain.indexOf(piece) + 1) },
-      { head: kind === 'queued' ? 'Meanwhile on the host, in order' : brief ? 'Why it ended, in order' : 'Why it ended: in order, from the device’s last op to its next run', title: ({ name, class: own, meanwhile: its }) => [`${name}, ${LABELS[own]}`, ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`)].join('\n'),
-        cell: (piece) => [classChip(piece.class), piece.event ? link(nameOf(piece, letters), () => on.open(piece)) : h('span', { class: 'sec' }, nameOf(piece, letters)), meanwhile(piece, brief ? 1 : 2)] },
+      {
+        head:
+          kind === 'queued'
+            ? 'Meanwhile on the host, in order'
+            : brief
+              ? 'Why it ended, in order'
+              : 'Why it ended: in order, from the device’s last op to its next run',
+        title: ({ name, class: own, meanwhile: its }) =>
+          [
+            `${name}, ${LABELS[own]}`,
+            ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`),
+          ].join('\n'),
+        cell: (piece) => [
+          classChip(piece.class),
+          piece.event
+            ? link(nameOf(piece, letters), () => on.open(piece))
+            : h('span', { class: 'sec' }, nameOf(piece, letters)),
+          meanwhile(piece, brief ? 1 : 2),
+        ],
+      },
       ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
       quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
-      timeColumn('From', unit, (piece) => piece.start_ps - start_ps, { cell: (piece) => from(piece.start_ps - start_ps) }),
-      time, ...(other ? [other.time] : []),
-      { head: 'Within the gap', cell: (piece) => h('span', { class: 'bar bare w-bar' }, h('i', { style: {
-        background: hue(piece.class), 'margin-left': percent((piece.start_ps - start_ps) / duration_ps), width: percent(piece.duration_ps / duration_ps), 'min-width': '2px' } })) },
+      timeColumn('From', unit, (piece) => piece.start_ps - start_ps, {
+        cell: (piece) => from(piece.start_ps - start_ps),
+      }),
+      time,
+      ...(other ? [other.time] : []),
+      {
+        head: 'Within the gap',
+        cell: (piece) =>
+          h(
+            'span',
+            { class: 'bar bare w-bar' },
+            h('i', {
+              style: {
+                background: hue(piece.class),
+                'margin-left': percent((piece.start_ps - start_ps) / duration_ps),
+                width: percent(piece.duration_ps / duration_ps),
+                'min-width': '2px',
+              },
+            }),
+          ),
+      },
     ],
     foot: ['', end, '', ...(brief ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
   });
   return element;
 }
 
-/** The gap for a message or a bug report. @param {GapDetail} gap @param {string} name @param {string} delays what it delays */
+/**
+ * The gap for a message or a bug report.
+ * @param {GapDetail} gap
+ * @param {string} name
+ * @param {string} delays what it delays
+ */
 function wordsOf(gap, name, delays) {
   const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
   return [
-    [`Gap of ${timeText(duration_ps)} on ${name}`, kind, ...stepTag(gap), rangeText(start_ps, start_ps + duration_ps)].join(', '),
-    sentence + delays, '', ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`), '',
-    ...chain.map((piece, index) => `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}\t${piece.thread}`), '',
+    [
+      `Gap of ${timeText(duration_ps)} on ${name}`,
+      kind,
+      ...stepTag(gap),
+      rangeText(start_ps, start_ps + duration_ps),
+    ].join(', '),
+    sentence + delays,
+    '',
+    ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`),
+    '',
+    ...chain.map(
+      (piece, index) =>
+        `${index + 1}. +${timeText(piece.start_ps - start_ps)}\t${timeText(piece.duration_ps)}\t${piece.name}` +
+        `\t${piece.thread}`,
+    ),
+    '',
   ].join('\n');
 }

@@ -13,46 +13,125 @@ import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stacke
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /** @typedef {import('./parts.js').PanelActions} PanelActions */
 
-/** @param {WindowAnswer} answer @param {PanelActions} act @param {string[]} hosts chosen ones @param {string} [slowest] the one that is told first @returns {import('./parts.js').PanelContent} */
+/**
+ * @param {WindowAnswer} answer
+ * @param {PanelActions} act
+ * @param {string[]} hosts chosen ones
+ * @param {string} [slowest] the one that is told first
+ * @returns {import('./parts.js').PanelContent}
+ */
 export function windowContent(answer, act, hosts, slowest) {
   const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;
   const whole = unitFor(duration_ps);
   const unit = columnUnit(top, 'total_ps');
-  const ops = annotations.flatMap(({ path, top_ops, more_ops }) => [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({ ...row, path: path ?? 'no annotation' })));
+  const ops = annotations.flatMap(({ path, top_ops, more_ops }) =>
+    [...top_ops, ...(more_ops.names ? [{ ...more_ops, op: `${count(more_ops.names)} more` }] : [])].map((row) => ({
+      ...row,
+      path: path ?? 'no annotation',
+    })),
+  );
   const { time, share: part, sum } = partColumns('Self time', ops, 'self_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
-    title: `Window of ${timeText(duration_ps)}`, note: rangeText(start_ps, end_ps), buttons: [frameButton(act), tableButton(act)],
-    body: h('div', { class: 'columns' }, hostPart(answer, act, (answer.hosts.find(({ host }) => host === slowest) ?? answer.hosts.find((own) => hosts.includes(own.host)) ?? answer.hosts[0])?.host ?? ''), h('section', null,
-      devices.length > 0 && h('div', { 'data-testid': 'window-devices' }, devicesTable('Devices in the window', act.ordered(devices), answer.hosts, 'Share', busy, ({ span_ps }) => duration_ps - span_ps)),
-      ops.length > 0 && h('div', { 'data-testid': 'window-ops' }, table({
-        label: 'Device ops in the window, by annotation', items: ops, sort: '-Self time',
-        columns: [
-          textColumn('Annotation', 'path', { cell: ({ path }) => cutMiddle(path, 36) }), textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }),
-          countColumn('Count', 'count'), time, part,
-        ],
-        // An op of several annotations counts in each.
-        foot: ['all ops', '', count(total(devices, 'ops')), sum, share(1)],
-      })),
-      h('div', { 'data-testid': 'window-threads' }, table({
-        label: 'Threads in the window', items: threads,
-        columns: [
-          { head: 'Thread', value: ({ row }) => act.label(row), cell: ({ row }) => link(act.label(row), () => act.row(row), { title: act.label(row) }) },
-          quietColumn('Role', ({ role }) => role.replace('_', ' ')),
-          classColumn('Mostly', most),
-          timeColumn('Busy', whole, 'busy_ps'), shareColumn('Share', busy), countColumn('Events', 'events'),
-          textColumn('Most own time in', (/** @type {Thread} */ { top: [first] }) => first?.name, { title: (/** @type {Thread} */ { top: names }) => names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
-            cell: ({ top: [first] }) => first && [cutMiddle(first.name, 36), h('span', { class: 'sec' }, ` ${timeText(first.self_ps)}`)] }),
-        ],
-      })),
-      h('div', { 'data-testid': 'window-top' }, table({
-        label: 'Events that take most time', items: top, sort: '-Without parts', open: ({ longest }) => act.open(longest), select: ({ longest }) => act.select(longest),
-        columns: [
-          eventColumn('Event, the longest', (item) => ({ ...item.longest, name: item.name, class: item.class }), act),
-          countColumn('Count', 'count'),
-          timeColumn('Time', unit, 'total_ps'), timeColumn('Without parts', unit, 'self_ps'),
-        ],
-      })))),
+    title: `Window of ${timeText(duration_ps)}`,
+    note: rangeText(start_ps, end_ps),
+    buttons: [frameButton(act), tableButton(act)],
+    body: h(
+      'div',
+      { class: 'columns' },
+      hostPart(
+        answer,
+        act,
+        (
+          answer.hosts.find(({ host }) => host === slowest) ??
+          answer.hosts.find((own) => hosts.includes(own.host)) ??
+          answer.hosts[0]
+        )?.host ?? '',
+      ),
+      h(
+        'section',
+        null,
+        devices.length > 0 &&
+          h(
+            'div',
+            { 'data-testid': 'window-devices' },
+            devicesTable(
+              'Devices in the window',
+              act.ordered(devices),
+              answer.hosts,
+              'Share',
+              busy,
+              ({ span_ps }) => duration_ps - span_ps,
+            ),
+          ),
+        ops.length > 0 &&
+          h(
+            'div',
+            { 'data-testid': 'window-ops' },
+            table({
+              label: 'Device ops in the window, by annotation',
+              items: ops,
+              sort: '-Self time',
+              columns: [
+                textColumn('Annotation', 'path', { cell: ({ path }) => cutMiddle(path, 36) }),
+                textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }),
+                countColumn('Count', 'count'),
+                time,
+                part,
+              ],
+              // An op of several annotations counts in each.
+              foot: ['all ops', '', count(total(devices, 'ops')), sum, share(1)],
+            }),
+          ),
+        h(
+          'div',
+          { 'data-testid': 'window-threads' },
+          table({
+            label: 'Threads in the window',
+            items: threads,
+            columns: [
+              {
+                head: 'Thread',
+                value: ({ row }) => act.label(row),
+                cell: ({ row }) => link(act.label(row), () => act.row(row), { title: act.label(row) }),
+              },
+              quietColumn('Role', ({ role }) => role.replace('_', ' ')),
+              classColumn('Mostly', most),
+              timeColumn('Busy', whole, 'busy_ps'),
+              shareColumn('Share', busy),
+              countColumn('Events', 'events'),
+              textColumn('Most own time in', (/** @type {Thread} */ { top: [first] }) => first?.name, {
+                title: (/** @type {Thread} */ { top: names }) =>
+                  names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
+                cell: ({ top: [first] }) =>
+                  first && [cutMiddle(first.name, 36), h('span', { class: 'sec' }, ` ${timeText(first.self_ps)}`)],
+              }),
+            ],
+          }),
+        ),
+        h(
+          'div',
+          { 'data-testid': 'window-top' },
+          table({
+            label: 'Events that take most time',
+            items: top,
+            sort: '-Without parts',
+            open: ({ longest }) => act.open(longest),
+            select: ({ longest }) => act.select(longest),
+            columns: [
+              eventColumn(
+                'Event, the longest',
+                (item) => ({ ...item.longest, name: item.name, class: item.class }),
+                act,
+              ),
+              countColumn('Count', 'count'),
+              timeColumn('Time', unit, 'total_ps'),
+              timeColumn('Without parts', unit, 'self_ps'),
+            ],
+          }),
+        ),
+      ),
+    ),
   };
 }
 
@@ -64,12 +143,27 @@ function hostPart(answer, act, host) {
   const parts = answer.hosts.find((own) => own.host === host)?.by_class_ps ?? answer.by_class_ps;
   const where = (/** @type {ClassName} */ name) => {
     const ps = (/** @type {Thread} */ { by_class_ps }) => by_class_ps[name] ?? 0;
-    const [first] = answer.threads.filter((thread) => (!host || thread.host === host) && ps(thread)).sort((a, b) => ps(b) - ps(a));
+    const [first] = answer.threads
+      .filter((thread) => (!host || thread.host === host) && ps(thread))
+      .sort((a, b) => ps(b) - ps(a));
     return first && name !== 'unrecorded' ? act.label(first.row) : '';
   };
-  const section = h('section', { 'data-testid': 'window-breakdown' },
-    answer.hosts.length > 1 && h('div', { class: 'row' }, h('span', { class: 'muted' }, 'Host'), answer.hosts.map((own) => button(own.host,
-      () => section.replaceWith(hostPart(answer, act, own.host)), { 'aria-pressed': String(own.host === host) }))),
-    stackedBar(parts), partsTable(parts, 'Window', where));
+  const section = h(
+    'section',
+    { 'data-testid': 'window-breakdown' },
+    answer.hosts.length > 1 &&
+      h(
+        'div',
+        { class: 'row' },
+        h('span', { class: 'muted' }, 'Host'),
+        answer.hosts.map((own) =>
+          button(own.host, () => section.replaceWith(hostPart(answer, act, own.host)), {
+            'aria-pressed': String(own.host === host),
+          }),
+        ),
+      ),
+    stackedBar(parts),
+    partsTable(parts, 'Window', where),
+  );
   return section;
 }

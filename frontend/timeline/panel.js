@@ -29,26 +29,40 @@ const ROOM_BELOW = 9;
  * @param {PanelActions} act
  * @param {import('./panel-gap.js').GapActions & {
  *   collective: (device: string, start_ps: number) => Promise<import('../lib/views').Collective|null>,
- *   gap: (gap: import('../lib/views').GapDetail) => void, detail: (detail: import('../lib/types').EventDetail) => void, error: (error: RequestError) => void}} on
+ * gap: (gap: import('../lib/views').GapDetail) => void, detail: (detail: import('../lib/types').EventDetail) => void,
+ * error: (error: RequestError) => void}} on
  */
 export function createPanel(act, on) {
   const title = h('h2', { id: 'panel-title', tabindex: -1 });
   const head = h('header', null, title);
-  const element = h('section', { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' }, head);
-  const channel = { event: createLatestChannel('event'), window: createLatestChannel('window'), table: createLatestChannel('table') };
+  const element = h(
+    'section',
+    { class: 'panel', role: 'region', 'aria-labelledby': 'panel-title', 'data-testid': 'selection-panel' },
+    head,
+  );
+  const channel = {
+    event: createLatestChannel('event'),
+    window: createLatestChannel('window'),
+    table: createLatestChannel('table'),
+  };
   /** Only the newest of the requests may fill the panel. */
   let ticket = 0;
 
-  /** How to find what has the focus in the content that comes next: a row by its table, a button by its text; else the title takes it. */
+  /**
+   * How to find what has the focus in the content that comes next: a row by its table, a button by its text; else the
+   * title takes it.
+   */
   function focused() {
     const own = document.activeElement;
     if (!own || own === element || !element.contains(own)) return () => {};
     const [label, index] = [own.closest('table')?.ariaLabel, own.closest('tr')?.dataset.index];
-    const nameOf = (/** @type {Element} */ button) => button.getAttribute('data-testid') ?? button.textContent;
+    const nameOf = (/** @type {Element} */ item) => item.getAttribute('data-testid') ?? item.textContent;
     const name = nameOf(own);
     return () => {
       const rows = [...element.querySelectorAll('table')].find(({ ariaLabel }) => label && ariaLabel === label);
-      const again = label ? rows?.querySelector(`tr[data-index="${index}"][tabindex]`) : [...element.querySelectorAll('button')].find((button) => nameOf(button) === name);
+      const again = label
+        ? rows?.querySelector(`tr[data-index="${index}"][tabindex]`)
+        : [...element.querySelectorAll('button')].find((candidate) => nameOf(candidate) === name);
       /** @type {HTMLElement} */ (again ?? title).focus();
     };
   }
@@ -57,8 +71,14 @@ export function createPanel(act, on) {
   function show({ title: text, tags = [], note, buttons = [], body }) {
     const again = focused();
     title.textContent = title.title = escapeInvisible(text);
-    fill(head, title, tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))), note && h('span', { class: 'sec' }, note),
-      h('span', { class: 'grow' }), buttons);
+    fill(
+      head,
+      title,
+      tags.map((tag) => (tag instanceof Node ? tag : h('span', { class: 'tag' }, tag))),
+      note && h('span', { class: 'sec' }, note),
+      h('span', { class: 'grow' }),
+      buttons,
+    );
     element.replaceChildren(head, body);
     again();
   }
@@ -79,13 +99,21 @@ export function createPanel(act, on) {
 
   const panel = {
     element,
-    /** px that the selected gap needs: its sentence, and of parts and chain the sum and as many rows as are seen at once; 0 where none is selected. */
+    /**
+     * px that the selected gap needs: its sentence, and of parts and chain the sum and as many rows as are seen at
+     * once; 0 where none is selected.
+     */
     get needs() {
       const top = element.getBoundingClientRect().top;
       return maximum([...element.querySelectorAll('.gap-body section')].map((section) => {
-        const rows = [.../** @type {HTMLTableElement} */ (section.querySelector('table')).rows].map((row) => row.offsetHeight);
+        const rows = [.../** @type {HTMLTableElement} */ (section.querySelector('table')).rows].map(
+          (row) => row.offsetHeight,
+        );
         const above = /** @type {Element} */ (section.lastElementChild).getBoundingClientRect().top - top;
-        return Math.ceil(above + total([...rows.slice(0, MOST_ROWS), ...rows.slice(MOST_ROWS).slice(-1)], Number)) + ROOM_BELOW;
+        return (
+          Math.ceil(above + total([...rows.slice(0, MOST_ROWS), ...rows.slice(MOST_ROWS).slice(-1)], Number)) +
+          ROOM_BELOW
+        );
       }), 0);
     },
     /** Another session is to be opened: what is asked for about this one no longer counts. */
@@ -96,11 +124,26 @@ export function createPanel(act, on) {
     /** @param {import('../lib/views').Finding[]|null} findings null: not known yet */
     findings(findings) {
       const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
-      fill(found, h('h3', null, findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings', first.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores')),
+      fill(
+        found,
+        h(
+          'h3',
+          null,
+          findings && findings.length > 3 ? `The 3 largest of ${count(findings.length)} findings` : 'Findings',
+          first.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores'),
+        ),
         findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
-        first.map((own) => h('div', { class: 'row' }, severityTag(own.severity),
-          own.windows.length ? link(own.title, () => act.finding(own), { title: own.title }) : own.title,
-          h('span', { class: 'grow' }), own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, briefTime(own.cost_ps)) : null)));
+        first.map((own) =>
+          h(
+            'div',
+            { class: 'row' },
+            severityTag(own.severity),
+            own.windows.length ? link(own.title, () => act.finding(own), { title: own.title }) : own.title,
+            h('span', { class: 'grow' }),
+            own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, briefTime(own.cost_ps)) : null,
+          ),
+        ),
+      );
     },
     /** @param {Ready} session @param {Selection|null} selection @param {string[]} hosts chosen ones */
     select(session, selection, hosts) {
@@ -114,33 +157,64 @@ export function createPanel(act, on) {
       if (kind === 'merged') panel.list(session, selection, [row], `${count(selection.count)} events in one slice`);
       else if (kind === 'event') {
         // Asked for by its place, as a link would; some have no slice of their own and are known by their id only.
-        void bring(channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
-          if (event && error.status) return channel.event.get({ session: name, event });
-          throw error;
-        }), (answer) => {
-          on.detail(answer);
-          const { kind: of, device: its } = session.rows.find(({ id }) => id === answer.row) ?? {};
-          const hosts = h('div', { 'data-testid': 'collective-hosts' });
-          if (of === 'ops' && its) void on.collective(its, answer.start_ps).then((collective) => fill(hosts, collectiveContent(collective, answer, its, act)));
-          return eventContent(answer, act, hosts);
-        });
+        void bring(
+          channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
+            if (event && error.status) return channel.event.get({ session: name, event });
+            throw error;
+          }),
+          (answer) => {
+            on.detail(answer);
+            const { kind: of, device: its } = session.rows.find(({ id }) => id === answer.row) ?? {};
+            const participants = h('div', { 'data-testid': 'collective-hosts' });
+            if (of === 'ops' && its) {
+              void on
+                .collective(its, answer.start_ps)
+                .then((collective) => fill(participants, collectiveContent(collective, answer, its, act)));
+            }
+            return eventContent(answer, act, participants);
+          },
+        );
       } else if (kind === 'gap') {
         void bring(on.bring({ session: name, device, start_ps }), (answer) => {
           on.gap(answer);
           return gapContent(answer, act, on);
         });
-      } else void bring(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) => windowContent(answer, act, hosts, session.ranks && session.session.hosts[session.ranks.slowest].name));
+      } else {
+        void bring(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) =>
+          windowContent(answer, act, hosts, session.ranks && session.session.hosts[session.ranks.slowest].name),
+        );
+      }
     },
-    /** What rows show in a span of time, to read. @param {Ready} session @param {import('./scale.js').Span} span @param {string[]} rows @param {string} heading */
+    /**
+     * What rows show in a span of time, to read.
+     * @param {Ready} session
+     * @param {import('./scale.js').Span} span
+     * @param {string[]} rows
+     * @param {string} heading
+     */
     list({ session }, { start_ps, end_ps }, rows, heading) {
-      return bring(channel.table.get({ session: session.name, start_ps: Math.round(start_ps), end_ps: Math.round(end_ps), rows: rows.join(','), limit: 500 }),
-        (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act));
+      return bring(
+        channel.table.get({
+          session: session.name,
+          start_ps: Math.round(start_ps),
+          end_ps: Math.round(end_ps),
+          rows: rows.join(','),
+          limit: 500,
+        }),
+        (answer) => listContent(heading, rangeText(start_ps, end_ps), answer, act),
+      );
     },
   };
   return panel;
 }
 
-/** @param {string} title @param {string} range @param {import('../lib/types').TableAnswer} answer @param {PanelActions} act @returns {PanelContent} */
+/**
+ * @param {string} title
+ * @param {string} range
+ * @param {import('../lib/types').TableAnswer} answer
+ * @param {PanelActions} act
+ * @returns {PanelContent}
+ */
 function listContent(title, range, { items, count: all }, act) {
   const body = table({
     label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
@@ -153,26 +227,91 @@ function listContent(title, range, { items, count: all }, act) {
     ],
   });
   body.classList.add('fill');
-  const number = all > items.length ? `${count(items.length)} of ${count(all)} events; select a shorter window for the rest` : `${count(all)} events`;
+  const number =
+    all > items.length
+      ? `${count(items.length)} of ${count(all)} events; select a shorter window for the rest`
+      : `${count(all)} events`;
   return { title, note: `${number} · ${range}`, body, buttons: [button('Close table', act.close)] };
 }
 
-/** How to select, the largest findings, what the colours mean, what the devices did in all. @param {Ready} session @param {PanelActions} act @param {HTMLElement} found @returns {PanelContent} */
+/**
+ * How to select, the largest findings, what the colours mean, what the devices did in all.
+ * @param {Ready} session
+ * @param {PanelActions} act
+ * @param {HTMLElement} found
+ * @returns {PanelContent}
+ */
 function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, found) {
   const steps = maximum(rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events), 0);
   const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
   return {
-    title: 'Nothing selected', buttons: [tableButton(act)],
-    note: [timeText(duration_ps), plural(hosts.length, 'host'), plural(devices.length, 'device'), plural(steps, 'step'), plural(total(hosts, 'events'), 'event')].join(' · '),
-    body: h('div', { class: 'overall' }, h('div', { class: 'columns' },
-      h('section', null,
-        h('p', null, 'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every class, thread and device did in a window.'),
-        h('p', null, 'Zoom with ', keys('w', 's'), 'or Ctrl+wheel, move with ', keys('a', 'd'), 'or on the strip above. ', keys('?'), 'lists all keys.'),
-        found),
-      h('section', null, devices.length > 0 && devicesTable('Devices', act.ordered(act.among(devices)), hosts, 'Duty cycle', ({ duty_cycle }) => duty_cycle),
-        hosts.length > 1 && h('p', { class: 'small muted' }, 'Waiting for other hosts inside a collective is busy time and no stall: it is hatched in the lanes, and Hosts has its sums.'))),
-    h('footer', { class: 'signs' },
-      legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
-      phases.length > 0 && legend([[h('b', null, 'Your annotations')], ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name])]))),
+    title: 'Nothing selected',
+    buttons: [tableButton(act)],
+    note: [
+      timeText(duration_ps),
+      plural(hosts.length, 'host'),
+      plural(devices.length, 'device'),
+      plural(steps, 'step'),
+      plural(total(hosts, 'events'), 'event'),
+    ].join(' · '),
+    body: h(
+      'div',
+      { class: 'overall' },
+      h(
+        'div',
+        { class: 'columns' },
+        h(
+          'section',
+          null,
+          h(
+            'p',
+            null,
+            'Click a slice to read its times, stats and flow partners. Drag across the lanes to read what every ' +
+            'class, thread and device did in a window.',
+          ),
+          h(
+            'p',
+            null,
+            'Zoom with ',
+            keys('w', 's'),
+            'or Ctrl+wheel, move with ',
+            keys('a', 'd'),
+            'or on the strip above. ',
+            keys('?'),
+            'lists all keys.',
+          ),
+          found,
+        ),
+        h(
+          'section',
+          null,
+          devices.length > 0 &&
+            devicesTable(
+              'Devices',
+              act.ordered(act.among(devices)),
+              hosts,
+              'Duty cycle',
+              ({ duty_cycle }) => duty_cycle,
+            ),
+          hosts.length > 1 &&
+            h(
+              'p',
+              { class: 'small muted' },
+              'Waiting for other hosts inside a collective is busy time and no stall: it is hatched in the lanes, ' +
+              'and Hosts has its sums.',
+            ),
+        ),
+      ),
+      h(
+        'footer',
+        { class: 'signs' },
+        legend([[h('b', null, 'What the host does')], ...CLASSES.map(classCell)]),
+        phases.length > 0 &&
+          legend([
+            [h('b', null, 'Your annotations')],
+            ...[...phaseTones(phases)].map(([name, rank]) => [chip(`p${rank + 1}`), name]),
+          ]),
+      ),
+    ),
   };
 }

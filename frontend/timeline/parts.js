@@ -1,4 +1,7 @@
-/** What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as links, columns of them, buttons. */
+/**
+ * What several panels show: parts of host time by class (a bar, and a table whose sum row equals the whole), events as
+ * links, columns of them, buttons.
+ */
 
 import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
@@ -30,12 +33,30 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 
 /** @param {Brief} brief @param {PanelActions} act */
-export const eventLink = (brief, act) => link(cutMiddle(brief.name), () => act.open(brief), { title: brief.name, 'data-event': brief.event });
+export const eventLink = (brief, act) =>
+  link(cutMiddle(brief.name), () => act.open(brief), { title: brief.name, 'data-event': brief.event });
 
-/** A column of events, each a link. @template T @param {string} head @param {(item: T) => Brief} of @param {PanelActions} act @returns {import('../lib/table.js').Column<T>} */
-export const eventColumn = (head, of, act) => ({ head, value: (item) => of(item).name, cell: (item) => [classChip(of(item).class), eventLink(of(item), act)] });
+/**
+ * A column of events, each a link.
+ * @template T
+ * @param {string} head
+ * @param {(item: T) => Brief} of
+ * @param {PanelActions} act
+ * @returns {import('../lib/table.js').Column<T>}
+ */
+export const eventColumn = (head, of, act) => ({
+  head,
+  value: (item) => of(item).name,
+  cell: (item) => [classChip(of(item).class), eventLink(of(item), act)],
+});
 
-/** A column that only explains another one. @template T @param {string} head @param {import('../lib/totals.js').Field<T, string|null|undefined>} of @returns {import('../lib/table.js').Column<T>} */
+/**
+ * A column that only explains another one.
+ * @template T
+ * @param {string} head
+ * @param {import('../lib/totals.js').Field<T, string|null|undefined>} of
+ * @returns {import('../lib/table.js').Column<T>}
+ */
 export function quietColumn(head, of) {
   const column = textColumn(head, of);
   return { ...column, cell: (item) => h('span', { class: 'sec' }, column.cell(item)) };
@@ -55,60 +76,101 @@ const LEAST_LABEL = 0.11;
 /** @param {ByClass} parts */
 const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps: parts[name] }] : []));
 
-/** @param {ByClass} parts @param {(name: ClassName) => void} [open] what a click on a part shows; a table beside the bar leads there by keyboard */
+/**
+ * @param {ByClass} parts
+ * @param {(name: ClassName) => void} [open] what a click on a part shows; a table beside the bar leads there by
+ *   keyboard
+ */
 export function stackedBar(parts, open) {
   const items = partsOf(parts);
   const whole = total(items, 'ps');
-  return h('div', { class: 'stack', 'aria-hidden': 'true' }, items.map(({ name, ps }) => h('span', {
-    ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }), onclick: () => open?.(name), title: `${LABELS[name]} ${timeText(ps)}` }, ps / whole > LEAST_LABEL && LABELS[name])));
+  return h(
+    'div',
+    { class: 'stack', 'aria-hidden': 'true' },
+    items.map(({ name, ps }) =>
+      h(
+        'span',
+        {
+          ...tone(name, { ...inked(`c-${name}`), flex: `${ps} 1 0`, ...(open && { cursor: 'pointer' }) }),
+          onclick: () => open?.(name),
+          title: `${LABELS[name]} ${timeText(ps)}`,
+        },
+        ps / whole > LEAST_LABEL && LABELS[name],
+      ),
+    ),
+  );
 }
 
 /**
  * @param {ByClass} parts @param {string} whole what the sum row is called
  * @param {(name: ClassName) => string} where the thread that did most of it
  * @param {object} [more]
- * @param {Beside|null} [more.beside] the same elsewhere @param {Beside|null} [more.chain] the same by the events of a chain
+ * @param {Beside|null} [more.beside] the same elsewhere
+ * @param {Beside|null} [more.chain] the same by the events of a chain
  * @param {boolean} [more.brief] without what only explains
  */
 export function partsTable(parts, whole, where, { beside = null, chain = null, brief = false } = {}) {
   const all = [chain, beside].flatMap((own) => own ?? []);
   const items = partsOf(parts);
-  for (const name of new Set(all.flatMap((own) => partsOf(own.by_class_ps).map((part) => part.name)))) if (!parts[name]) items.push({ name, ps: 0 });
+  for (const name of new Set(all.flatMap((own) => partsOf(own.by_class_ps).map((part) => part.name)))) {
+    if (!parts[name]) items.push({ name, ps: 0 });
+  }
   const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
   const others = all.map((own) => besideColumn(own, unit, items, ({ name }) => own.by_class_ps[name]));
   return table({
-    label: 'Time by class', items, sort: '-Time',
+    label: 'Time by class',
+    items,
+    sort: '-Time',
     columns: [
-      classColumn('Class', ({ name }) => name), ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]), time, ...others.map((other) => other.time), part,
+      classColumn('Class', ({ name }) => name),
+      ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]),
+      time,
+      ...others.map((other) => other.time),
+      part,
     ],
     foot: [whole, ...(brief ? [] : ['']), sum, ...others.map((other) => other.sum), share(items.length ? 1 : 0)],
   });
 }
 
-/** What another host's gap of the same step consists of. @typedef {{name: string, duration_ps: number, by_class_ps: ByClass}} Beside */
+/**
+ * What another host's gap of the same step consists of.
+ * @typedef {{name: string, duration_ps: number, by_class_ps: ByClass}} Beside
+ */
 
 /**
  * A column of the other host's times, and its sum: all of that gap, of which the items may leave out a part.
  * @template T
- * @param {Beside} beside @param {import('../lib/format.js').Unit} unit @param {T[]} items @param {(item: T) => number|undefined} of
+ * @param {Beside} beside
+ * @param {import('../lib/format.js').Unit} unit
+ * @param {T[]} items
+ * @param {(item: T) => number|undefined} of
  */
 export function besideColumn({ name, duration_ps }, unit, items, of) {
   const parts = items.map((item) => of(item) ?? 0);
   const { texts } = roundTimes([...parts, Math.max(0, duration_ps - total(parts, Number))], unit);
   const cell = (/** @type {T} */ item) => (of(item) === undefined ? MISSING : texts[items.indexOf(item)]);
-  const time = timeColumn(name, unit, (/** @type {T} */ item) => of(item) ?? null, { cell: (item) => h('span', { class: 'sec' }, cell(item)) });
+  const time = timeColumn(name, unit, (/** @type {T} */ item) => of(item) ?? null, {
+    cell: (item) => h('span', { class: 'sec' }, cell(item)),
+  });
   return { time, sum: h('span', { 'data-ps': duration_ps }, digits(duration_ps / unit.ps, 3)) };
 }
 
 /**
  * What devices did in a stretch of time: their own, or a window.
  * @template {Pick<import('../lib/types').Device, 'name'|'host'|'busy_ps'|'stall_ps'|'idle_ps'|'modules'|'ops'>} T
- * @param {string} label @param {T[]} items @param {unknown[]} hosts @param {string} head @param {(device: T) => number|null} part busy part of that time
+ * @param {string} label
+ * @param {T[]} items
+ * @param {unknown[]} hosts
+ * @param {string} head
+ * @param {(device: T) => number|null} part busy part of that time
  * @param {(device: T) => number} [outside] how much of the time lies before the device's first or after its last run
  */
 export function devicesTable(label, items, hosts, head, part, outside = () => 0) {
   const unit = columnUnit(items, ({ busy_ps, idle_ps }) => busy_ps + idle_ps);
-  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) => timeColumn(text, unit, (/** @type {T} */ device) => device[key], { cell: (device) => deviceTimeCell(device[key], unit) });
+  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) =>
+    timeColumn(text, unit, (/** @type {T} */ device) => device[key], {
+      cell: (device) => deviceTimeCell(device[key], unit),
+    });
   const beside = items.some(outside) ? [timeColumn('Before or after all runs', unit, outside)] : [];
   return table({
     label, items,

@@ -1,4 +1,7 @@
-/** The pointer on the lanes: drag selects, on the ruler or with Shift it pans, wheel with Ctrl zooms, double click frames. */
+/**
+ * The pointer on the lanes: drag selects, on the ruler or with Shift it pans, wheel with Ctrl zooms, double click
+ * frames.
+ */
 
 import { clamp } from '../lib/axis.js';
 import { RULER } from './paint.js';
@@ -24,14 +27,19 @@ export function followPointer(element, act) {
   /** @type {{x: number, mode: 'select'|'pan', at: number, other: number, moved: boolean}|null} */
   let drag = null;
 
-  /** Where the pointer is: on the canvas, in time, and the far edge of the selected window when it is on one of its edges. @param {MouseEvent} event */
+  /**
+   * Where the pointer is: on the canvas, in time, and the far edge of the selected window when it is on one of its
+   * edges.
+   * @param {MouseEvent} event
+   */
   const place = (event) => {
     const box = element.getBoundingClientRect();
     const { scale } = act.scene();
     const x = event.clientX - box.left;
     const span = act.grips();
     const near = (/** @type {number} */ ps) => Math.abs(scale.x(ps) - x) <= GRIP_PX;
-    const far = !span || x < scale.left ? null : near(span.start_ps) ? span.end_ps : near(span.end_ps) ? span.start_ps : null;
+    const far =
+      !span || x < scale.left ? null : near(span.start_ps) ? span.end_ps : near(span.end_ps) ? span.start_ps : null;
     return { scale, x, y: event.clientY - box.top, at: scale.ps(clamp(x, scale.left, scale.right)), far };
   };
 

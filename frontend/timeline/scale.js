@@ -31,7 +31,12 @@ export function createScale({ start_ps, end_ps }, left, right) {
   };
 }
 
-/** Moves a span into the session and keeps its length where it can. @param {Span} span @param {number} duration @param {number} px */
+/**
+ * Moves a span into the session and keeps its length where it can.
+ * @param {Span} span
+ * @param {number} duration
+ * @param {number} px
+ */
 export function clampSpan({ start_ps, end_ps }, duration, px) {
   const least = Math.min(duration, LEAST_PS_PER_PX * Math.max(1, px));
   const length = clamp(end_ps - start_ps, least, duration);
@@ -41,12 +46,21 @@ export function clampSpan({ start_ps, end_ps }, duration, px) {
   return { start_ps: start, end_ps: Math.round(start + length) };
 }
 
-/** Zooms so that `at` stays where it is: a factor above 1 shows less. @param {Span} span @param {number} factor @param {number} at */
+/**
+ * Zooms so that `at` stays where it is: a factor above 1 shows less.
+ * @param {Span} span
+ * @param {number} factor
+ * @param {number} at
+ */
 export function zoomSpan({ start_ps, end_ps }, factor, at) {
   return { start_ps: at - (at - start_ps) / factor, end_ps: at + (end_ps - at) / factor };
 }
 
-/** A span with room on both sides, to look at something. @param {Span} span @param {number} [room] share of its length */
+/**
+ * A span with room on both sides, to look at something.
+ * @param {Span} span
+ * @param {number} [room] share of its length
+ */
 export function frameSpan({ start_ps, end_ps }, room = 0.15) {
   const margin = (end_ps - start_ps) * room;
   return { start_ps: start_ps - margin, end_ps: end_ps + margin };
@@ -77,7 +91,13 @@ export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
 export function rulerTicks(scale, leastPx) {
   const step = Math.max(1, niceStep(scale.psPerPx * leastPx));
   const first = Math.ceil(scale.start_ps / step);
-  return { step, ticks: Array.from({ length: Math.floor(scale.end_ps / step) - first + 1 }, (_, at) => ({ ps: (first + at) * step, label: (first + at) % 2 === 0 })) };
+  return {
+    step,
+    ticks: Array.from({ length: Math.floor(scale.end_ps / step) - first + 1 }, (_, at) => ({
+      ps: (first + at) * step,
+      label: (first + at) % 2 === 0,
+    })),
+  };
 }
 
 /** Whether the window is so low that rows and strip are tighter. */

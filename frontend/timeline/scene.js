@@ -24,21 +24,33 @@ import { hasClass, textsOf } from './tones.js';
  */
 
 /** @param {Scene} scene @param {Lane} lane @returns {import('./columns.js').Columns|null} */
-export const columnsOf = ({ slices }, { kind, row, depth }) => (kind === 'slices' ? slices?.rows.get(row.id)?.[depth] ?? null : null);
+export const columnsOf = ({ slices }, { kind, row, depth }) =>
+  kind === 'slices' ? (slices?.rows.get(row.id)?.[depth] ?? null) : null;
 
 /** Where a lane stands on the canvas. @param {Scene} scene @param {Lane} lane */
 export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
 
 /** The lanes in sight: whole ones. @param {Scene} scene */
-export const visibleLanes = (scene) => scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
+export const visibleLanes = (scene) =>
+  scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
 
-/** The lane at a height of the canvas, if it is in sight there. @param {Scene} scene @param {number} y @returns {Lane|null} */
+/**
+ * The lane at a height of the canvas, if it is in sight there.
+ * @param {Scene} scene
+ * @param {number} y
+ * @returns {Lane|null}
+ */
 export function laneAt(scene, y) {
   const at = y - scene.top + scene.scroll;
   return (y >= scene.top && visibleLanes(scene).find((lane) => at >= lane.y && at < lane.y + lane.h)) || null;
 }
 
-/** The lane that shows a depth of a row, or the lane that it is folded into. @param {Lane[]} lanes @param {string} row @param {number} depth */
+/**
+ * The lane that shows a depth of a row, or the lane that it is folded into.
+ * @param {Lane[]} lanes
+ * @param {string} row
+ * @param {number} depth
+ */
 export function laneFor(lanes, row, depth) {
   const own = lanes.filter((lane) => lane.kind === 'slices' && lane.row.id === row);
   return own.find((lane) => lane.depth === depth) ?? own.at(-1)
@@ -61,7 +73,13 @@ export function foundAt(scene, lane, index) {
   };
 }
 
-/** The slice under a point of the canvas. @param {Scene} scene @param {number} x @param {number} y @returns {Found|null} */
+/**
+ * The slice under a point of the canvas.
+ * @param {Scene} scene
+ * @param {number} x
+ * @param {number} y
+ * @returns {Found|null}
+ */
 export function find(scene, x, y) {
   const { scale } = scene;
   const lane = x < scale.left ? null : laneAt(scene, y);
@@ -78,7 +96,14 @@ export function visibleSlices(scene) {
       const { lane: _, ...found } = /** @type {Found} */ (foundAt(scene, lane, i));
       const x = Math.max(scene.scale.left, scene.scale.x(found.start_ps));
       const w = Math.min(scene.scale.right, scene.scale.x(found.end_ps)) - x;
-      all.push({ ...found, class: hasClass(lane) ? CLASSES[found.kind] : null, x, y: laneTop(scene, lane), w, h: lane.h });
+      all.push({
+        ...found,
+        class: hasClass(lane) ? CLASSES[found.kind] : null,
+        x,
+        y: laneTop(scene, lane),
+        w,
+        h: lane.h,
+      });
     });
   }
   return all;

@@ -3,7 +3,8 @@
 import { gapText, msText, msValue, spanText, spanValue } from '../lib/link.js';
 
 /**
- * A window of time; one event; events drawn as one slice; idle time of a device. A link knows only where an event or a gap
+ * A window of time; one event; events drawn as one slice; idle time of a device. A link knows only where an event or a
+ * gap
  * begins: its end comes with the server's answer.
  * @typedef {object} Selection
  * @property {'window'|'event'|'merged'|'gap'} kind
@@ -20,13 +21,15 @@ const selection = (kind, rest) => ({ kind, row: '', depth: 0, name: '', device: 
 export const ofWindow = (start_ps, end_ps) => selection('window', { start_ps, end_ps });
 
 /** @param {import('../lib/types').Brief} brief */
-export const ofBrief = ({ row, depth, start_ps, duration_ps, name, event }) => selection('event', { row, depth, start_ps, end_ps: start_ps + duration_ps, name, event });
+export const ofBrief = ({ row, depth, start_ps, duration_ps, name, event }) =>
+  selection('event', { row, depth, start_ps, end_ps: start_ps + duration_ps, name, event });
 
 /** The row of a device's gaps. @param {string} device */
 export const gapRow = (device) => `gaps.${device}`;
 
 /** @param {string} device @param {number} start_ps @param {number} [end_ps] */
-export const ofGap = (device, start_ps, end_ps = start_ps) => selection('gap', { row: gapRow(device), device, start_ps, end_ps });
+export const ofGap = (device, start_ps, end_ps = start_ps) =>
+  selection('gap', { row: gapRow(device), device, start_ps, end_ps });
 
 /** A slice as it is drawn, at the time it was. @param {import('./scene.js').Found} found @returns {Selection} */
 export function ofFound({ lane, row, depth, real_ps, length_ps, name, event, count }) {
@@ -36,11 +39,15 @@ export function ofFound({ lane, row, depth, real_ps, length_ps, name, event, cou
   return selection(kind, { row, depth, start_ps: real_ps, end_ps, name, event, count });
 }
 
-/** `gap:TPU:0@715.080172721`, `win:715.08+72.143`, `ev:h0.t3@739.896/1` (depth after the slash, 0 left out). Merged ones are windows. @param {Selection|null} selection */
-export function selectionText(selection) {
-  if (!selection) return '';
-  const { kind, row, depth, start_ps, end_ps } = selection;
-  if (kind === 'gap') return gapText(selection);
+/**
+ * `gap:TPU:0@715.080172721`, `win:715.08+72.143`, `ev:h0.t3@739.896/1` (depth after the slash, 0 left out). Merged ones
+ * are windows.
+ * @param {Selection|null} selected
+ */
+export function selectionText(selected) {
+  if (!selected) return '';
+  const { kind, row, depth, start_ps, end_ps } = selected;
+  if (kind === 'gap') return gapText(selected);
   if (kind === 'event') return `ev:${row}@${msText(start_ps, true)}${depth ? '/' + depth : ''}`;
   return `win:${spanText(start_ps, end_ps)}`;
 }
@@ -52,5 +59,7 @@ export function selectionValue(text = '') {
   const [, kind, place, start, depth = 0] = /^(ev|gap):(.+)@([\d.]+)(?:\/(\d+))?$/.exec(text) ?? [];
   const start_ps = msValue(start ?? '');
   if (Number.isNaN(start_ps)) return null;
-  return kind === 'gap' ? ofGap(place, start_ps) : selection('event', { row: place, depth: Number(depth), start_ps, end_ps: start_ps });
+  return kind === 'gap'
+    ? ofGap(place, start_ps)
+    : selection('event', { row: place, depth: Number(depth), start_ps, end_ps: start_ps });
 }

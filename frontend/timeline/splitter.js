@@ -12,7 +12,15 @@ const SHARE_OF_LANES = 0.62;
 /** @param {() => void} changed @param {() => number} height of the view */
 export function createSplitter(changed, height) {
   let wanted = Number(readPref('panel'));
-  const element = h('div', { class: 'splitter', role: 'separator', tabindex: 0, 'aria-orientation': 'horizontal', 'aria-label': 'Height of the panel', 'aria-valuemin': LEAST_PANEL, 'data-testid': 'splitter' });
+  const element = h('div', {
+    class: 'splitter',
+    role: 'separator',
+    tabindex: 0,
+    'aria-orientation': 'horizontal',
+    'aria-label': 'Height of the panel',
+    'aria-valuemin': LEAST_PANEL,
+    'data-testid': 'splitter',
+  });
   const panel = () => /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight;
 
   /** @param {number} next */
@@ -30,14 +38,17 @@ export function createSplitter(changed, height) {
   return {
     element,
     /**
-     * Height of the lanes: what they need, at most 62 % of the view or what the person left, and what the panel does not need; in a low window all of that.
-     * @param {number} natural @param {number} above px of the view over the lanes @param {number} panel px that the panel needs, 0: as much as there is
+     * Height of the lanes: what they need, at most 62 % of the view or what the person left, and what the panel does
+     * not need; in a low window all of that.
+     * @param {number} natural
+     * @param {number} above px of the view over the lanes
+     * @param {number} panelPx px that the panel needs, 0: as much as there is
      */
-    lanes(natural, above, panel) {
+    lanes(natural, above, panelPx) {
       const view = height();
       const free = view - above - 5;
       const share = Math.min(view * SHARE_OF_LANES - (above - 34), free - LEAST_PANEL);
-      const most = wanted ? free - wanted : panel ? Math.min(isSmall() ? Infinity : share, free - panel) : share;
+      const most = wanted ? free - wanted : panelPx ? Math.min(isSmall() ? Infinity : share, free - panelPx) : share;
       element.setAttribute('aria-valuenow', String(wanted || Math.round(view - above - most)));
       return Math.max(80, Math.floor(Math.min(natural, most)));
     },

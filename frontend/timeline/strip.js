@@ -25,16 +25,33 @@ const ZOOM = 1.5;
  */
 export function createStrip(on) {
   const [canvas, base] = [h('canvas', null), h('canvas', null)];
-  const element = h('div', { class: 'strip', 'data-testid': 'overview-strip', role: 'slider', tabindex: 0, 'aria-label': 'Window of the session', 'aria-valuemin': 0 }, canvas);
+  const element = h(
+    'div',
+    {
+      class: 'strip',
+      'data-testid': 'overview-strip',
+      role: 'slider',
+      tabindex: 0,
+      'aria-label': 'Window of the session',
+      'aria-valuemin': 0,
+    },
+    canvas,
+  );
   /** @type {Ready|null} */
   let session = null;
   /** What the strip was drawn from. @type {any[]} */
   let last = [];
 
   const sizes = () => (isSmall() ? SMALL : USUAL);
-  const scale = () => createScale({ start_ps: 0, end_ps: session?.session.duration_ps ?? 1 }, on.left(), element.clientWidth);
+  const scale = () =>
+    createScale({ start_ps: 0, end_ps: session?.session.duration_ps ?? 1 }, on.left(), element.clientWidth);
 
-  /** What does not change with the window. @param {Ready} session @param {import('../lib/theme.js').Palette} palette @param {string[]} chosen */
+  /**
+   * What does not change with the window.
+   * @param {Ready} session
+   * @param {import('../lib/theme.js').Palette} palette
+   * @param {string[]} chosen
+   */
   function drawSession({ strip: { devices: all, host: hosts, buckets } }, palette, chosen) {
     const whole = scale();
     const { left } = whole;
@@ -42,7 +59,9 @@ export function createStrip(on) {
     const { box, write, fitText } = penOn(base, element.clientWidth, height, palette);
     const devices = all.filter(({ id }) => chosen.includes(id));
     const lines = each && devices.length > 1 && devices.length < 9;
-    const bands = all.length ? devices.map(({ id }) => on.causes()?.find((own) => own.id === id)?.cause ?? '') : hosts.map((host) => host.class);
+    const bands = all.length
+      ? devices.map(({ id }) => on.causes()?.find((own) => own.id === id)?.cause ?? '')
+      : hosts.map((host) => host.class);
     box(palette.surface2, 0, 0, element.clientWidth, height);
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const [x, end] = [bucket, bucket + 1].map((at) => Math.round(left + ((whole.right - left) * at) / buckets));
@@ -51,17 +70,34 @@ export function createStrip(on) {
       digits.forEach((digit, line) => {
         if (lines && digit) box(palette.dev.fill, x, linesTop + line * 3, w, 2, 0.25 + (0.75 * digit) / 15);
       });
-      const tall = lines || !digits.length ? 0 : (room * digits.reduce((sum, digit) => sum + digit)) / (15 * digits.length);
+      const tall =
+        lines || !digits.length ? 0 : (room * digits.reduce((sum, digit) => sum + digit)) / (15 * digits.length);
       box(palette.dev.fill, x, linesTop + room - tall, w, tall);
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
         // Where a device is busy for a part of the bucket, its gaps are as pale as they are short.
         const pale = all.length ? digits[line] / 15 : 0;
-        if (tone) box(tone.fill === palette.surface ? palette.hatch : tone.fill, x, bandTop + (line * bandTall) / bands.length, w, bandTall / bands.length, 1 - pale);
+        if (tone) {
+          box(
+            tone.fill === palette.surface ? palette.hatch : tone.fill,
+            x,
+            bandTop + (line * bandTall) / bands.length,
+            w,
+            bandTall / bands.length,
+            1 - pale,
+          );
+        }
       });
     }
     const what = all.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class';
-    write(palette.ink3, each ? 'whole session' : fitText(all.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20), 12, 13);
+    write(
+      palette.ink3,
+      each
+        ? 'whole session'
+        : fitText(all.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20),
+      12,
+      13,
+    );
     if (each) write(palette.ink3, fitText(what, left - 20), 12, 28);
     box(palette.line, left - 1, 0, 1, height);
     box(palette.line, 0, height - 1, element.clientWidth, 1);
@@ -75,7 +111,13 @@ export function createStrip(on) {
     if (!session || !width) return;
     const chosen = on.devices();
     const { start_ps, end_ps } = on.shown();
-    for (const [name, value] of Object.entries({ max: Math.round(session.session.duration_ps / 1e9), now: Math.round(start_ps / 1e9), text: rangeText(start_ps, end_ps) })) element.setAttribute(`aria-value${name}`, String(value));
+    for (const [name, value] of Object.entries({
+      max: Math.round(session.session.duration_ps / 1e9),
+      now: Math.round(start_ps / 1e9),
+      text: rangeText(start_ps, end_ps),
+    })) {
+      element.setAttribute(`aria-value${name}`, String(value));
+    }
     const now = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
     if (now.some((value, index) => value !== last[index])) drawSession(session, palette, chosen);
     last = now;
@@ -94,7 +136,14 @@ export function createStrip(on) {
     const whole = scale();
     const x = clientX - element.getBoundingClientRect().left;
     const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(whole.x);
-    return { whole, x, at: whole.ps(x), from, to, near: Math.abs(x - from) <= GRIP && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP ? 'end' : '' };
+    return {
+      whole,
+      x,
+      at: whole.ps(x),
+      from,
+      to,
+      near: Math.abs(x - from) <= GRIP && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP ? 'end' : '',
+    };
   };
   onDrag(element, (event) => {
     const { whole, x, at, from, to, near } = place(event);
@@ -103,8 +152,9 @@ export function createStrip(on) {
     return (moved) => {
       const now = clamp(place(moved).at, 0, whole.end_ps);
       if (near) on.window(ordered(now, near === 'start' ? end_ps : start_ps));
-      else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) on.window({ start_ps: start_ps + now - at, end_ps: end_ps + now - at });
-      else if (Math.abs(whole.x(now) - x) > 3) on.window(ordered(at, now));
+      else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) {
+        on.window({ start_ps: start_ps + now - at, end_ps: end_ps + now - at });
+      } else if (Math.abs(whole.x(now) - x) > 3) on.window(ordered(at, now));
     };
   });
   /** @param {number} part of the window; it keeps its length, also where it would go beyond the session */
@@ -119,7 +169,12 @@ export function createStrip(on) {
     on.window(zoomSpan({ start_ps, end_ps }, factor, (start_ps + end_ps) / 2));
   }
   onKeys(element, '*', {
-    ArrowLeft: () => pan(-PAN), ArrowRight: () => pan(PAN), ArrowUp: () => zoom(ZOOM), ArrowDown: () => zoom(1 / ZOOM), Home: () => pan(-Infinity), End: () => pan(Infinity),
+    ArrowLeft: () => pan(-PAN),
+    ArrowRight: () => pan(PAN),
+    ArrowUp: () => zoom(ZOOM),
+    ArrowDown: () => zoom(1 / ZOOM),
+    Home: () => pan(-Infinity),
+    End: () => pan(Infinity),
   });
   element.addEventListener('pointermove', (event) => {
     const { whole, x, near } = place(event);

@@ -7,7 +7,11 @@ import { sliceOf } from './columns.js';
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {{tone: import('../lib/theme.js').Tone, sign: import('./draw.js').Sign}} Look */
 
-/** Ranks of phases spread over the six tones. @param {string[]} phases in host order @returns {Map<string, number>} name → 0..5 */
+/**
+ * Ranks of phases spread over the six tones.
+ * @param {string[]} phases in host order
+ * @returns {Map<string, number>} name → 0..5
+ */
 export function phaseTones(phases) {
   const spread = Math.max(6, phases.length);
   return new Map(phases.map((name, rank) => [name, Math.floor((rank * 6) / spread)]));
@@ -17,7 +21,8 @@ export function phaseTones(phases) {
  * The tone of an annotation or scope: of the phase it is, or of the innermost phase on its path, or else none.
  * @param {string} name may be a path with slashes @param {Map<string, number>} tones
  */
-export const phaseOf = (name, tones) => [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((rank) => rank !== undefined);
+export const phaseOf = (name, tones) =>
+  [name, ...name.split('/').reverse()].map((part) => tones.get(part)).find((rank) => rank !== undefined);
 
 /**
  * @param {import('../lib/theme.js').Palette} palette @param {Map<string, number>} tones
@@ -27,7 +32,9 @@ export const phaseOf = (name, tones) => [name, ...name.split('/').reverse()].map
 export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names, rows }) {
   const depths = rows.get(id) ?? [];
   const { name, kind: kinds, start } = depths[depth];
-  if (kind === 'scopes' && !names[name[i]]) return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, sign: 'light' };
+  if (kind === 'scopes' && !names[name[i]]) {
+    return { tone: { fill: palette.surface, on: palette.ink2, edge: palette.hatch }, sign: 'light' };
+  }
   if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
     let rank;
     // An inner one has the tone of the phase around it; the outermost annotation is no phase.
@@ -35,15 +42,32 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
       const around = depths[at] ? sliceOf(depths[at], start[i]) : -1;
       rank = around < 0 ? undefined : phaseOf(names[depths[at].name[around]] ?? '', tones);
     }
-    return { tone: rank === undefined || kind === 'steps' ? { fill: palette.surface2, on: palette.ink, edge: palette.line2 } : palette.phases[rank], sign: null };
+    return {
+      tone:
+        rank === undefined || kind === 'steps'
+          ? { fill: palette.surface2, on: palette.ink, edge: palette.line2 }
+          : palette.phases[rank],
+      sign: null,
+    };
   }
   if (kind === 'modules') return { tone: palette.dev, sign: null };
-  if (kind === 'ops' || kind === 'async' || kind === 'stream') return { tone: kinds[i] === 1 ? palette.devColl : palette.dev2, sign: kinds[i] === 2 ? 'hatch' : null };
+  if (kind === 'ops' || kind === 'async' || kind === 'stream') {
+    return { tone: kinds[i] === 1 ? palette.devColl : palette.dev2, sign: kinds[i] === 2 ? 'hatch' : null };
+  }
   const own = CLASSES[kinds[i]] ?? 'other';
-  return { tone: palette.classes[CLASSES.indexOf(own)], sign: own === 'wait' ? 'hatch' : own === 'unrecorded' ? 'dots' : null };
+  return {
+    tone: palette.classes[CLASSES.indexOf(own)],
+    sign: own === 'wait' ? 'hatch' : own === 'unrecorded' ? 'dots' : null,
+  };
 }
 
-/** What may stand in a slice, the longest first: the last may be cut where it does not fit, as a name, but no number is. @param {import('../lib/types').RowKind} kind @param {Columns} columns @param {number} i @param {string[]} names */
+/**
+ * What may stand in a slice, the longest first: the last may be cut where it does not fit, as a name, but no number is.
+ * @param {import('../lib/types').RowKind} kind
+ * @param {Columns} columns
+ * @param {number} i
+ * @param {string[]} names
+ */
 export function textsOf(kind, { start, end, name: ids, kind: kinds }, i, names) {
   const name = names[ids[i]] ?? '';
   const length = end[i] - start[i];
@@ -55,13 +79,25 @@ export function textsOf(kind, { start, end, name: ids, kind: kinds }, i, names) 
 /** Whether the class index of a slice in this lane is one of the thirteen. @param {import('./layout.js').Lane} lane */
 export const hasClass = ({ row: { kind } }) => kind === 'thread' || kind === 'classes' || kind === 'gaps';
 
-const KIND_WORDS = { steps: 'step', annotations: 'annotation', modules: 'module', scopes: 'scope', async: 'asynchronous op', stream: 'stream' };
+const KIND_WORDS = {
+  steps: 'step',
+  annotations: 'annotation',
+  modules: 'module',
+  scopes: 'scope',
+  async: 'asynchronous op',
+  stream: 'stream',
+};
 
-/** The word for what a slice is: its class on host lanes, the kind of its row else. @param {import('./scene.js').Found} found */
+/**
+ * The word for what a slice is: its class on host lanes, the kind of its row else.
+ * @param {import('./scene.js').Found} found
+ */
 function whatIs({ lane, kind }) {
   const label = LABELS[CLASSES[kind]] ?? '';
   if (hasClass(lane)) return lane.row.kind === 'gaps' ? `gap, mostly ${label}` : label;
-  return lane.row.kind === 'ops' ? ['op', 'collective', 'stall'][kind] ?? 'op' : KIND_WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '';
+  return lane.row.kind === 'ops'
+    ? (['op', 'collective', 'stall'][kind] ?? 'op')
+    : (KIND_WORDS[/** @type {'steps'} */ (lane.row.kind)] ?? '');
 }
 
 /** @param {import('./layout.js').Lane} lane */
@@ -69,14 +105,34 @@ export const laneId = ({ id }) => `lane-${id}`;
 
 /** `python (driving), depth 2, 62.2 % busy, 11 520 events` @param {import('./layout.js').Lane} lane */
 export function laneText({ row, rows, kind, depth, label, right = '' }) {
-  return [kind === 'slices' ? row.label : label, depth ? `depth ${depth + 1}` : '', row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
-    plural(rows.reduce((sum, own) => sum + own.events, 0), 'event'), right.startsWith('shifted') ? right : ''].filter(Boolean).join(', ');
+  return [
+    kind === 'slices' ? row.label : label,
+    depth ? `depth ${depth + 1}` : '',
+    row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
+    plural(
+      rows.reduce((sum, own) => sum + own.events, 0),
+      'event',
+    ),
+    right.startsWith('shifted') ? right : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 /** `StepMarker`, `step marker`, `9.742 ms`, `at 739.896 ms`, `python` @param {import('./scene.js').Found} found */
 export function foundWords(found) {
   const { name, lane, length_ps, real_ps, busy_ps } = found;
   const [what, length] = [whatIs(found), timeText(length_ps)];
-  return [...(found.count > 1 ? [`${count(found.count)} events`, `${share(length_ps && busy_ps / length_ps)} covered`, `${timeText(busy_ps)} busy of ${length}`, `most: ${name}`] : [...new Set([name || what, what]), length]),
-    `at ${placeText(real_ps)}`, lane.row.label];
+  return [
+    ...(found.count > 1
+      ? [
+          `${count(found.count)} events`,
+          `${share(length_ps && busy_ps / length_ps)} covered`,
+          `${timeText(busy_ps)} busy of ${length}`,
+          `most: ${name}`,
+        ]
+      : [...new Set([name || what, what]), length]),
+    `at ${placeText(real_ps)}`,
+    lane.row.label,
+  ];
 }

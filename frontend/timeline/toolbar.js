@@ -1,4 +1,6 @@
-/** Search, gaps, alignment, flows, the window in words, the way back to the whole session, and a place to type a time. */
+/**
+ * Search, gaps, alignment, flows, the window in words, the way back to the whole session, and a place to type a time.
+ */
 
 import { h, fill, button } from '../lib/dom.js';
 import { count, plural, rangeText, timeText } from '../lib/format.js';
@@ -11,7 +13,8 @@ const TYPING_MS = 150;
 
 /**
  * @param {object} on
- * @param {() => Record<string, any>} on.of what requests say of the session @param {() => number} on.from the time at which searching begins
+ * @param {() => Record<string, any>} on.of what requests say of the session
+ * @param {() => number} on.from the time at which searching begins
  * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
  * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
  * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
@@ -19,17 +22,49 @@ const TYPING_MS = 150;
  * @param {() => void} on.fit @param {(ps: number) => void} on.time
  */
 export function createToolbar(on) {
-  const input = h('input', { type: 'search', placeholder: 'Search events', 'aria-label': 'Search events', 'data-testid': 'timeline-search', spellcheck: 'false' });
+  const input = h('input', {
+    type: 'search',
+    placeholder: 'Search events',
+    'aria-label': 'Search events',
+    'data-testid': 'timeline-search',
+    spellcheck: 'false',
+  });
   const found = h('span', { class: 'sec small num', 'data-testid': 'search-count' });
-  const flows = button('Flows', on.flows, { 'data-testid': 'flows-toggle', title: 'Arrows from and to the selected event' });
-  const align = button('Align device to host step', on.align, { 'data-testid': 'align-steps', title: 'Draws the device work of each step where the step begins (t)' });
+  const flows = button('Flows', on.flows, {
+    'data-testid': 'flows-toggle',
+    title: 'Arrows from and to the selected event',
+  });
+  const align = button('Align device to host step', on.align, {
+    'data-testid': 'align-steps',
+    title: 'Draws the device work of each step where the step begins (t)',
+  });
   const readout = h('span', { class: 'sec readout', 'data-testid': 'window-readout' });
-  const time = h('input', { type: 'text', 'aria-label': 'Go to a time, ms from session start', placeholder: 'ms from session start', inputmode: 'decimal' });
-  const goto = h('span', { class: 'field none', 'data-testid': 'go-to-time' }, h('span', { class: 'muted' }, 'Go to'), time);
+  const time = h('input', {
+    type: 'text',
+    'aria-label': 'Go to a time, ms from session start',
+    placeholder: 'ms from session start',
+    inputmode: 'decimal',
+  });
+  const goto = h(
+    'span',
+    { class: 'field none', 'data-testid': 'go-to-time' },
+    h('span', { class: 'muted' }, 'Go to'),
+    time,
+  );
   const gapAt = h('span', { class: 'sec small num', 'data-testid': 'gap-index' });
-  const gaps = h('span', { class: 'row none' }, button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')), gapAt,
+  const gaps = h(
+    'span',
+    { class: 'row none' },
+    button('‹ gap', () => on.gap(-1), { 'data-testid': 'gap-prev' }, h('kbd', null, '[')),
+    gapAt,
     button('gap ›', () => on.gap(1), { 'data-testid': 'gap-next' }, h('kbd', null, ']')),
-    button('longest', on.longest, { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; again: the next one by length' }, h('kbd', null, 'l')));
+    button(
+      'longest',
+      on.longest,
+      { 'data-testid': 'gap-longest', title: 'The longest gap of all devices shown; again: the next one by length' },
+      h('kbd', null, 'l'),
+    ),
+  );
 
   /** @type {ReturnType<typeof createLatestChannel<SearchAnswer>>} */
   const channel = createLatestChannel('search');
@@ -63,7 +98,11 @@ export function createToolbar(on) {
     asked = ask();
   }
 
-  /** As the text changes, asks for names that contain it. @param {string} value @param {boolean} [anew] in another session */
+  /**
+   * As the text changes, asks for names that contain it.
+   * @param {string} value
+   * @param {boolean} [anew] in another session
+   */
   function search(value, anew) {
     if (input.value !== value) input.value = value;
     if (value.trim() === text && !anew) return;
@@ -96,7 +135,16 @@ export function createToolbar(on) {
     const from = at >= 0 ? at : (first < 0 ? many : first) - (by > 0 ? 1 : 0);
     at = (from + by + many) % many;
     show();
-    on.hit({ event: hits.event[at], row: hits.row[at], depth: hits.depth[at], name: names[hits.n[at]]?.name ?? '', class: null, thread: '', start_ps: hits.s[at], duration_ps: hits.d[at] });
+    on.hit({
+      event: hits.event[at],
+      row: hits.row[at],
+      depth: hits.depth[at],
+      name: names[hits.n[at]]?.name ?? '',
+      class: null,
+      thread: '',
+      start_ps: hits.s[at],
+      duration_ps: hits.d[at],
+    });
   }
 
   input.addEventListener('input', () => search(input.value));
@@ -116,18 +164,38 @@ export function createToolbar(on) {
   }
 
   return {
-    element: h('div', { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
-      h('span', { class: 'field' }, input, found, h('kbd', null, '/')), gaps, align, flows, goto, h('span', { class: 'grow' }), readout,
-      button('Whole session', on.fit, { 'data-testid': 'zoom-fit' })),
+    element: h(
+      'div',
+      { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
+      h('span', { class: 'field' }, input, found, h('kbd', null, '/')),
+      gaps,
+      align,
+      flows,
+      goto,
+      h('span', { class: 'grow' }),
+      readout,
+      button('Whole session', on.fit, { 'data-testid': 'zoom-fit' }),
+    ),
     search,
-    get text() { return text; },
-    focusSearch() { input.focus(); input.select(); },
+    get text() {
+      return text;
+    },
+    focusSearch() {
+      input.focus();
+      input.select();
+    },
     askTime() {
       goto.classList.remove('none');
       time.value = '';
       time.focus();
     },
-    /** Which gap of how many on which device; nothing where there is none. @param {number} index -1: none is selected @param {number} all @param {string} device its name @param {string} title with its host */
+    /**
+     * Which gap of how many on which device; nothing where there is none.
+     * @param {number} index -1: none is selected
+     * @param {number} all
+     * @param {string} device its name
+     * @param {string} title with its host
+     */
     setGap(index, all, device, title) {
       gaps.classList.toggle('none', !all);
       gapAt.textContent = escapeInvisible(`${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`);
@@ -137,8 +205,12 @@ export function createToolbar(on) {
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {
       flows.setAttribute('aria-pressed', String(arrows));
       align.setAttribute('aria-pressed', String(aligned !== null));
-      fill(readout, h('span', { class: 'wide' }, `window ${rangeText(start_ps, end_ps)} · `), h('b', null, timeText(end_ps - start_ps)),
-        ` of ${timeText(duration)}`);
+      fill(
+        readout,
+        h('span', { class: 'wide' }, `window ${rangeText(start_ps, end_ps)} · `),
+        h('b', null, timeText(end_ps - start_ps)),
+        ` of ${timeText(duration)}`,
+      );
     },
   };
 }

@@ -11,7 +11,12 @@ export function createTooltip() {
   let shown = '';
   return {
     element,
-    /** @param {import('./scene.js').Found|null} found @param {number} x @param {number} y of the window @param {string} wait of a core for another host, if it does */
+    /**
+     * @param {import('./scene.js').Found|null} found
+     * @param {number} x
+     * @param {number} y of the window
+     * @param {string} wait of a core for another host, if it does
+     */
     show(found, x, y, wait) {
       clearTimeout(timer);
       const key = found ? `${found.row} ${found.depth} ${found.start_ps} ${wait}` : '';

@@ -56,7 +56,12 @@ export function timelineView(app) {
     showPanel();
   };
   const failed = (/** @type {Error} */ error) => {
-    app.addNote({ id: 'timeline', severity: 'error', message: error.message, action: { label: 'Try again', run: again } });
+    app.addNote({
+      id: 'timeline',
+      severity: 'error',
+      message: error.message,
+      action: { label: 'Try again', run: again },
+    });
     live.announceError(error.message);
     ready();
   };
@@ -70,7 +75,13 @@ export function timelineView(app) {
   });
   const { state } = model;
   const { deviceName, shortName, beside, bringHosts } = createHostsHere(app, state, () => session);
-  const waits = createWaits(model, { session: () => session, short: shortName, arrived: () => lanes.request(), failed, open });
+  const waits = createWaits(model, {
+    session: () => session,
+    short: shortName,
+    arrived: () => lanes.request(),
+    failed,
+    open,
+  });
   const element = h('div', { class: 'view' });
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
@@ -86,65 +97,144 @@ export function timelineView(app) {
     drawn: (palette) => strip.draw(palette),
   });
   const gaps = createGaps(model, lanes, {
-    arrived: () => openRows(true), failed, session: () => session, devices: () => app.tracedSelection().devices, say: live.announceNow, name: deviceName,
-    count: (at, all, device) => toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)), open, beside,
+    arrived: () => openRows(true),
+    failed,
+    session: () => session,
+    devices: () => app.tracedSelection().devices,
+    say: live.announceNow,
+    name: deviceName,
+    count: (at, all, device) =>
+      toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)),
+    open,
+    beside,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
-  const strip = createStrip({ window: model.look, left: lanes.left, shown: () => state.window, devices: () => app.tracedSelection().devices, causes: () => gaps.strip });
+  const strip = createStrip({
+    window: model.look,
+    left: lanes.left,
+    shown: () => state.window,
+    devices: () => app.tracedSelection().devices,
+    causes: () => gaps.strip,
+  });
   const toolbar = createToolbar({
-    of: () => session?.of ?? {}, from: () => state.window.start_ps, hit: open, error: failed,
+    of: () => session?.of ?? {},
+    from: () => state.window.start_ps,
+    hit: open,
+    error: failed,
     found(hits, text, said) {
       model.set({ hits });
       link.set({ q: text }, 'replace');
       if (said) live.announce(said);
     },
-    leave: () => lanes.element.focus({ preventScroll: true }), flows: toggleFlows, align: toggleAlign, gap: gaps.go, longest: gaps.longest, fit: whole, time: model.goTo,
+    leave: () => lanes.element.focus({ preventScroll: true }),
+    flows: toggleFlows,
+    align: toggleAlign,
+    gap: gaps.go,
+    longest: gaps.longest,
+    fit: whole,
+    time: model.goTo,
   });
   const tooltip = createTooltip();
-  const panel = createPanel({
-    open, back: gaps.back, select: (brief) => model.select(ofBrief(brief)), frame, list, close: showPanel, row: revealRow, op: (op) => { void waits.open(op); }, name: deviceName, short: shortName,
-    among(devices) {
-      const here = new Set(app.tracedSelection().devices);
-      return devices.filter(({ id }) => here.has(id));
+  const panel = createPanel(
+    {
+      open,
+      back: gaps.back,
+      select: (brief) => model.select(ofBrief(brief)),
+      frame,
+      list,
+      close: showPanel,
+      row: revealRow,
+      op: (op) => {
+        void waits.open(op);
+      },
+      name: deviceName,
+      short: shortName,
+      among(devices) {
+        const here = new Set(app.tracedSelection().devices);
+        return devices.filter(({ id }) => here.has(id));
+      },
+      ordered: (devices) => (session ? asLanes(devices, session) : devices),
+      label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
+      finding(own) {
+        const stays = model.stays();
+        void overview().then(
+          (answer) => {
+            if (stays()) app.open(findingPlace(own, answer));
+          },
+          (error) => {
+            if (stays()) failed(error);
+          },
+        );
+      },
     },
-    ordered: (devices) => (session ? asLanes(devices, session) : devices),
-    label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
-    finding(own) {
-      const stays = model.stays();
-      void overview().then((answer) => { if (stays()) app.open(findingPlace(own, answer)); }, (error) => { if (stays()) failed(error); });
+    {
+      mark: gaps.mark,
+      open: gaps.openPiece,
+      bring: gaps.one,
+      delays: waits.ofGap,
+      collective: waits.ofOp,
+      error: panelFailed,
+      copy: (text) => {
+        void app.copy(text, 'The gap');
+      },
+      occurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
+      finding: () => link.state.fi ?? '',
+      place: gaps.placeOf,
+      goto(place, id) {
+        link.set({ fi: id }, 'replace');
+        gaps.show(place);
+      },
+      leave: (place) => app.open(place),
+      step(gap) {
+        const stays = model.stays();
+        void overview().then(
+          ({
+            steps: {
+              columns: { index, start_ps, duration_ps },
+            },
+          }) => {
+            const at = index.indexOf(gap.step ?? -1);
+            if (stays() && at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
+          },
+          (error) => {
+            if (stays()) failed(error);
+          },
+        );
+      },
+      // What a link or a click did not know of the selection comes with the panel's answer.
+      gap(gap) {
+        if (state.selection?.kind === 'gap') {
+          settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+        }
+        // The panel takes the height that it needs: the gap stays in sight.
+        lanes.revealGap(gap.device);
+      },
+      detail(detail) {
+        if (state.selection?.kind === 'event') {
+          settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
+        }
+      },
     },
-  }, {
-    mark: gaps.mark, open: gaps.openPiece, bring: gaps.one, delays: waits.ofGap, collective: waits.ofOp, error: panelFailed,
-    copy: (text) => { void app.copy(text, 'The gap'); },
-    occurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
-    finding: () => link.state.fi ?? '',
-    place: gaps.placeOf,
-    goto(place, id) {
-      link.set({ fi: id }, 'replace');
-      gaps.show(place);
-    },
-    leave: (place) => app.open(place),
-    step(gap) {
-      const stays = model.stays();
-      void overview().then(({ steps: { columns: { index, start_ps, duration_ps } } }) => {
-        const at = index.indexOf(gap.step ?? -1);
-        if (stays() && at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
-      }, (error) => { if (stays()) failed(error); });
-    },
-    // What a link or a click did not know of the selection comes with the panel's answer.
-    gap(gap) {
-      if (state.selection?.kind === 'gap') settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
-      // The panel takes the height that it needs: the gap stays in sight.
-      lanes.revealGap(gap.device);
-    },
-    detail(detail) {
-      if (state.selection?.kind === 'event') settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
-    },
+  );
+  const cursor = createCursor(model, lanes, {
+    session: name,
+    say: live.announceNow,
+    wait: waits.textOf,
+    far: open,
+    failed,
   });
-  const cursor = createCursor(model, lanes, { session: name, say: live.announceNow, wait: waits.textOf, far: open, failed });
   let settling = false;
 
-  fill(element, toolbar.element, strip.element, lanes.element, moreHosts.element, splitter.element, panel.element, tooltip.element);
+  fill(
+    element,
+    toolbar.element,
+    strip.element,
+    lanes.element,
+    moreHosts.element,
+    splitter.element,
+    panel.element,
+    tooltip.element,
+  );
   fill(app.skip, button('Timeline as table', list, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
   /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
@@ -162,7 +252,9 @@ export function timelineView(app) {
   }
 
   /** @param {number} factor @param {number} [at] */
-  function zoom(factor, at = (state.window.start_ps + state.window.end_ps) / 2) { model.look(zoomSpan(state.window, factor, at)); }
+  function zoom(factor, at = (state.window.start_ps + state.window.end_ps) / 2) {
+    model.look(zoomSpan(state.window, factor, at));
+  }
 
   /** @param {number} by in ps */
   function pan(by) { model.look({ start_ps: state.window.start_ps + by, end_ps: state.window.end_ps + by }); }
@@ -185,7 +277,11 @@ export function timelineView(app) {
     openRows(true);
   }
 
-  /** Moves device rows under the steps of the host, or back. @param {boolean} on @param {boolean} [quiet] as a link says */
+  /**
+   * Moves device rows under the steps of the host, or back.
+   * @param {boolean} on
+   * @param {boolean} [quiet] as a link says
+   */
   async function align(on, quiet = false) {
     // The session's rows may come anew meanwhile.
     const own = name();
@@ -193,11 +289,21 @@ export function timelineView(app) {
       const answer = on && own ? await overview() : null;
       if (own !== name()) return;
       const next = answer && session && alignmentOf(answer.steps, gaps.rows(session.rows));
-      if (on && !next) app.addNote({ id: 'align', message: 'No device work is known to belong to a step of the host: there is nothing to align.' });
-      else if (!quiet) {
+      if (on && !next) {
+        app.addNote({
+          id: 'align',
+          message: 'No device work is known to belong to a step of the host: there is nothing to align.',
+        });
+      } else if (!quiet) {
         const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
-        const part = next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
-        live.announceNow(next && row ? `Device work stands under its step, ${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}` : 'Device rows are back in place.');
+        const part =
+          next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
+        live.announceNow(
+          next && row
+            ? `Device work stands under its step, ` +
+                `${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}`
+            : 'Device rows are back in place.',
+        );
       }
       if (next && state.selection?.kind === 'gap') model.select(null);
       model.set({ align: next, cursor: null, hover: null });
@@ -219,8 +325,9 @@ export function timelineView(app) {
   /** @param {Found} found */
   function selectFound(found) {
     const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = found;
-    if (row.kind === 'gaps') gaps.show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
-    else if (found.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
+    if (row.kind === 'gaps') {
+      gaps.show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
+    } else if (found.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
     else model.select(ofFound(found));
   }
 
@@ -253,8 +360,9 @@ export function timelineView(app) {
     const kind = selection?.kind;
     if (error.status !== 404 && error.status !== 400) failed(error);
     // The same gap on another core may begin elsewhere: the window shows what is known.
-    else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) model.select(ofWindow(selection.start_ps, selection.end_ps));
-    else {
+    else if (kind === 'gap' && selection && selection.end_ps > selection.start_ps) {
+      model.select(ofWindow(selection.start_ps, selection.end_ps));
+    } else {
       app.addNote({ id: 'stale', message: `The linked ${kind === 'gap' ? 'gap' : 'event'} is not in this session.` });
       model.select(null);
     }
@@ -269,12 +377,18 @@ export function timelineView(app) {
   function list() {
     if (!session) return;
     listed = true;
-    const rows = lanes.lanes.flatMap(({ kind, row, rows: own }) => (kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : own.map(({ id }) => id)));
-    void panel.list(session, state.window, [...new Set(rows)], 'Timeline as table').then(() => /** @type {HTMLElement|null} */ (panel.element.querySelector('tr[tabindex="0"]'))?.focus());
+    const rows = lanes.lanes.flatMap(({ kind, row, rows: own }) =>
+      kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : own.map(({ id }) => id),
+    );
+    void panel
+      .list(session, state.window, [...new Set(rows)], 'Timeline as table')
+      .then(() => /** @type {HTMLElement|null} */ (panel.element.querySelector('tr[tabindex="0"]'))?.focus());
   }
 
   model.on((changed) => {
-    if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) toolbar.set(state, model.duration);
+    if (['window', 'flows', 'align'].some((key) => changed.has(/** @type {'window'} */ (key)))) {
+      toolbar.set(state, model.duration);
+    }
     if (!changed.has('selection')) return;
     gaps.count();
     bringHosts();
@@ -284,7 +398,11 @@ export function timelineView(app) {
   });
 
   followPointer(lanes.element, {
-    scene: lanes.scene, select: ({ start_ps, end_ps }) => model.select(ofWindow(start_ps, end_ps)), preview: (preview) => model.set({ preview }), pan, zoom,
+    scene: lanes.scene,
+    select: ({ start_ps, end_ps }) => model.select(ofWindow(start_ps, end_ps)),
+    preview: (preview) => model.set({ preview }),
+    pan,
+    zoom,
     grips: () => (state.selection?.kind === 'window' ? state.selection : null),
     click(x, y) {
       const scene = lanes.scene();
@@ -322,11 +440,28 @@ export function timelineView(app) {
   }
 
   const keys = timelineKeys({
-    zoom, pan: (part) => pan((state.window.end_ps - state.window.start_ps) * part), along: cursor.along, across: cursor.across, enter, frame, whole,
-    search: toolbar.focusSearch, askTime: toolbar.askTime, step: (way) => cursor.step(way, session?.rows ?? []), gap: gaps.go, longest: gaps.longest, occurrence, align: toggleAlign, flows: toggleFlows, clear,
+    zoom,
+    pan: (part) => pan((state.window.end_ps - state.window.start_ps) * part),
+    along: cursor.along,
+    across: cursor.across,
+    enter,
+    frame,
+    whole,
+    search: toolbar.focusSearch,
+    askTime: toolbar.askTime,
+    step: (way) => cursor.step(way, session?.rows ?? []),
+    gap: gaps.go,
+    longest: gaps.longest,
+    occurrence,
+    align: toggleAlign,
+    flows: toggleFlows,
+    clear,
   });
 
-  /** Rows of gaps and of scopes come when the server has found them, maybe before the first frame. @param {boolean} more */
+  /**
+   * Rows of gaps and of scopes come when the server has found them, maybe before the first frame.
+   * @param {boolean} more
+   */
   function openRows(more) {
     if (!session) return;
     lanes.open({ ...session, rows: gaps.rows(session.rows) }, more);
@@ -353,7 +488,8 @@ export function timelineView(app) {
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
     bringHosts();
-    const [opened] = [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
+    const [opened] =
+      [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
     const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
     if (device && lanes.grouped) lanes.revealGap(device);
     if (stale.length) app.addNote({ id: 'stale', message: stale.join(' ') });

@@ -1,4 +1,7 @@
-/** Where cores wait in collectives for other hosts: brought for what the lanes show, and of one collective for all who take part. */
+/**
+ * Where cores wait in collectives for other hosts: brought for what the lanes show, and of one collective for all who
+ * take part.
+ */
 
 import { get, createLatestChannel } from '../lib/api.js';
 import { timeText } from '../lib/format.js';
@@ -8,16 +11,42 @@ import { laneAt } from './scene.js';
 /** @typedef {import('../lib/views').Waits} Waits */
 /** @typedef {import('../lib/views').Collective} Collective */
 /** @typedef {import('./layout.js').Lane} Lane */
-/** The op of a collective on a core, which waits `until_ps` for the last host. @typedef {{device: string, depth: number, start_ps: number, until_ps: number, end_ps: number, name: string, last: string}} Op */
+/**
+ * The op of a collective on a core, which waits `until_ps` for the last host.
+ * @typedef {object} Op
+ * @property {string} device
+ * @property {number} depth
+ * @property {number} start_ps
+ * @property {number} until_ps
+ * @property {number} end_ps
+ * @property {string} name
+ * @property {string} last
+ */
 /** An op as it is drawn; `late` is what the last host is called. @typedef {Op & {lane: Lane, late: string}} Bar */
 
 /** @param {Waits} waits @returns {Op[]} */
-export const opsOf = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) => device.map((id, at) => (
-  { device: id, depth: depth[at], start_ps: start_ps[at], until_ps: start_ps[at] + waits_ps[at], end_ps: end_ps[at], name: names[name[at]], last: names[last[at]] }));
+export const opsOf = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) =>
+  device.map((id, at) => ({
+    device: id,
+    depth: depth[at],
+    start_ps: start_ps[at],
+    until_ps: start_ps[at] + waits_ps[at],
+    end_ps: end_ps[at],
+    name: names[name[at]],
+    last: names[last[at]],
+  }));
 
 /** @param {Collective} collective @returns {Op[]} */
-export const opsIn = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) => device.map((id, at) => (
-  { device: id, depth: depth[at], start_ps: start_ps[at], until_ps: start_ps[at] + waits_ps[at], end_ps: end_ps[at], name, last }));
+export const opsIn = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) =>
+  device.map((id, at) => ({
+    device: id,
+    depth: depth[at],
+    start_ps: start_ps[at],
+    until_ps: start_ps[at] + waits_ps[at],
+    end_ps: end_ps[at],
+    name,
+    last,
+  }));
 
 /**
  * Ops with the lanes that show them: that of the device's ops, or of its runs where those are all that is shown of it.
@@ -26,9 +55,12 @@ export const opsIn = ({ name, last, cores: { device, depth, start_ps, waits_ps, 
 export function barsOf(ops, lanes, short) {
   const own = lanes.filter(({ kind, row }) => kind === 'slices' && row.device);
   const place = (/** @type {Lane} */ { row, depth }) => `${depth} ${row.device}`;
-  const [runs, shown] = ['modules', 'ops'].map((kind) => new Map(own.filter(({ row }) => row.kind === kind).map((lane) => [place(lane), lane])));
+  const [runs, shown] = ['modules', 'ops'].map(
+    (kind) => new Map(own.filter(({ row }) => row.kind === kind).map((lane) => [place(lane), lane])),
+  );
   return ops.flatMap((op) => {
-    const lane = shown.get(`${op.depth} ${op.device}`) ?? (shown.has(`0 ${op.device}`) ? undefined : runs.get(`0 ${op.device}`));
+    const lane =
+      shown.get(`${op.depth} ${op.device}`) ?? (shown.has(`0 ${op.device}`) ? undefined : runs.get(`0 ${op.device}`));
     return lane ? [{ ...op, lane, late: short(op.last) }] : [];
   });
 }
@@ -41,26 +73,44 @@ export function waitTexts({ start_ps, until_ps, late }) {
 
 /**
  * From the late host's op to where the waiting for it ends, one arrow for each other host.
- * @param {Bar[]} bars of one collective @param {string} device where the arrows begin, if it is among them @returns {import('./paint.js').Arrow[]}
+ * @param {Bar[]} bars of one collective
+ * @param {string} device where the arrows begin, if it is among them
+ * @returns {import('./paint.js').Arrow[]}
  */
 export function waitArrows(bars, device) {
   const late = bars.filter(({ lane, last }) => lane.row.host === last);
   const from = late.find((bar) => bar.device === device) ?? late[0];
   const waiting = bars.filter(({ start_ps, until_ps }) => until_ps > start_ps);
-  const first = waiting.filter(({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at);
-  const at = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({ row: row.id, depth, start_ps: ps, end_ps: ps });
-  return from ? first.map(({ lane, until_ps }) => ({ from: at(from.lane, from.start_ps), to: at(lane, until_ps) })) : [];
+  const first = waiting.filter(
+    ({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at,
+  );
+  const at = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({
+    row: row.id,
+    depth,
+    start_ps: ps,
+    end_ps: ps,
+  });
+  return from
+    ? first.map(({ lane, until_ps }) => ({ from: at(from.lane, from.start_ps), to: at(lane, until_ps) }))
+    : [];
 }
 
 /**
  * @param {import('./model.js').Model} model
- * @param {{session: () => import('../lib/types').Ready|null, short: (host: string) => string, arrived: () => void, failed: (error: Error) => void,
- *   open: (brief: import('../lib/types').Brief) => void}} on
+ * @param {object} on
+ * @param {() => import('../lib/types').Ready|null} on.session
+ * @param {(host: string) => string} on.short
+ * @param {() => void} on.arrived
+ * @param {(error: Error) => void} on.failed
+ * @param {(brief: import('../lib/types').Brief) => void} on.open
  */
 export function createWaits(model, on) {
   /** @type {ReturnType<typeof createLatestChannel<Waits>>} */
   const channel = createLatestChannel('waits');
-  /** What came, and for which session, span and time per pixel. @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null} */
+  /**
+   * What came, and for which session, span and time per pixel.
+   * @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
+   */
   let loaded = null;
   let asked = '';
   /** Hosts wait for each other only where there are several. */
@@ -84,10 +134,17 @@ export function createWaits(model, on) {
     }
   }
 
-  /** The wait under a point of the canvas. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+  /**
+   * The wait under a point of the canvas.
+   * @param {import('./scene.js').Scene} scene
+   * @param {number} x
+   * @param {number} y
+   */
   function at(scene, x, y) {
     const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
-    return bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null;
+    return (
+      bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null
+    );
   }
 
   const textOf = (/** @type {Bar|null|undefined} */ bar) => (bar ? waitTexts(bar)[0] : '');
@@ -98,19 +155,28 @@ export function createWaits(model, on) {
       const { duration } = model;
       const step = resolution(scale.psPerPx);
       const of = JSON.stringify(on.session()?.of);
-      const covers = loaded?.of === of && loaded.step === step && loaded.start_ps <= Math.max(0, scale.start_ps) && loaded.end_ps >= Math.min(duration, scale.end_ps);
+      const covers =
+        loaded?.of === of &&
+        loaded.step === step &&
+        loaded.start_ps <= Math.max(0, scale.start_ps) &&
+        loaded.end_ps >= Math.min(duration, scale.end_ps);
       const span = fetchSpan(scale, scale.psPerPx, duration);
       const key = of + JSON.stringify(span);
       if (!shown() || covers || key === asked) return;
       asked = key;
-      channel.get({ ...on.session()?.of, ...span }).then((waits) => {
-        loaded = { of, ...span, step, ops: opsOf(waits) };
-        asked = '';
-        on.arrived();
-      }).catch(on.failed);
+      channel
+        .get({ ...on.session()?.of, ...span })
+        .then((waits) => {
+          loaded = { of, ...span, step, ops: opsOf(waits) };
+          asked = '';
+          on.arrived();
+        })
+        .catch(on.failed);
     },
     /** Lets the next frame ask again for what failed. */
-    again() { asked = ''; },
+    again() {
+      asked = '';
+    },
     /** Forgets everything: another session. */
     clear() {
       loaded = null;
@@ -125,18 +191,30 @@ export function createWaits(model, on) {
     /** What is said of it. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
     textAt: (scene, x, y) => textOf(at(scene, x, y)),
     /** What is said of an op that waits. @param {import('./scene.js').Found} found */
-    textOf: ({ lane, start_ps }) => textOf(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
+    textOf: ({ lane, start_ps }) =>
+      textOf(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
     /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
     async open({ device, depth, start_ps }) {
       const session = on.session();
       const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
       const stays = model.stays();
-      const event = row && await get('event', { session: session?.session.name, row, depth, start_ps }).catch((error) => { if (stays()) on.failed(error); });
+      const event =
+        row &&
+        (await get('event', { session: session?.session.name, row, depth, start_ps }).catch((error) => {
+          if (stays()) on.failed(error);
+        }));
       if (event && stays()) on.open(event);
     },
-    /** The collective of an op that begins there; null where hosts do not wait for each other in it. @param {string} device @param {number} start_ps */
+    /**
+     * The collective of an op that begins there; null where hosts do not wait for each other in it.
+     * @param {string} device
+     * @param {number} start_ps
+     */
     ofOp: (device, start_ps) => collective({ device, start_ps }),
-    /** The collective that a gap delays, which is marked while the gap is selected. @param {{device: string, start_ps: number, duration_ps: number}} gap */
+    /**
+     * The collective that a gap delays, which is marked while the gap is selected.
+     * @param {{device: string, start_ps: number, duration_ps: number}} gap
+     */
     async ofGap({ device, start_ps, duration_ps }) {
       const stays = model.stays();
       const delayed = await collective({ device, start_ps, end_ps: start_ps + duration_ps });

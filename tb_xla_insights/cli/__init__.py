@@ -1,1 +1,1 @@
-"""The command line: one module per command, and one that starts them."""
+"""The command line: one module per command, and `main`, which runs them."""

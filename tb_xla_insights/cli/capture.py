@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
 INCOMPLETE = 3
-_TELL_SECONDS = 0.25
+_PROGRESS_INTERVAL_S = 0.25
 _OPTIONS = {
     "duration_ms": "how long to trace",
     "host_level": "host tracer: 1 critical, 2 info, 3 verbose, 0 off",
     "python_level": "every Python call: 1 on, 0 off",
-    "retries": "how often to try again where nothing listens yet or the trace is empty",
+    "retries": "how often to retry if no server listens yet or the trace is empty",
 }
 
 
@@ -34,18 +34,18 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "addresses",
         metavar="ADDRESS",
         type=_addresses,
-        help="HOST:PORT of a profiler server; commas between several",
+        help="HOST:PORT of a profiler server; several separated by commas",
     )
     parser.add_argument(
         "logdir",
         metavar="LOGDIR",
-        help="where the servers write to: a path that they and you reach, or a URL",
+        help="the directory the servers write to: a path that is the same for them and for you, or a URL",
     )
     for name, text in _OPTIONS.items():
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             metavar="N",
-            type=_whole(*LIMITS[name]),
+            type=_integer_parser(*LIMITS[name]),
             default=getattr(Options, name),
             help=f"{text} (%(default)s)",
         )
@@ -54,11 +54,11 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Any) -> int:
-    """Raises InputError where no server gave anything, KeyboardInterrupt after Ctrl-C has cancelled it."""
+    """Raises InputError if no server returned a trace, KeyboardInterrupt after Ctrl-C has cancelled the capture."""
     from tb_xla_insights.capture.capture import Capture
 
-    wanted = Options(**{name: getattr(options, name) for name in _OPTIONS})
-    capture = Capture(options.addresses, options.logdir, wanted)
+    capture_options = Options(**{name: getattr(options, name) for name in _OPTIONS})
+    capture = Capture(options.addresses, options.logdir, capture_options)
     thread = threading.Thread(target=capture.run, daemon=True)
     thread.start()
     try:
@@ -73,36 +73,38 @@ def run(options: Any) -> int:
         hosts = [host.as_json() for host in capture.hosts]
         printing.print_json({"session": capture.session, "path": capture.directory, "hosts": hosts})
     else:
-        printing.answer(capture.directory)
+        printing.print_line(capture.directory)
     if capture.message:
-        printing.tell(f"xla-insights: {capture.message}")
+        printing.print_note(f"xla-insights: {capture.message}")
         return INCOMPLETE
     return 0
 
 
 def _follow(capture: Capture) -> None:
-    """Tells on stderr how far it is: one line that is told anew on a terminal, a line per change elsewhere."""
-    terminal, last = sys.stderr.isatty(), ""
-    while not capture.wait(_TELL_SECONDS):
-        line = _line(capture, terminal)
-        if line != last:
-            (printing.tell_anew if terminal else printing.tell)(line)
-            last = line
-    if terminal:
-        printing.tell_anew("")
+    """Prints the progress to stderr: one line that is rewritten on a terminal, otherwise a line per change."""
+    is_terminal, last_line = sys.stderr.isatty(), ""
+    while not capture.wait(_PROGRESS_INTERVAL_S):
+        line = _progress_line(capture, is_terminal)
+        if line != last_line:
+            (printing.rewrite_note if is_terminal else printing.print_note)(line)
+            last_line = line
+    if is_terminal:
+        printing.rewrite_note("")
 
 
-def _line(capture: Capture, exact: bool) -> str:
-    told = capture.progress()
-    addresses = [host["address"] for host in told["hosts"]]
-    who = addresses[0] if len(addresses) == 1 else f"{units.count(len(addresses))} servers"
-    what = {"waiting": "Waiting for", "tracing": "Tracing", "collecting": "Collecting from"}.get(
-        told["state"], ""
+def _progress_line(capture: Capture, with_elapsed: bool) -> str:
+    progress = capture.progress()
+    addresses = [host["address"] for host in progress["hosts"]]
+    servers = addresses[0] if len(addresses) == 1 else f"{units.count(len(addresses))} servers"
+    activity = {"waiting": "Waiting for", "tracing": "Tracing", "collecting": "Collecting from"}.get(
+        progress["state"], ""
     )
-    whole = told["duration_ms"] / 1000
-    part = f"{told['elapsed_ms'] / 1000:.1f} of {whole:.1f}" if exact else f"{whole:.1f}"
-    line = f"{what} {who}" if told["state"] == "waiting" else f"{what} {who} · {part}{THIN}s"
-    return f"{line} · {told['message']}" if told["message"] else line
+    total = progress["duration_ms"] / 1000
+    seconds = f"{progress['elapsed_ms'] / 1000:.1f} of {total:.1f}" if with_elapsed else f"{total:.1f}"
+    line = f"{activity} {servers}"
+    if progress["state"] != "waiting":
+        line += f" · {seconds}{THIN}s"
+    return f"{line} · {progress['message']}" if progress["message"] else line
 
 
 def _addresses(text: str) -> tuple[str, ...]:
@@ -112,11 +114,11 @@ def _addresses(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
+def _integer_parser(low: int, high: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         value = int(text) if text.isascii() and text.isdigit() else -1
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text}: a whole number from {least} to {most} is needed")
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text}: a whole number from {low} to {high} is needed")
         return value
 
     return parse

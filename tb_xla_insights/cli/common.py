@@ -1,4 +1,4 @@
-"""What commands share: the options that name a session, reading it with progress, and the parts of their text."""
+"""Shared by the commands: options that name a session, reading it with progress, and elements of their text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
-from tb_xla_insights.cli.printing import tell, telling
+from tb_xla_insights.cli.printing import print_note, progress_note
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.units import THIN
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.session import Session
 
 ROWS = 12
-"""Rows of a table that may be long; `--json` has all of them."""
+"""The maximum number of rows of a long table; `--json` has all rows."""
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def add_scheduler(parser: argparse.ArgumentParser) -> None:
         "--scheduler",
         type=_scheduler,
         metavar="ADDRESS",
-        help="a Dask scheduler, as tcp://HOST:8786, whose workers read the hosts (processes of this machine)",
+        help="a Dask scheduler, such as tcp://HOST:8786, whose workers read the hosts (default: local processes)",
     )
 
 
@@ -66,38 +66,38 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def samples(text: str) -> float:
-    """The number of an option `--samples-per-step`."""
+    """Parses the value of `--samples-per-step`."""
     try:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value <= units.MOST_SAMPLES:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of samples; give a number above 0")
+    if not 0 < value <= units.MAX_SAMPLES_PER_STEP:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of samples; give a number above 0")
     return int(value) if value == int(value) else value
 
 
 def peaks(text: str) -> tuple[float, float]:
-    """The two numbers of an option `--peaks`."""
+    """Parses the value of `--peaks`."""
     try:
-        return units.peaks_of(text)
+        return units.parse_peaks(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is no FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
+            f"{text[:40]!r} is not FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"
         ) from error
 
 
 def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path] = ()) -> Session:
-    """The session that the options name, with progress on a terminal. Raises InputError; where one of the `outputs`,
-    which are to be written then, is an input, the command ends as one that is used wrongly.
+    """The session that the options name, with progress on a terminal. Raises InputError; the command ends with a usage
+    error if one of the `outputs`, the files it will write, is an input.
 
-    A session of several hosts is not read yet: its answers read it. The modules `meanwhile`, which are needed next, are
-    imported beside: decoding leaves the interpreter free.
+    Sessions of several hosts are not read here but by each answer. The modules `meanwhile`, which the command needs
+    next, are imported in parallel, as decoding releases the interpreter lock.
     """
     from tb_xla_insights.logdir.read import initial_readings
     from tb_xla_insights.logdir.sessions import resolve
     from tb_xla_insights.session import open_session
 
-    with telling(lambda _: f"Looking for sessions under {options.path}"):
+    with progress_note(lambda _: f"Looking for sessions under {options.path}"):
         files = resolve(options.path, options.session)
     if outputs:
         from tb_xla_insights.cli.outputs import refusal
@@ -105,77 +105,78 @@ def read(options: Any, *, meanwhile: Sequence[str] = (), outputs: Sequence[Path]
         if reason := refusal(outputs, files, options.catalog):
             options.parser.error(reason)
     readings = initial_readings(files)
-    with telling(partial(_progress_line, readings)), _imported(meanwhile):
+    with progress_note(partial(_progress_line, readings)), _import_meanwhile(meanwhile):
         return open_session(files, options.catalog, readings, options.scheduler)
 
 
 @contextmanager
 def reading(session: Session) -> Iterator[None]:
-    """Tells, on a terminal, how many hosts of a session of several are read while an answer reads them."""
+    """Shows on a terminal, while an answer reads the hosts of a session, how many are read."""
     if not session.hosts.is_streamed:
         yield
         return
-    with telling(partial(_progress_line, session.hosts.readings)):
+    with progress_note(partial(_progress_line, session.hosts.readings)):
         yield
 
 
 def warn(session: Session) -> None:
-    """Warnings about the input, on stderr, for commands whose answer has no place for them."""
+    """Prints warnings about the input to stderr, for commands whose output does not include them."""
     for diagnostic in session.diagnostics:
         if diagnostic.severity != "info":
             host = f" ({diagnostic.host})" if diagnostic.host else ""
-            tell(f"{diagnostic.severity}{host}: {diagnostic.message}")
+            print_note(f"{diagnostic.severity}{host}: {diagnostic.message}")
 
 
-def say(out: Console, text: str, indent: str = "", style: str | None = None) -> None:
-    """A paragraph with a hanging indent."""
-    from tb_xla_insights.cli.layout import wrapped
+def print_paragraph(out: Console, text: str, indent: str = "", style: str | None = None) -> None:
+    """Prints a paragraph with a hanging indent."""
+    from tb_xla_insights.cli.layout import wrap
 
-    out.print("\n".join(wrapped(text, out.width, indent, "   ")), style=style)
+    out.print("\n".join(wrap(text, out.width, indent, "   ")), style=style)
 
 
 def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
-    """An empty table; columns are right aligned except those at the places `left`, which are of text."""
+    """An empty table. Columns are right-aligned numbers, except those with the indices `left`, which are text."""
     from tb_xla_insights.cli.layout import FittingTable
 
-    made = FittingTable(title=title)
-    for place, head in enumerate(heads):
-        made.add_column(head, justify="left" if place in left else "right")
-    return made
+    result = FittingTable(title=title)
+    for index, head in enumerate(heads):
+        result.add_column(head, justify="left" if index in left else "right")
+    return result
 
 
 def times(row: Mapping[str, Any], unit: str, *keys: str) -> list[str]:
-    """Cells of times, for columns that name the unit."""
+    """Cells of times in `unit`, for columns that name the unit."""
     return [units.time_in(row[key], unit) for key in keys]
 
 
 def host_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Cells of the rows' hosts; empty ones where all are of one, so that the column is left out."""
+    """Cells of the rows' hosts; empty if all rows have the same host, so that the column is left out."""
     hosts = [row["host"] for row in rows]
     return hosts if len(set(hosts)) > 1 else [""] * len(hosts)
 
 
 def class_text(name: str) -> str:
-    """A class as people read it: `sync_prepare` -> `step marker`."""
+    """The display name of a class: `sync_prepare` -> `step marker`."""
     from tb_xla_insights.catalog.classes import label
 
     return label(name)
 
 
-def class_times(by_class: Mapping[str, int], most: int) -> str:
-    """The classes with most time: `IR tracing 185.218 ms, wait 1.755 ms`; lines are broken between them."""
-    from tb_xla_insights.cli.layout import TOGETHER
+def class_times(by_class: Mapping[str, int], limit: int) -> str:
+    """The classes with most time: `IR tracing 185.218 ms, wait 1.755 ms`; lines break only between classes."""
+    from tb_xla_insights.cli.layout import NO_BREAK_SPACE
 
-    parts = sorted(by_class.items(), key=lambda it: -it[1])[:most]
-    told = (f"{class_text(name)} {units.time_text(ps)}" for name, ps in parts)
-    return ", ".join(it.replace(" ", TOGETHER) for it in told)
+    largest = sorted(by_class.items(), key=lambda item: -item[1])[:limit]
+    texts = (f"{class_text(name)} {units.time_text(ps)}" for name, ps in largest)
+    return ", ".join(text.replace(" ", NO_BREAK_SPACE) for text in texts)
 
 
 @contextmanager
-def _imported(modules: Sequence[str]) -> Iterator[None]:
-    """Imports modules beside the block, and waits for that: one that the interpreter's end cuts off is a traceback."""
+def _import_meanwhile(modules: Sequence[str]) -> Iterator[None]:
+    """Imports modules in a thread beside the block and waits for it: an import that the interpreter's exit interrupts
+    prints a traceback."""
     thread = threading.Thread(target=lambda: [importlib.import_module(module) for module in modules])
-    with suppress(RuntimeError):  # no room for another thread: whoever needs them imports them
+    with suppress(RuntimeError):  # no thread can be started: the modules are imported when needed
         thread.start()
     try:
         yield
@@ -185,12 +186,12 @@ def _imported(modules: Sequence[str]) -> Iterator[None]:
 
 
 def _progress_line(readings: Sequence[Reading], elapsed: float) -> str:
-    read, total = sum(it.bytes_read for it in readings), sum(it.bytes for it in readings)
-    over = sum(it.state in ("ready", "error") for it in readings)
-    if over < len(readings) > 1:
-        line = f"{over} of {len(readings)} hosts read"
-        return line if not over else f"{line}{_time_left(elapsed, over, len(readings))}"
-    names = [it.name for it in readings if it.state == "reading"]
+    read, total = sum(host.bytes_read for host in readings), sum(host.bytes for host in readings)
+    done = sum(host.state in ("ready", "error") for host in readings)
+    if done < len(readings) > 1:
+        line = f"{done} of {len(readings)} hosts read"
+        return line if not done else f"{line}{_time_left(elapsed, done, len(readings))}"
+    names = [host.name for host in readings if host.state == "reading"]
     if names and not read and elapsed > 2:
         return f"Waiting for the first bytes of {', '.join(names[:3])}"
     if read in (0, total):

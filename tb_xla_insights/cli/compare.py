@@ -1,4 +1,4 @@
-"""`xla-insights compare A B`: two sessions side by side, and the speed-up table of many pairs from a file."""
+"""`xla-insights compare A B`: compares two sessions; `--pairs` prints the speed-up table of many pairs from a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.cli import common, printing
 
 if TYPE_CHECKING:
-    from tb_xla_insights.compare.pairs import Timed
+    from tb_xla_insights.compare.pairs import SessionSteps
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -24,22 +24,22 @@ def add_to(parser: argparse.ArgumentParser) -> None:
             f"--session-{name.lower()}", metavar="NAME", help=f"which session of a logdir {name}"
         )
     parser.add_argument(
-        "--pairs", metavar="FILE", help="a CSV file of pairs: docs/command-line.md says how it is written"
+        "--pairs", metavar="FILE", help="a CSV file of pairs; docs/command-line.md describes its format"
     )
     parser.add_argument(
         "--samples-per-step",
         metavar="N[,M]",
-        type=_sizes,
+        type=_samples_pair,
         default=(None, None),
-        help="how many samples a step takes, of all devices together: N in A and M in B, or N in both (what their "
-        "recordings were told)",
+        help="samples per step, of all devices together: N in A and M in B, or N in both (default: the recorded "
+        "numbers)",
     )
     parser.add_argument(
         "--fail-on",
         metavar="worse[=PERCENT]",
-        type=_worse,
+        type=_worse_share,
         help="exit with 1 if B is worse than A: if its steps are longer, beyond chance, by more than PERCENT of A's "
-        "(3 %%, up to which they are the same)",
+        "(default: 3 %%, up to which they count as equal)",
     )
     parser.add_argument("--catalog", metavar="FILE", help="a file with more host event names")
     common.add_scheduler(parser)
@@ -47,20 +47,20 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run, parser=parser)
 
 
-def _sizes(text: str) -> tuple[float, float]:
-    one, comma, other = text.partition(",")
-    return common.samples(one), common.samples(other if comma else one)
+def _samples_pair(text: str) -> tuple[float, float]:
+    first, comma, second = text.partition(",")
+    return common.samples(first), common.samples(second if comma else first)
 
 
-def _worse(text: str) -> float:
-    """The share of a step that is asked for."""
+def _worse_share(text: str) -> float:
+    """The share of a step in `worse=PERCENT`."""
     word, equals, percent = text.partition("=")
     try:
         share = float(percent.removesuffix("%")) / 100 if equals else INFO_SHARE
     except ValueError:
         share = -1
     if word != "worse" or not 0 <= share < math.inf:
-        raise argparse.ArgumentTypeError(f"{text}: give worse, or worse=PERCENT with a number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text}: give worse, or worse=PERCENT with a number of at least 0")
     return share
 
 
@@ -68,7 +68,7 @@ def run(options: Any) -> int:
     if (options.a is None) != (options.b is None) or not (options.a or options.pairs):
         options.parser.error("give two sessions A and B, or --pairs FILE, or both")
     if options.fail_on is not None and not options.a:
-        options.parser.error("--fail-on is about two sessions: give A and B")
+        options.parser.error("--fail-on needs two sessions: give A and B")
     document: dict[str, Any] = {}
     if options.a:
         a, b = (_read(options, options.a, options.session_a), _read(options, options.b, options.session_b))
@@ -79,44 +79,44 @@ def run(options: Any) -> int:
     if options.pairs:
         from tb_xla_insights.compare.pairs import read_pairs
 
-        document["pairs"] = read_pairs(options.pairs, lambda path: _steps(options, path))
-    with printing.reader_may_leave():
+        document["pairs"] = read_pairs(options.pairs, lambda path: _steps_to_time(options, path))
+    with printing.ignore_closed_pipe():
         if options.json:
             printing.print_json(document)
         else:
             from tb_xla_insights.cli.compare_text import print_comparison
 
             print_comparison(printing.console(), document)
-    return int(options.fail_on is not None and _fails(document, options.fail_on))
+    return int(options.fail_on is not None and _is_worse(document, options.fail_on))
 
 
-def _fails(document: dict[str, Any], share: float) -> bool:
-    """Whether B is worse by more than that share of a step; says so, or why nothing can be said, on stderr."""
-    from tb_xla_insights.compare.sentences import longer, unjudged
+def _is_worse(document: dict[str, Any], share: float) -> bool:
+    """Whether B's steps are longer by more than the share; prints the result, or why there is none, to stderr."""
+    from tb_xla_insights.compare.sentences import step_increase, unjudged_reason
 
-    if reason := unjudged(document):
-        printing.tell(f"warning: --fail-on worse has nothing to judge: {reason}")
+    if reason := unjudged_reason(document):
+        printing.print_note(f"warning: --fail-on worse has nothing to judge: {reason}")
         return False
-    by = longer(document)
-    if by <= share:
+    increase = step_increase(document)
+    if increase <= share:
         return False
-    printing.tell(f"B is worse than A: its steps are {units.share(by)} longer, beyond chance")
+    printing.print_note(f"B is worse than A: its steps are {units.share(increase)} longer, beyond chance")
     return True
 
 
 def _read(options: Any, path: str, name: str | None) -> Any:
-    asked = {"path": path, "session": name, "catalog": options.catalog, "scheduler": options.scheduler}
-    return common.read(argparse.Namespace(**asked))
+    session = {"path": path, "session": name, "catalog": options.catalog, "scheduler": options.scheduler}
+    return common.read(argparse.Namespace(**session))
 
 
-def _steps(options: Any, path: str) -> Timed:
-    from tb_xla_insights.compare.pairs import parse_steps, steps_to_time
+def _steps_to_time(options: Any, path: str) -> SessionSteps:
+    from tb_xla_insights.compare.pairs import report_steps, session_steps
 
     session = _read(options, path, None)
     if not session.hosts.is_streamed:
         common.warn(session)
-        return steps_to_time(session.trace)
+        return session_steps(session.trace)
     with common.reading(session):
         report = session.report()
     common.warn(session)
-    return parse_steps(session.hosts.files.path, report["steps"], report["recorded"])
+    return report_steps(session.hosts.files.path, report["steps"], report["recorded"])

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
-from tb_xla_insights.compare.sentences import FOUND, VERDICTS, op_names, times
-from tb_xla_insights.compare.session_totals import EACH
+from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
+from tb_xla_insights.compare.session_totals import EXECUTION_TIMES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
 
-_LEAST = 0.001
-"""Of a step: smaller differences do not come first."""
+_MIN_SHARE = 0.001
+"""The share of a step below which a difference is not listed first."""
 
 
 def print_comparison(out: Console, document: Document) -> None:
-    """Prints what of a comparison there is: two sessions, a table of pairs, or both."""
+    """Prints the parts of a comparison that the document has: two sessions, a table of pairs, or both."""
     if "a" in document:
         _sessions(out, document)
     if "pairs" in document:
@@ -29,19 +29,20 @@ def print_comparison(out: Console, document: Document) -> None:
 
 
 def _sessions(out: Console, document: Document) -> None:
-    common.say(out, document["verdict"]["text"], style="bold")
+    common.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     same = document["a"]["session"]["name"] == document["b"]["session"]["name"]
-    for which in "ab":
-        side, name = document[which], "path" if same else "name"
+    for letter in "ab":
+        side, name = document[letter], "path" if same else "name"
         counts = [
-            f"{units.count(side[it])} {it if side[it] != 1 else it[:-1]}" for it in ("steps", "devices")
+            f"{units.count(side[noun])} {noun if side[noun] != 1 else noun[:-1]}"
+            for noun in ("steps", "devices")
         ]
-        common.say(
-            out, f"{which.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
+        common.print_paragraph(
+            out, f"{letter.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
         )
     if document["chance"]["text"]:
-        common.say(out, document["chance"]["text"])
+        common.print_paragraph(out, document["chance"]["text"])
     out.print()
     _measures(out, document["measures"])
     classes = [(label(row["class"]), row) for row in document["classes"]]
@@ -61,29 +62,29 @@ def _sessions(out: Console, document: Document) -> None:
 
 
 def _device_work(out: Console, work: Document) -> None:
-    """What tells the sessions apart first, then the largest differences."""
-    heads = [row["path"] or "no annotation" for row in work["annotations"]]
-    _of_step(
+    """Prints device time by annotation and by op: notable differences first, then the largest others."""
+    paths = [row["path"] or "no annotation" for row in work["annotations"]]
+    _step_differences(
         out,
         "Device time per step and core, by annotation",
         ("Annotation",),
-        [(it,) for it in heads],
+        [(path,) for path in paths],
         work["annotations"],
     )
     names = [
-        (units.cut_middle(op_names(row)), (row["annotation"] or "no annotation").rpartition("/")[2])
+        (units.cut_middle(op_names_text(row)), (row["annotation"] or "no annotation").rpartition("/")[2])
         for row in work["ops"]
     ]
-    _of_step(out, "Device time per step and core, by op", ("Op", "Annotation"), names, work["ops"])
+    _step_differences(out, "Device time per step and core, by op", ("Op", "Annotation"), names, work["ops"])
 
 
-def _of_step(
+def _step_differences(
     out: Console, title: str, heads: Sequence[str], names: Sequence[Sequence[str]], rows: Sequence[Document]
 ) -> None:
-    listed = [it for it in zip(names, rows, strict=True) if it[1]["difference_ps"]]
+    listed = [(name, row) for name, row in zip(names, rows, strict=True) if row["difference_ps"]]
     if not listed:
         return
-    shown = sorted(listed, key=lambda it: not _stands_out(it[1]))[: common.ROWS]
+    shown = sorted(listed, key=lambda item: not _is_notable(item[1]))[: common.ROWS]
     unit = units.column_unit([row[key] for _, row in shown for key in ("a_ps", "b_ps")])
     more = f"; {common.ROWS} of {units.count(len(listed))}" if len(listed) > common.ROWS else ""
     numbers = (f"A, {unit}", f"B, {unit}", f"B − A, {unit}", "Of A’s step", "B / A", "In", "")
@@ -92,16 +93,18 @@ def _of_step(
     )
     for name, row in shown:
         step = units.share(abs(row["of_step"]))
-        if step[0].isdigit():  # what is hardly anything has no sign
+        if step[0].isdigit():  # a share shown as `<` has no sign
             step = f"{'+' if row['of_step'] > 0 else '−'}{step}"
-        verdict = VERDICTS.get(row["verdict"] or "", "")
-        table.add_row(*name, *_cells(row, unit), step, _ratio(row["ratio"]), FOUND[row["found"]], verdict)
+        verdict = VERDICT_TEXTS.get(row["verdict"] or "", "")
+        table.add_row(
+            *name, *_cells(row, unit), step, _ratio(row["ratio"]), PRESENCE_TEXTS[row["found"]], verdict
+        )
     out.print(table)
 
 
-def _stands_out(row: Document) -> bool:
-    """No chance, and not too little to matter."""
-    return row["verdict"] in ("worse", "better") and abs(row["of_step"]) >= _LEAST
+def _is_notable(row: Document) -> bool:
+    """Whether the difference is significant and large enough to matter."""
+    return row["verdict"] in ("worse", "better") and abs(row["of_step"]) >= _MIN_SHARE
 
 
 def _programs(rows: Sequence[Document]) -> list[tuple[str, Document]]:
@@ -119,17 +122,17 @@ def _measures(out: Console, rows: Sequence[Document]) -> None:
     for row in rows:
         table.add_row(
             row["label"],
-            *(_value(row, which) for which in "ab"),
+            *(_value(row, letter) for letter in "ab"),
             _ratio(row["ratio"]),
-            VERDICTS.get(row["verdict"], ""),
+            VERDICT_TEXTS.get(row["verdict"], ""),
         )
     out.print(table)
 
 
-def _value(row: Document, which: str) -> str:
+def _value(row: Document, letter: str) -> str:
     if row["unit"] == "ps":
-        return units.time_text(row[f"{which}_ps"])
-    value = row[which]
+        return units.time_text(row[f"{letter}_ps"])
+    value = row[letter]
     if row["unit"] == "share":
         return units.share(value)
     if row["unit"] == "rate":
@@ -138,13 +141,13 @@ def _value(row: Document, which: str) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return units.MISSING if value is None else times(value)
+    return units.MISSING if value is None else ratio_text(value)
 
 
 def _differences(
     out: Console, title: str, head: str, rows: Sequence[tuple[str, Document]], summed: bool = False
 ) -> None:
-    """A, B, B - A, B / A of times and their verdicts; with a sum below where the rows are parts of a whole."""
+    """Prints A, B, B - A and B / A of times with their verdicts; with a total if the rows are parts of a whole."""
     rows = [(name, row) for name, row in rows if row["a_ps"] or row["b_ps"]]
     if not rows:
         return
@@ -154,7 +157,7 @@ def _differences(
     table = common.table(title + more, head, *heads, left=(0, 5))
     for name, row in rows if summed else rows[: common.ROWS]:
         table.add_row(
-            name, *_cells(row, unit), _ratio(row["ratio"]), VERDICTS.get(row.get("verdict") or "", "")
+            name, *_cells(row, unit), _ratio(row["ratio"]), VERDICT_TEXTS.get(row.get("verdict") or "", "")
         )
     if summed:
         a, b = (sum(row[key] or 0 for _, row in rows) for key in ("a_ps", "b_ps"))
@@ -164,11 +167,11 @@ def _differences(
 
 
 def _cells(row: Document, unit: str) -> list[str]:
-    found = []
+    cells = []
     for key in ("a_ps", "b_ps", "difference_ps"):
         sign = "+" if key == "difference_ps" and (row[key] or 0) > 0 else ""
-        found.append(units.MISSING if row[key] is None else sign + units.time_in(row[key], unit))
-    return found
+        cells.append(units.MISSING if row[key] is None else sign + units.time_in(row[key], unit))
+    return cells
 
 
 def _lazy_dynamo(out: Console, document: Document) -> None:
@@ -191,7 +194,7 @@ def _lazy_dynamo(out: Console, document: Document) -> None:
     )
     for kind in ("lazy", "dynamo"):
         for row in document["executions"][document[kind]]:
-            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in EACH)
+            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in EXECUTION_TIMES)
             table.add_row(f"{kind}: {row['program']}", row["kind"], f"{row['per_step'] or 0:g}", *cells)
         for gap in document["between"][document[kind]][: common.ROWS]:
             between.add_row(
@@ -207,19 +210,20 @@ def _ms(ps: int | None, decimals: int = 3) -> str:
 
 
 def _pairs(out: Console, pairs: Document) -> None:
-    """A column of speed-ups has one of verdicts beside it, which is left out where it has none."""
+    """Prints the table of pairs. Each column of speed-ups is followed by one of verdicts, left out if empty."""
     heads = [head for name in pairs["columns"] for head in (name, "")]
     left = (0, *range(2, len(heads) + 1, 2))
     table = common.table("Speed-up over pairs, A / B", "Model", *heads, left=left)
     for row in pairs["rows"]:
-        verdicts = [VERDICTS.get(pair["verdict"], "") if pair else "" for pair in row["pairs"]]
-        told = zip(row["speedups"], verdicts, strict=True)
-        table.add_row(row["model"], *(cell for value, verdict in told for cell in (_times(value), verdict)))
+        verdicts = [VERDICT_TEXTS.get(pair["verdict"], "") if pair else "" for pair in row["pairs"]]
+        pairs_of_row = zip(row["speedups"], verdicts, strict=True)
+        cells = [cell for value, verdict in pairs_of_row for cell in (_speedup(value), verdict)]
+        table.add_row(row["model"], *cells)
     counts = sorted(set(pairs["counts"]))
     name = f"mean of {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))}"
-    table.add_row(name, *(cell for mean in pairs["means"] for cell in (_times(mean), "")))
+    table.add_row(name, *(cell for mean in pairs["means"] for cell in (_speedup(mean), "")))
     out.print(table)
 
 
-def _times(value: float | None) -> str:
-    return units.MISSING if value is None else times(value, 3)
+def _speedup(value: float | None) -> str:
+    return units.MISSING if value is None else ratio_text(value, 3)

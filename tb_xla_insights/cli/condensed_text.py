@@ -1,4 +1,4 @@
-"""Many devices, hosts and steps as text: those that stand out by name, the others as one row."""
+"""Prints many devices, hosts and steps in few rows: outliers by name, the others as one row."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Document = Mapping[str, Any]
 
 
 def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
-    """The devices with the lowest duty cycles, all others, and all; times are means of a core."""
-    named, others, every = split_devices(devices, duty)
-    unit = units.column_unit([every.span_ps])
+    """Prints the devices with the lowest duty cycles, the others and all; times are means per core."""
+    named, others, total = split_devices(devices, duty)
+    unit = units.column_unit([total.span_ps])
     times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
     title = (
         f"Devices ({units.count(len(devices))} cores; those far below the one in the middle, times of a core)"
@@ -32,38 +32,38 @@ def print_devices(out: Console, devices: Sequence[Document], duty: str) -> None:
         table.add_row(name, row.host, units.share(row.duty), *cells)
 
     for row in named:
-        add(_names(row.names), row)
+        add(_name_range(row.names), row)
     if others and named:
         add(f"{units.count(len(others.names))} others", others)
-    add("all", every)
+    add("all", total)
     out.print(table)
 
 
-def _names(names: Sequence[str]) -> str:
+def _name_range(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 def print_hosts(out: Console, hosts: Sequence[Document]) -> None:
-    """Hosts side by side: how long their steps are, who comes last to collectives, what differs from the median
-    host."""
+    """Prints a comparison of hosts: the length of their steps, how often they arrive last at collectives, and their
+    difference from the median host."""
     if len(hosts) < 2:
         return
-    shown = host_units(hosts)
-    table = common.table("Hosts side by side", "Host", *host_heads(*shown), left=(0, 6))
+    column_units = host_units(hosts)
+    table = common.table("Hosts side by side", "Host", *host_heads(*column_units), left=(0, 6))
     for row in listed_hosts(hosts):
-        table.add_row(row["name"], *host_cells(row, *shown))
+        table.add_row(row["name"], *host_cells(row, *column_units))
     out.print(table)
 
 
 def print_steps(out: Console, steps: Sequence[Document], title: str) -> None:
-    """Steps of many hosts by their numbers: those that take longest on some host, in their order."""
+    """Prints steps of many hosts by number: those with the longest time on any host, in order of number."""
     rows = steps_across_hosts(steps)
-    chosen = sorted(rows, key=lambda row: -row.longest["duration_ps"])[: common.ROWS]
+    longest = sorted(rows, key=lambda row: -row.longest["duration_ps"])[: common.ROWS]
     unit = units.column_unit([row.longest["duration_ps"] for row in rows])
     heads = ("Hosts", f"Median, {unit}", f"Longest, {unit}", "On", "There")
     more = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
     table = common.table(f"{title}{more})", "Step", *heads, left=(0, 4, 5))
-    for row in sorted(chosen, key=lambda row: row.longest["index"] if row.number is None else row.number):
+    for row in sorted(longest, key=lambda row: row.longest["index"] if row.number is None else row.number):
         table.add_row(
             f"{row.name} {row.number}",
             units.count(row.hosts),

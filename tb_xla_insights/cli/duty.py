@@ -1,4 +1,4 @@
-"""Definitions of busy, for a command line that does not need the rest of the text."""
+"""The definitions of busy, in a module that option parsing can import without the rest of the text."""
 
 _OPS = "Busy is the union of top-level ops on a core, or of program runs where no ops are recorded"
 DUTY = {
@@ -6,4 +6,4 @@ DUTY = {
     "modules": "Busy is the union of program runs, or of ops where no runs are recorded; the span is the same",
     "capture": f"{_OPS}; the span is the whole capture",
 }
-"""What busy means, by the names that the report's `duty` has."""
+"""The meaning of busy for each key of the report's `duty`."""

@@ -1,4 +1,4 @@
-"""`xla-insights export PATH --format chrome|csv|parquet -o OUT`: the trace or its tables for other tools."""
+"""`xla-insights export PATH --format chrome|csv|parquet -o OUT`: exports the trace or its tables for other tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tb_xla_insights.cli import common, printing
-from tb_xla_insights.files.replace import replacing, writing
+from tb_xla_insights.files.replace import replace_atomically, report_write_errors
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -24,21 +24,21 @@ def add_to(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-o", "--output", required=True, type=Path, metavar="OUT",
-        help="chrome: a file (compressed where it ends in .gz); tables: a folder, one file each",
+        help="chrome: a file (compressed if its name ends in .gz); tables: a folder, with a file per table",
     )  # fmt: skip
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
-    tables_there = options.output.glob(f"*.{options.format}") if options.output.is_dir() else ()
-    session = common.read(options, outputs=[options.output, *tables_there])
+    existing = options.output.glob(f"*.{options.format}") if options.output.is_dir() else ()
+    session = common.read(options, outputs=[options.output, *existing])
     if not session.hosts.is_streamed:
         common.warn(session)
     if options.format == "chrome":
-        told = _chrome(session, options.output)
-        # What is written to a pipe, a device or a link may be what is printed to: `-o /dev/stdout`.
-        plain = options.output.is_file() and not options.output.is_symlink()
-        (printing.answer if plain else printing.tell)(told)
+        summary = _export_chrome(session, options.output)
+        # A pipe, device or link may be stdout itself (`-o /dev/stdout`), so the summary is then printed to stderr.
+        is_plain_file = options.output.is_file() and not options.output.is_symlink()
+        (printing.print_line if is_plain_file else printing.print_note)(summary)
         return 0
     from tb_xla_insights.export import tables
 
@@ -48,17 +48,17 @@ def run(options: Any) -> int:
     if session.hosts.is_streamed:
         common.warn(session)
     for line in lines:
-        printing.answer(line)
+        printing.print_line(line)
     return 0
 
 
-def _chrome(session: Any, path: Path) -> str:
+def _export_chrome(session: Any, path: Path) -> str:
     from tb_xla_insights.export.chrome import write_chrome, write_chrome_of_hosts
 
     with (
-        writing(path, "give a file that can be written with -o"),
-        replacing(path) as place,
-        _opened(place, path.suffix == ".gz") as file,
+        report_write_errors(path, "give a file that can be written with -o"),
+        replace_atomically(path) as temporary_path,
+        _open_output(temporary_path, path.suffix == ".gz") as file,
     ):
         with common.reading(session):
             trace = session.trace_if_small
@@ -69,11 +69,11 @@ def _chrome(session: Any, path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path, packed: bool) -> Iterator[BinaryIO]:
+def _open_output(path: Path, compressed: bool) -> Iterator[BinaryIO]:
     with path.open("wb") as file:
-        if not packed:
+        if not compressed:
             yield file
             return
-        # Without a name and a time: the same capture gives the same bytes.
-        with gzip.GzipFile("", "wb", 4, file, mtime=0) as packing:
-            yield cast("BinaryIO", packing)
+        # Without a name and a time, so that the same capture gives the same bytes.
+        with gzip.GzipFile("", "wb", 4, file, mtime=0) as compressor:
+            yield cast("BinaryIO", compressor)

@@ -1,4 +1,4 @@
-"""What the host hands to devices, as text: executions, those before a step is over, compilations, transfers."""
+"""Prints the host's work for devices: executions, early executions, compilations, transfers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Document = Mapping[str, Any]
-_HOW = {"read": "value read", "step_marker": "step marker"}
-_STEADY = 1.1
-"""Device times up to this much above their median are as good as equal."""
+_TRIGGERS = {"read": "value read", "step_marker": "step marker"}
+_MAX_STEADY_RATIO = 1.1
+"""Device times up to this multiple of their median count as equal."""
 
 
 def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document]) -> None:
-    """The executions before their step is over, the first ones first."""
+    """Prints the early executions in order of time."""
     if not rows:
         return
     unit = units.column_unit([row[key] for row in rows for key in ("device_ps", "idle_ps")])
@@ -34,7 +34,7 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
             units.step_name(row["step"], step),
             host,
             *(row[key] or units.MISSING for key in ("annotation", "thread")),
-            _HOW[row["how"]],
+            _TRIGGERS[row["how"]],
             *(row[key] or units.MISSING for key in ("program", "frame", "cause")),
             units.time_in(row["start_ps"], "ms"),
             *common.times(row, unit, "device_ps", "idle_ps"),
@@ -43,7 +43,7 @@ def print_early(out: Console, rows: Sequence[Document], steps: Sequence[Document
 
 
 def print_executions(out: Console, rows: Sequence[Document], launching: Document) -> None:
-    """Means per run and how far they are apart; what every execution costs, and how far the host is ahead."""
+    """Prints mean times per run and their spread, the fixed cost of an execution, and the host's lead."""
     from tb_xla_insights.report.figures import joins_text
 
     if not rows:
@@ -51,8 +51,8 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
     means = [{name: row[name] // row["count"] for name in row if name.endswith("_ps")} for row in rows]
     unit = units.column_unit([mean["host_ps"] for mean in means])
     times = [f"{name}, {unit}" for name in ("Host", "Device", "Queue", "Overhead")]
-    apart = [f"{name} min / median / max" for name in ("Overhead", "Device")]
-    heads = ("Kind", "Launches", "Runs", *times, *apart, "Join")
+    spreads = [f"{name} min / median / max" for name in ("Overhead", "Device")]
+    heads = ("Kind", "Launches", "Runs", *times, *spreads, "Join")
     table = common.table(
         "Executions (means of a run on one core; host = device + queue + overhead)",
         "Program",
@@ -68,22 +68,24 @@ def print_executions(out: Console, rows: Sequence[Document], launching: Document
             units.count(row["count"]),
             *common.times(mean, unit, "host_ps", "device_ps", "queue_ps", "overhead_ps"),
             _spread(row["spread"]["overhead_ps"]) if row["count"] > 1 else "",
-            _spread(device) if device["max"] > _STEADY * device["median"] else "",
+            _spread(device) if device["max"] > _MAX_STEADY_RATIO * device["median"] else "",
             joins_text(row["joins"]),
         )
     out.print(table)
-    told = [*_lead(launching["lead"]), *_fixed(launching["fixed"])]
+    notes = [*_lead(launching["lead"]), *_fixed(launching["fixed"])]
     if any(set(row["joins"]) != {"exact"} for row in rows):
-        told.append("Join: how launch and run were tied, exact (by flow or key), ordered (by order) or none.")
-    for text in told:
-        common.say(out, text)
-    if told:
+        notes.append(
+            "Join: how a run was matched to its launch, exact (by flow or key), ordered (by order) or none."
+        )
+    for note in notes:
+        common.print_paragraph(out, note)
+    if notes:
         out.print()
 
 
-def _spread(its: Document) -> str:
-    """Least, median and most, with one unit where it fits all of them."""
-    times = [its[key] for key in ("min", "median", "max")]
+def _spread(spread: Document) -> str:
+    """Minimum, median and maximum, with the unit once if they share it."""
+    times = [spread[key] for key in ("min", "median", "max")]
     if len({units.time_unit(ps) for ps in times}) > 1:
         return " / ".join(map(units.time_text, times))
     *first, last = times
@@ -94,15 +96,15 @@ def _lead(lead: Document | None) -> list[str]:
     if lead is None:
         return []
     unit = units.column_unit([lead["min_ps"], lead["max_ps"]])
-    usual, least, most = (
+    median, low, high = (
         f"{units.time_in(lead[key], unit)}{THIN}{unit}" for key in ("median_ps", "min_ps", "max_ps")
     )
-    span = f"from {least} to {most} over {units.count(lead['runs'])} runs"
+    span = f"from {low} to {high} over {units.count(lead['runs'])} runs"
     if lead["median_ps"] >= 0:
         return [
-            f"The host runs ahead: a run is enqueued {usual} before the device is free for it, in the median ({span})."
+            f"The host runs ahead: a run is enqueued {median} before the device is free for it, in the median ({span})."
         ]
-    wait = usual.removeprefix(units.MINUS)
+    wait = median.removeprefix(units.MINUS)
     return [
         f"The host does not run ahead: a free device waits {wait} for a run, in the median (lead {span})."
     ]
@@ -113,16 +115,16 @@ def _fixed(fixed: Document | None) -> list[str]:
         return []
     runs = f"fitted to {units.count(fixed['n'])} runs"
     if not fixed["fixed_ps"]:
-        return [f"What an execution costs however short it is cannot be told from zero ({runs})."]
+        return [f"The fixed cost of an execution is indistinguishable from zero ({runs})."]
     more = (
         f", and {units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
     )
     cost = units.time_text(fixed["fixed_ps"])
-    return [f"An execution costs {cost} beyond its device time however short it is{more} ({runs})."]
+    return [f"An execution costs a fixed {cost} beyond its device time{more} ({runs})."]
 
 
 def print_compiles(out: Console, rows: Sequence[Document]) -> None:
-    """The compilations in order of time."""
+    """Prints the compilations in order of time."""
     from tb_xla_insights.report.compile_text import compile_state, difference_text
 
     if not rows:
@@ -153,27 +155,27 @@ def print_compiles(out: Console, rows: Sequence[Document]) -> None:
 
 
 def _kin(graphs: Sequence[str]) -> str:
-    """Other graphs of the module's name: their hashes as `Graph` has them, or what ran as `module(program id)`."""
-    shown = [it if it.endswith(")") else it[:8] for it in graphs[:3]]
+    """Other graphs with the same module name: hashes shortened as in `Graph`, or `module(program id)` of runs."""
+    shown = [graph if graph.endswith(")") else graph[:8] for graph in graphs[:3]]
     return ", ".join([*shown, *([f"{len(graphs) - 3} more"] if len(graphs) > 3 else [])]) or units.MISSING
 
 
 def print_transfers(out: Console, transfers: Mapping[str, Document]) -> None:
-    """Transfers by direction."""
-    if not any(its["count"] for its in transfers.values()):
+    """Prints the transfers by direction."""
+    if not any(row["count"] for row in transfers.values()):
         return
     table = common.table(
         "Transfers (time on the host)", "Direction", "Count", "Per step", "Time, ms", "Size", "Size per step"
     )
-    for name, its in transfers.items():
-        per_step = units.MISSING if its["per_step"] is None else f"{its['per_step']:.1f}"
-        size = units.byte_size(its["bytes"])
+    for name, row in transfers.items():
+        per_step = units.MISSING if row["per_step"] is None else f"{row['per_step']:.1f}"
+        size = units.byte_size(row["bytes"])
         table.add_row(
             common.class_text(name),
-            units.count(its["count"]),
+            units.count(row["count"]),
             per_step,
-            *common.times(its, "ms", "duration_ps"),
-            f"{size} ({its['sized']} known)" if 0 < its["sized"] < its["count"] else size,
-            units.byte_size(its["bytes_per_step"]),
+            *common.times(row, "ms", "duration_ps"),
+            f"{size} ({row['sized']} known)" if 0 < row["sized"] < row["count"] else size,
+            units.byte_size(row["bytes_per_step"]),
         )
     out.print(table)

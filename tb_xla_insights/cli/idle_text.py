@@ -1,4 +1,4 @@
-"""When devices are idle, as text: what the host does meanwhile, whether they wait for data, and the gaps themselves."""
+"""Prints the devices' idle time: the host's activity during it, waiting for data, and the gaps."""
 
 from __future__ import annotations
 
@@ -18,105 +18,121 @@ _LOADERS = {
     "tf_data": "tf.data",
     "infeed": "infeed",
 }
-_INPUT = {
+_INPUT_VERDICTS = {
     "bound": "Devices wait for data",
     "partly_hidden": "Devices wait for data at times",
     "hidden": "Loading does not hold devices up",
 }
-_ALMOST = 0.05
-"""Less than this share of a gap is clocks and launching, not work."""
+_MIN_WORK_SHARE = 0.05
+"""A smaller share of a gap is due to clocks and launching, not to work."""
 
 
-def print_idle(out: Console, told: Document, outside: Document | None, hosts: Sequence[Document]) -> None:
-    """How the mean step divides on the devices, what the host does while they are idle in it, and what it does before
-    the first and after the last run, where that is much."""
-    _step_idle(out, told, [row["steps"] for row in hosts if row["steps"]])
+def print_idle(
+    out: Console, step_idle: Document, outside: Document | None, hosts: Sequence[Document]
+) -> None:
+    """Prints how the mean step divides into work and idle time, the host's activity during the idle time, and its
+    activity before the first and after the last run if that is long."""
+    _step_idle(out, step_idle, [row["steps"] for row in hosts if row["steps"]])
     if outside is not None and outside["text"]:
-        common.say(out, outside["text"])
+        common.print_paragraph(out, outside["text"])
         out.print()
 
 
-def _step_idle(out: Console, told: Document, steps: Sequence[int]) -> None:
+def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
     from tb_xla_insights.report.figures import idle_rows, left_out_note, step_texts, steps_of_hosts_text
 
-    where = "per step and core" if told["steps"] else "per core, first to last run"
-    idle = told["idle_ps"]
+    where = "per step and core" if step_idle["steps"] else "per core, first to last run"
+    idle = step_idle["idle_ps"]
     if idle is not None:
-        step, worked, rest = step_texts(told, 3)
-        whole = steps_of_hosts_text(steps) if len(steps) > 1 else plural(told["steps"], "whole step")
-        over = f"{whole}, mean {step}" if told["steps"] else "First to last run"
-        waits = f" ({units.time_text(told['stall_ps'])} of it waits)" if told["stall_ps"] else ""
-        common.say(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
-    if note := left_out_note(told):
-        common.say(out, note)
-    rows = idle_rows(told)
+        step, worked, rest = step_texts(step_idle, 3)
+        whole = steps_of_hosts_text(steps) if len(steps) > 1 else plural(step_idle["steps"], "whole step")
+        over = f"{whole}, mean {step}" if step_idle["steps"] else "First to last run"
+        waits = f" ({units.time_text(step_idle['stall_ps'])} of it waits)" if step_idle["stall_ps"] else ""
+        common.print_paragraph(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
+    if note := left_out_note(step_idle):
+        common.print_paragraph(out, note)
+    rows = idle_rows(step_idle)
     if not rows:
         out.print()
         return
-    every = told["all_cores"]["idle_ps"]
-    unit, total_unit = units.column_unit([idle]), units.column_unit([every])
+    total_idle = step_idle["all_cores"]["idle_ps"]
+    unit, total_unit = units.column_unit([idle]), units.column_unit([total_idle])
     heads = f"Idle, {unit}", "Share", f"All cores, {total_unit}"
     table = common.table(f"Idle time by cause ({where})", "What the host does", *heads)
-    shown, summed = (
-        units.rounded_parts(parts, total, units.PS_PER[one] // 1000)
-        for parts, total, one in (
+    means, totals = (
+        units.rounded_parts(parts, total, units.PS_PER[part_unit] // 1000)
+        for parts, total, part_unit in (
             ([row[1] for row in rows], idle, unit),
-            ([row[2] for row in rows], every, total_unit),
+            ([row[2] for row in rows], total_idle, total_unit),
         )
     )
-    for (name, ps, _), mean, total in zip(rows, shown, summed, strict=True):
+    for (name, ps, _), mean, total in zip(rows, means, totals, strict=True):
         label = common.class_text(name) if name else "in gaps under 10 µs"
         table.add_row(
             label, units.time_in(mean, unit), units.share(ps / idle), units.time_in(total, total_unit)
         )
-    table.add_row("all", units.time_in(idle, unit), units.share(1.0), units.time_in(every, total_unit))
+    table.add_row("all", units.time_in(idle, unit), units.share(1.0), units.time_in(total_idle, total_unit))
     out.print(table)
 
 
-def print_input(out: Console, its: Document, hosts: int) -> None:
-    """Whether devices wait for data, who loads it, and what of that is hidden; nothing where no loading is recorded."""
-    if its["verdict"] == "unknown":
+def print_input(out: Console, pipeline: Document, hosts: int) -> None:
+    """Prints whether devices wait for data, what loads it, and how much of the loading is hidden; nothing if no loading
+    is recorded."""
+    if pipeline["verdict"] == "unknown":
         return
     out.print("Input", style="bold")
-    idle = f"{units.time_text(its['idle_ps'])} of idle time on all cores ({units.share(its['share'])} of their spans)"
-    infeed = f"; {units.time_text(its['infeed_ps'])} of it in infeed ops" if its["infeed_ps"] else ""
-    head = _INPUT[its["verdict"]]
-    if its["late_hosts"]:
-        head = f"Loading on {_some(its['late_hosts'])} holds up the other hosts, whose devices look busy"
-    common.say(out, f"{head}: {idle if its['idle_ps'] else 'no idle time'} is for want of data{infeed}.")
+    share = units.share(pipeline["share"])
+    idle = f"{units.time_text(pipeline['idle_ps'])} of idle time on all cores ({share} of their spans)"
+    infeed = (
+        f"; {units.time_text(pipeline['infeed_ps'])} of it in infeed ops" if pipeline["infeed_ps"] else ""
+    )
+    head = _INPUT_VERDICTS[pipeline["verdict"]]
+    if pipeline["late_hosts"]:
+        head = (
+            f"Loading on {_names(pipeline['late_hosts'])} holds up the other hosts, whose devices look busy"
+        )
+    common.print_paragraph(
+        out, f"{head}: {idle if pipeline['idle_ps'] else 'no idle time'} is waiting for data{infeed}."
+    )
     driving = "the driving thread" if hosts == 1 else "driving threads"
-    common.say(out, f"{_source(its, driving)}.")
-    for what, key in (("Loading", "load"), ("Sending to devices", "send")):
-        if its[f"{key}_hidden"] is not None:
-            time, hidden = units.time_text(its[f"{key}_ps"]), units.share(its[f"{key}_hidden"])
-            common.say(out, f"{what} takes {time}; during {hidden} of that some device works.")
+    common.print_paragraph(out, f"{_source(pipeline, driving)}.")
+    for activity, key in (("Loading", "load"), ("Sending to devices", "send")):
+        if pipeline[f"{key}_hidden"] is not None:
+            time, hidden = units.time_text(pipeline[f"{key}_ps"]), units.share(pipeline[f"{key}_hidden"])
+            common.print_paragraph(
+                out, f"{activity} takes {time}; during {hidden} of that some device works."
+            )
     out.print()
 
 
-def _some(hosts: Sequence[str]) -> str:
+def _names(hosts: Sequence[str]) -> str:
     return hosts[0] if len(hosts) == 1 else f"{hosts[0]} and {len(hosts) - 1} more"
 
 
-def _source(its: Document, driving: str) -> str:
-    """Who loads, and what of the driving threads' time batches take. That alone, where nothing of a loader is recorded:
-    the driving thread may load, or wait for a thread that does."""
+def _source(pipeline: Document, driving: str) -> str:
+    """What loads the data, and the time that batches take on the driving threads. Only that time if no loader is
+    recorded: the driving thread may load, or wait for a thread that does."""
     from tb_xla_insights.analysis.findings.base import plural
 
-    wait = units.time_text(its["wait_ps"])
-    time = f"{wait}, {units.time_text(its['wait_ps'] // its['batches'])} each" if its["batches"] else wait
-    batches = plural(its["batches"], "batch", "batches")
-    if its["kind"] == "driving_thread":
-        what = f"Loading {batches}" if its["batches"] else "Loading"
-        return f"{what}, or waiting for a loader, takes {driving} {time}"
-    threads = plural(its["loader_threads"], "loader thread") if its["loader_threads"] else ""
-    name = _LOADERS.get(its["kind"], "")
+    wait = units.time_text(pipeline["wait_ps"])
+    time = (
+        f"{wait}, {units.time_text(pipeline['wait_ps'] // pipeline['batches'])} each"
+        if pipeline["batches"]
+        else wait
+    )
+    batches = plural(pipeline["batches"], "batch", "batches")
+    if pipeline["kind"] == "driving_thread":
+        activity = f"Loading {batches}" if pipeline["batches"] else "Loading"
+        return f"{activity}, or waiting for a loader, takes {driving} {time}"
+    threads = plural(pipeline["loader_threads"], "loader thread") if pipeline["loader_threads"] else ""
+    name = _LOADERS.get(pipeline["kind"], "")
     source = f"{name} ({threads})" if name and threads else name or threads
-    return f"Data comes from {source}" + (f"; {batches} took {driving} {time}" if its["batches"] else "")
+    return f"Data comes from {source}" + (f"; {batches} took {driving} {time}" if pipeline["batches"] else "")
 
 
 def print_gaps(out: Console, document: Document) -> None:
-    """The gaps by the programs around them, and the longest ones."""
+    """Prints the gaps by the programs around them, and the longest gaps."""
     _patterns(out, document["gaps"]["patterns"])
     _gaps(out, document)
 
@@ -166,6 +182,8 @@ def _gaps(out: Console, document: Document) -> None:
 
 
 def _cores(gap: Document) -> str:
-    """Whether the host's other cores were idle in the gap, too."""
+    """Whether the host's other cores were idle during the gap as well."""
     share = gap["together_ps"] / gap["duration_ps"]
-    return "all idle" if share > 1 - _ALMOST else "others work" if share < _ALMOST else "in part"
+    return (
+        "all idle" if share > 1 - _MIN_WORK_SHARE else "others work" if share < _MIN_WORK_SHARE else "in part"
+    )

@@ -1,8 +1,9 @@
-"""Tables and prose as wide as the console is: no line is longer, and no number and no head is broken.
+"""Fits tables and prose to the width of the console, without breaking numbers or heads.
 
-rich draws the tables and knows how wide characters are. It leaves out no columns, makes those of text narrower than
-their longest word, and breaks numbers from their units (see `units`), so columns are fitted here, and `textwrap`, which
-knows only ASCII spaces, breaks lines. Importing rich takes 20 ms, of text reports only.
+rich draws the tables and measures the width of characters. But rich never leaves out columns, makes text columns
+narrower than their longest word, and separates numbers from their units (see `units`). So this module chooses the
+columns and their widths, and `textwrap`, which breaks only at ASCII spaces, wraps the lines. rich is imported for text
+output only, as the import takes 20 ms.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.units import MISSING
 
-_LEAST = {
+_OPTIONAL_COLUMNS = {
     "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
     "Steps": ("Start", "Input syncs", "Reads", "Early syncs", "Executions", "Compiles", "Host"),
     "Gaps": ("Cause", "Kind", "Cores", "Start"),
@@ -47,37 +48,38 @@ _LEAST = {
     "Device ops by annotation": ("Most own time in", "Count"),
     "Longest by self time": ("Class", "Count", "Total"),
 }
-"""Per table, the columns that a narrow terminal may do without, the least important first; then it is the last ones."""
+"""Per table, the columns to leave out on a narrow terminal, the least important first; after these, the last ones."""
 
-TOGETHER = "\u00a0"
-"""A space at which no line is broken; it is printed as an ordinary one."""
-_TEXT, _NAME = 26, 40
-"""What a column of text gets at least, and up to which length a name in it is in one piece."""
-_NOTHING = {"", MISSING, "0", "0.000", "0.0"}
+NO_BREAK_SPACE = "\u00a0"
+"""A space at which lines do not break; printed as an ordinary space."""
+_MIN_TEXT_WIDTH, _MAX_NAME_WIDTH = 26, 40
+"""The minimum width of a text column, and the length up to which a name in it is not broken."""
+_ZERO_CELLS = {"", MISSING, "0", "0.000", "0.0"}
 _FILLER = "\1"
-"""Stands behind a character that is two cells wide (Chinese, Japanese, Korean) while `textwrap` counts characters."""
+"""Follows each character that is two cells wide (Chinese, Japanese, Korean), as `textwrap` counts characters."""
 
 
 class _Wrapper(textwrap.TextWrapper):
-    # Paths are broken behind their slashes, Chinese and Japanese text behind any character.
+    # Paths break after their slashes, Chinese and Japanese text after any character.
     wordsep_simple_re = re.compile(rf"([\t\n\r ]+|(?<=/)(?=[^/\s])|(?<={_FILLER}))")
 
 
-def wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
-    """The lines of a text, at most `width` cells wide; the first begins with `indent`, the others with `hanging`."""
-    text = escaped(text)
+def wrap(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
+    """The lines of a text, at most `width` cells wide; the first is indented by `indent`, the others by `hanging`."""
+    text = escape_text(text)
     if cell_len(text) <= width - len(indent):
-        return [indent + text.replace(TOGETHER, " ")]
+        return [indent + text.replace(NO_BREAK_SPACE, " ")]
     words = (
-        it if cell_len(it) <= width - len(hanging) else it.replace(TOGETHER, " ") for it in text.split(" ")
+        word if cell_len(word) <= width - len(hanging) else word.replace(NO_BREAK_SPACE, " ")
+        for word in text.split(" ")
     )
-    filled = " ".join(words) if text.isascii() else "".join(map(_filled, " ".join(words)))
+    filled = " ".join(words) if text.isascii() else "".join(map(_add_filler, " ".join(words)))
     wrapper = _Wrapper(width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
     lines = wrapper.wrap(filled)
-    return [line.replace(TOGETHER, " ").replace(_FILLER, "") for line in lines] or [""]
+    return [line.replace(NO_BREAK_SPACE, " ").replace(_FILLER, "") for line in lines] or [""]
 
 
-def _filled(character: str) -> str:
+def _add_filler(character: str) -> str:
     return character + _FILLER * (cell_len(character) - 1)
 
 
@@ -85,29 +87,30 @@ def _filled(character: str) -> str:
 class _Column:
     head: str
     cells: list[str]
-    text: bool
-    """Left aligned: may be broken between words."""
+    is_text: bool
+    """Text columns are left-aligned and may break between words."""
 
     @cached_property
-    def empty(self) -> bool:
-        """Nothing is told: no text, no number."""
-        return bool(self.cells) and set(self.cells) <= ({"", MISSING} if self.text else {""})
+    def is_empty(self) -> bool:
+        """Whether no cell has a text or number."""
+        return bool(self.cells) and set(self.cells) <= ({"", MISSING} if self.is_text else {""})
 
     @cached_property
-    def zero(self) -> bool:
-        return set(self.cells) <= _NOTHING
+    def is_zero(self) -> bool:
+        return set(self.cells) <= _ZERO_CELLS
 
     @cached_property
-    def widest(self) -> int:
+    def max_width(self) -> int:
+        """The width at which every cell fits into one line."""
         return max(map(cell_len, [self.head, *self.cells]))
 
     @cached_property
-    def least(self) -> int:
-        """The width below which the head or a number would be broken, or text not read well."""
+    def min_width(self) -> int:
+        """The width below which the head or a number would break, or text would be hard to read."""
         longest = max(map(cell_len, self.cells), default=0)
-        if self.text:
+        if self.is_text:
             words = (cell_len(word) for cell in self.cells for word in _words(cell))
-            longest = max(min(longest, _TEXT), min(max(words, default=0), _NAME))
+            longest = max(min(longest, _MIN_TEXT_WIDTH), min(max(words, default=0), _MAX_NAME_WIDTH))
         return max(longest, *map(cell_len, self.head.split(" ")))
 
 
@@ -116,77 +119,87 @@ def _words(cell: str) -> list[str]:
 
 
 class FittingTable(Table):
-    """A table that leaves out columns where the console is too narrow for them, and says so; and columns of text that
-    have none."""
+    """A table without empty columns, which on a narrow console leaves out further columns and names them."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        room = options.max_width
+        total_width = options.max_width
         columns = [
-            _Column(escaped(str(it.header)), [escaped(str(cell)) for cell in it.cells], it.justify == "left")
-            for it in self.columns
-        ]
-        known = [it for n, it in enumerate(columns) if not (n and it.empty)]
-        title = str(self.title or "")
-        gap = 3 if sum(it.widest + 3 for it in known) - 3 <= room else 2
-        shown, left_out = _fitting(known, _LEAST.get(re.split(r" \(|;", title)[0], ()), room, gap)
-        widths = _widths(shown, room, gap)
-        if title:
-            yield Text("\n".join(wrapped(title, room)), style="bold")
-        # Columns begin with what parts them, because releases of rich disagree about padding at the edges.
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-        parts = [" " * (gap - 1) * bool(n) for n in range(len(shown))]
-        for it, part, width in zip(shown, parts, widths, strict=True):
-            head = _broken(it.head, width, part)
-            table.add_column(
-                head, justify="left" if it.text else "right", width=len(part) + width, no_wrap=True
+            _Column(
+                escape_text(str(column.header)),
+                [escape_text(str(cell)) for cell in column.cells],
+                column.justify == "left",
             )
-        for row in zip(*(it.cells for it in shown), strict=True):
-            table.add_row(*map(_broken, row, widths, parts))
+            for column in self.columns
+        ]
+        candidates = [column for n, column in enumerate(columns) if not (n and column.is_empty)]
+        title = str(self.title or "")
+        gap = 3 if sum(column.max_width + 3 for column in candidates) - 3 <= total_width else 2
+        optional = _OPTIONAL_COLUMNS.get(re.split(r" \(|;", title)[0], ())
+        shown, left_out = _choose_columns(candidates, optional, total_width, gap)
+        widths = _widths(shown, total_width, gap)
+        if title:
+            yield Text("\n".join(wrap(title, total_width)), style="bold")
+        # The gap is part of each column, because releases of rich disagree about padding at the edges.
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
+        gaps = [" " * (gap - 1) * bool(n) for n in range(len(shown))]
+        for column, prefix, width in zip(shown, gaps, widths, strict=True):
+            head = _wrap_cell(column.head, width, prefix)
+            table.add_column(
+                head, justify="left" if column.is_text else "right", width=len(prefix) + width, no_wrap=True
+            )
+        for row in zip(*(column.cells for column in shown), strict=True):
+            table.add_row(*map(_wrap_cell, row, widths, gaps))
         yield table
         if left_out:
-            heads = ", ".join(it.head.partition(",")[0] for it in left_out)
+            heads = ", ".join(column.head.partition(",")[0] for column in left_out)
             yield Text(
-                "\n".join(wrapped(f"A wider terminal also shows: {heads}.", room, hanging="   ")), style="dim"
+                "\n".join(wrap(f"A wider terminal also shows: {heads}.", total_width, hanging="   ")),
+                style="dim",
             )
         yield ""
 
 
-def _broken(cell: str, width: int, part: str) -> str:
-    lines = wrapped(cell, width, hanging=" " * (len(cell) - len(cell.lstrip(" "))))
-    return "\n".join(part + line for line in lines)
+def _wrap_cell(cell: str, width: int, prefix: str) -> str:
+    lines = wrap(cell, width, hanging=" " * (len(cell) - len(cell.lstrip(" "))))
+    return "\n".join(prefix + line for line in lines)
 
 
-def _fitting(
-    columns: Sequence[_Column], least: Sequence[str], room: int, gap: int
+def _choose_columns(
+    columns: Sequence[_Column], optional: Sequence[str], total_width: int, gap: int
 ) -> tuple[list[_Column], list[_Column]]:
-    """The columns for which there is room, and the others. Those of zeros go before text is broken for them."""
+    """The columns that fit into the width, and those left out. Columns of zeros are left out before text is wrapped to
+    make space for them."""
 
-    def needs(kept: set[int], in_one_line: bool = False) -> int:
-        return sum((columns[n].widest if in_one_line else columns[n].least) + gap for n in kept) - gap
+    def width_of(indices: set[int], in_one_line: bool = False) -> int:
+        widths = (columns[n].max_width if in_one_line else columns[n].min_width for n in indices)
+        return sum(width + gap for width in widths) - gap
 
-    order = {head: place for place, head in enumerate(least)}
-    heads = [it.head.partition(",")[0] for it in columns]
-    may_go = sorted(
+    rank = {head: position for position, head in enumerate(optional)}
+    heads = [column.head.partition(",")[0] for column in columns]
+    removable = sorted(
         range(1, len(columns)),
-        key=lambda n: (heads[n] not in order, not columns[n].zero, order.get(heads[n], -n)),
+        key=lambda n: (heads[n] not in rank, not columns[n].is_zero, rank.get(heads[n], -n)),
     )
-    kept, gone = set(range(len(columns))), []
-    for n in may_go:
-        if needs(kept, in_one_line=columns[n].zero and heads[n] in order) > room:
-            kept.remove(n)
-            gone.append(n)
-    for n in reversed(gone):  # a wide one made room for narrow ones
-        if not columns[n].zero and needs(kept | {n}) <= room:
-            kept.add(n)
-    return [columns[n] for n in sorted(kept)], [it for n, it in enumerate(columns) if n not in kept]
+    chosen, removed = set(range(len(columns))), []
+    for n in removable:
+        if width_of(chosen, in_one_line=columns[n].is_zero and heads[n] in rank) > total_width:
+            chosen.remove(n)
+            removed.append(n)
+    for n in reversed(removed):  # removing a wide column may leave enough width for narrow ones
+        if not columns[n].is_zero and width_of(chosen | {n}) <= total_width:
+            chosen.add(n)
+    return [columns[n] for n in sorted(chosen)], [
+        column for n, column in enumerate(columns) if n not in chosen
+    ]
 
 
-def _widths(columns: Sequence[_Column], room: int, gap: int) -> list[int]:
-    """What each needs at least; what is left goes to those that lack least, so that most are in one line."""
-    widths = [min(it.least, room) for it in columns]
-    left = room - sum(widths) - gap * (len(columns) - 1)
-    for n in sorted(range(len(columns)), key=lambda n: columns[n].widest - widths[n]):
-        more = max(0, min(columns[n].widest - widths[n], left))
-        widths[n] += more
-        left -= more
+def _widths(columns: Sequence[_Column], total_width: int, gap: int) -> list[int]:
+    """The minimum widths, with the remaining width given first to the columns that lack least, so that most cells take
+    one line."""
+    widths = [min(column.min_width, total_width) for column in columns]
+    remaining = total_width - sum(widths) - gap * (len(columns) - 1)
+    for n in sorted(range(len(columns)), key=lambda n: columns[n].max_width - widths[n]):
+        extra = max(0, min(columns[n].max_width - widths[n], remaining))
+        widths[n] += extra
+        remaining -= extra
     return widths

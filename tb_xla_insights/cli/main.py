@@ -1,6 +1,6 @@
-"""`xla-insights`: picks the command, and turns what goes wrong into one line and an exit code.
+"""`xla-insights`: runs the command and turns errors into one line and an exit code.
 
-0 done, 1 findings, 2 wrong usage, 3 the input cannot be read, 128 + its number where a signal stopped it.
+Exit codes: 0 success, 1 findings, 2 usage error, 3 unreadable input, 128 + n stopped by signal n.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import NoReturn
 from tb_xla_insights import __version__
 from tb_xla_insights.cli import printing, signals
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.memory import keep_one_heap
+from tb_xla_insights.memory import use_single_heap
 
-WRONG_USAGE, UNREADABLE = 2, 3
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_DEBUG = "XLA_INSIGHTS_DEBUG"
+USAGE_ERROR, INPUT_ERROR = 2, 3
+_DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
+_DEBUG_VARIABLE = "XLA_INSIGHTS_DEBUG"
 
 _COMMANDS = {
     "sessions": "list sessions and hosts",
@@ -34,47 +34,47 @@ _COMMANDS = {
     "compare": "two sessions side by side",
     "export": "for Perfetto, spreadsheets and data frames",
 }
-"""The commands, a module of this package each, and what they are for."""
+"""The commands, each with a module of this package, and their descriptions."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        printing.tell(f"{self.prog}: {message}; see {self.prog} --help")
-        self.exit(WRONG_USAGE)
+        printing.print_note(f"{self.prog}: {message}; see {self.prog} --help")
+        self.exit(USAGE_ERROR)
 
 
 def parser(command: str | None = None) -> argparse.ArgumentParser:
-    """All commands with their options, or only the one with its options: the others need not be imported then."""
+    """The parser of all commands, with the options of all or of one command, whose module alone is then imported."""
     top = _Parser(
         prog="xla-insights", description="Why is the accelerator idle? Answers from XPlane profiles."
     )
     top.add_argument("--version", action="version", version=f"xla-insights {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name, text in _COMMANDS.items():
-        it = commands.add_parser(name, help=text)
+        subparser = commands.add_parser(name, help=text)
         if command in (None, name):
-            importlib.import_module(f"tb_xla_insights.cli.{name}").add_to(it)
+            importlib.import_module(f"tb_xla_insights.cli.{name}").add_to(subparser)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command. Returns its exit code; only wrong usage and `--help` leave by SystemExit."""
-    # Whoever started us may have closed them.
+    """Runs one command and returns its exit code; only usage errors and `--help` raise SystemExit."""
+    # The parent process may have closed them.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names in a trace must never be what breaks a terminal
+        if hasattr(stream, "reconfigure"):  # names in a trace may not be encodable
             stream.reconfigure(errors="backslashreplace")
-    if not os.environ.get(_DEBUG):
-        # What file systems log is in the one line of the error, too.
+    if not os.environ.get(_DEBUG_VARIABLE):
+        # The errors that file systems log are also in the one line of the error.
         for name in ("tb_xla_insights", "gcsfs", "s3fs"):
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         return _run(arguments)
-    except BrokenPipeError:  # `| head` has seen enough
-        printing.print_no_more()
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
+        printing.discard_output()
         return 0
 
 
@@ -86,54 +86,54 @@ def _run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code
     except InputError as error:
-        return _fail(str(error), UNREADABLE)
+        return _fail(str(error), INPUT_ERROR)
     except KeyboardInterrupt as stop:
-        return _fail("stopped", signals.code_of(stop))
+        return _fail("stopped", signals.exit_code(stop))
     except BrokenPipeError:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            printing.print_no_more()
+        if isinstance(error, OSError) and error.errno in _DISK_FULL_ERRORS:
+            printing.discard_output()
             return _fail(
-                f"what is printed finds no room ({error.strerror}); make room or print elsewhere", UNREADABLE
+                f"the output cannot be written ({error.strerror}); free some space or print elsewhere",
+                INPUT_ERROR,
             )
-        if os.environ.get(_DEBUG):
+        if os.environ.get(_DEBUG_VARIABLE):
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return _fail(
-            f"fault in xla-insights ({reason}); {_DEBUG}=1 shows where, report it with that", UNREADABLE
+            f"bug in xla-insights ({reason}); report it with the traceback that {_DEBUG_VARIABLE}=1 prints",
+            INPUT_ERROR,
         )
 
 
 def _fail(message: str, code: int) -> int:
-    printing.tell(f"xla-insights: {' '.join(message.split())}")
+    printing.print_note(f"xla-insights: {' '.join(message.split())}")
     return code
 
 
 def command() -> NoReturn:
-    """`main` as a process of its own, which then ends at once: taking a large trace apart object by object costs a
-    report an eighth of its time, and nobody needs it any more."""
-    keep_one_heap()
-    gc.disable()  # what a command makes stays until it ends; looking for cycles in it takes a thirtieth of a report
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # else threads for algebra, of which there is none, spin
+    """Runs `main` and ends the process without cleaning up objects: deallocating a large trace takes an eighth of a
+    report's time."""
+    use_single_heap()
+    gc.disable()  # objects live until the command ends; looking for cycles takes a thirtieth of a report's time
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # unused linear algebra threads would spin
     code = 0
-    # The first one that is registered runs last. What Python does after it ends threads wherever they are, and NumPy's
-    # C++ answers with an abort (before Python 3.14).
+    # Registered first, so that it runs last. After it Python would end threads wherever they are, on which NumPy's C++
+    # code aborts (before Python 3.14).
     atexit.register(lambda: code in signals.STOPPED and os._exit(code))
-    signals.raise_stopped()
+    signals.raise_on_signal()
     try:
         code = main()
     except KeyboardInterrupt as stop:
-        code = _fail("stopped", signals.code_of(stop))
-    (signals.ignore if code in signals.STOPPED else signals.end_at_once)()
+        code = _fail("stopped", signals.exit_code(stop))
+    (signals.ignore_signals if code in signals.STOPPED else signals.exit_on_signal)()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # whoever read it has left
+        with suppress(OSError):  # the reader has closed the pipe
             stream.flush()
     logging.shutdown()
     if code in signals.STOPPED:
-        # Semaphores that ended processes shared are released by what else is registered.
+        # The other atexit handlers release semaphores shared with processes that have ended.
         sys.exit(code)
     os._exit(code)
 

@@ -1,4 +1,4 @@
-"""Outputs that would destroy an input: refused before anything is read."""
+"""Refuses outputs that would overwrite an input, before anything is read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tb_xla_insights.report.sidecars import sidecar_files
 
 
 def refusal(outputs: Iterable[Path], files: SessionFiles, catalog: str | None) -> str | None:
-    """Why one of these files must not be written, whatever name or link leads to it; None where all may be."""
+    """Why one of the output files must not be written, also under another name or link; None if all may be."""
     for output in outputs:
         if is_capture(os.path.realpath(output)):
-            return f"{output} is named as a capture is, *{SUFFIX}; give another file"
-        for path, what in _inputs(files, catalog):
+            return f"{output} is named like a capture, *{SUFFIX}; give another file"
+        for path, role in _inputs(files, catalog):
             if _is_same(output, path):
-                return f"{output} is {what}, {path}; give another file"
+                return f"{output} is {role}, {path}; give another file"
     return None
 
 
@@ -35,5 +35,5 @@ def _inputs(files: SessionFiles, catalog: str | None) -> Iterator[tuple[str, str
 def _is_same(output: Path, path: str) -> bool:
     try:
         return os.path.samefile(output, path.rpartition("://")[2])
-    except OSError:  # one of them is not there, or not on this machine
+    except OSError:  # one of them does not exist, or not on this machine
         return False

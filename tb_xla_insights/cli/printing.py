@@ -1,7 +1,7 @@
-"""The one exit of all that commands print: what names in captures, paths and messages hold reaches a terminal as text.
+"""All output of the commands, with control characters escaped.
 
-Nothing else in this package writes to stdout or stderr, so no name moves the cursor, changes the title or the direction
-of what is read, or adds a line.
+Nothing else in this package writes to stdout or stderr, so no name in a capture, path or message can move the cursor,
+change the terminal's title or the text direction, or add a line.
 """
 
 from __future__ import annotations
@@ -16,102 +16,105 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.escapes import escaped, escaped_json
-from tb_xla_insights.json_text import json_bytes, rows_of
+from tb_xla_insights.escapes import escape_json, escape_text
+from tb_xla_insights.json_text import collect_rows, json_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-# In a file or a pipe a paragraph and a row of a table are a line each.
-_WIDE = 100_000
-_ANEW = "\r\033[K"
+# In a file or a pipe, each paragraph and each table row is one line.
+_FILE_WIDTH = 100_000
+_CLEAR_LINE = "\r\033[K"
 
 
-def answer(line: str) -> None:
-    """A line of what was asked for, on stdout."""
-    print(escaped(line))
+def print_line(line: str) -> None:
+    """Prints a line of the command's result to stdout."""
+    print(escape_text(line))
 
 
-def tell(line: str) -> None:
-    """A line beside the answer, on stderr; where that takes nothing, the answer still counts."""
+def print_note(line: str) -> None:
+    """Prints a line of progress or a warning to stderr; errors are ignored, as the result does not depend on it."""
     with suppress(OSError):
-        print(escaped(line), file=sys.stderr)
+        print(escape_text(line), file=sys.stderr)
 
 
-def tell_anew(line: str) -> None:
-    """The line of a terminal's stderr that is told again and again, empty at last; one that is too wide is cut, since
-    one that goes on below could not be told anew."""
+def rewrite_note(line: str) -> None:
+    """Rewrites the current line of a terminal's stderr; an empty line clears it. Lines wider than the terminal are cut,
+    as a wrapped line could not be rewritten."""
     with suppress(OSError):
-        sys.stderr.write(_ANEW + escaped(line)[: shutil.get_terminal_size().columns - 1])
+        sys.stderr.write(_CLEAR_LINE + escape_text(line)[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
 
 
 @contextmanager
-def telling(line_after: Callable[[float], str]) -> Iterator[None]:
-    """One line on a terminal, from 0.3 s on, told anew until the block has ended, by the seconds that it takes."""
+def progress_note(line_after: Callable[[float], str]) -> Iterator[None]:
+    """Shows a line on a terminal while the block runs, from 0.3 s on; `line_after` maps the elapsed seconds to it."""
     if not sys.stderr.isatty():
         yield
         return
     done = threading.Event()
 
-    def tell_on() -> None:
+    def rewrite_until_done() -> None:
         began = time.monotonic()
         while not done.wait(0.3):
-            tell_anew(line_after(time.monotonic() - began))
+            rewrite_note(line_after(time.monotonic() - began))
 
-    thread = threading.Thread(target=tell_on, daemon=True)
+    thread = threading.Thread(target=rewrite_until_done, daemon=True)
     thread.start()
     try:
         yield
     finally:
         done.set()
         thread.join()
-        tell_anew("")
+        rewrite_note("")
 
 
 def print_json(document: Any) -> None:
-    """The document; on a terminal in lines, with escapes for what is not visible."""
-    for_people = sys.stdout.isatty()
+    """Prints the document; on a terminal with line breaks and escapes for invisible characters."""
+    is_terminal = sys.stdout.isatty()
     if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
-        text = json_bytes(document, lines=for_people)
+        text = json_bytes(document, lines=is_terminal)
         sys.stdout.flush()
-        sys.stdout.buffer.write((escaped_json(text.decode()).encode() if for_people else text) + b"\n")
-    else:  # what an encoding lacks is written with backslashes (see main), and JSON knows only some of those
-        told = json.dumps(document, default=rows_of, indent=2 if for_people else None)
-        sys.stdout.write(f"{told}\n")
+        sys.stdout.buffer.write((escape_json(text.decode()).encode() if is_terminal else text) + b"\n")
+    else:  # in other encodings (see main) backslash escapes would not be valid JSON, so non-ASCII is escaped here
+        text_json = json.dumps(document, default=collect_rows, indent=2 if is_terminal else None)
+        sys.stdout.write(f"{text_json}\n")
 
 
 @contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """`| head` has seen enough: what is still to be printed is dropped, and the command goes on."""
+def ignore_closed_pipe() -> Iterator[None]:
+    """Discards the block's further output if its reader, such as `head`, closes the pipe."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        print_no_more()
+        discard_output()
 
 
-def print_no_more() -> None:
-    """What is still to be printed is dropped; without this the interpreter tries once more when it ends."""
+def discard_output() -> None:
+    """Discards further output; otherwise the interpreter would try to flush it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console() -> Console:
-    """Where text with tables goes."""
+    """The console for text with tables."""
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-    class Printing(Console):
+    class EscapingConsole(Console):
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
-            for it in super().render(renderable, options):
-                text = it.text if it.control else "\n".join(map(escaped, it.text.split("\n")))
-                yield it if text == it.text else Segment(text, it.style)
+            for segment in super().render(renderable, options):
+                lines = segment.text.split("\n")
+                text = segment.text if segment.control else "\n".join(map(escape_text, lines))
+                yield segment if text == segment.text else Segment(text, segment.style)
 
         def on_broken_pipe(self) -> None:
-            raise  # what is being handled: rich itself would exit with 1, which means findings
+            raise  # re-raises BrokenPipeError: rich would exit with 1, the exit code of findings
 
-    # rich would ask stdin first, and take 80 for a terminal that it knows nothing of.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
-    return Printing(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    # rich would query stdin first, and assume 80 columns for an unknown terminal.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _FILE_WIDTH
+    return EscapingConsole(
+        file=sys.stdout, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False
+    )

@@ -1,4 +1,4 @@
-"""`xla-insights report PATH`: why the device is idle, what to change, and everything else that is known."""
+"""`xla-insights report PATH`: why the device is idle, what to change, and all figures behind it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tb_xla_insights.cli import common, printing
 from tb_xla_insights.cli.duty import DUTY
 
 FINDINGS = 1
-"""The exit code that `--fail-on` asks for."""
+"""The exit code if `--fail-on` applies."""
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -26,13 +26,13 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         default="ops",
         metavar="DEFINITION",
         help="what busy means in the text: ops, modules (program runs), or capture (ops of the whole capture); "
-        "--json has all of them",
+        "--json has all three",
     )
     parser.add_argument(
         "--fail-on",
         choices=SEVERITIES,
         metavar="LEVEL",
-        help="exit with 1 where a finding is as severe as this or more: info, warning or critical",
+        help="exit with 1 if a finding has at least this severity: info, warning or critical",
     )
     parser.add_argument(
         "--html", metavar="FILE", type=Path, help="write the report as one page that needs no server"
@@ -41,21 +41,21 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--samples-per-step",
         metavar="N",
         type=common.samples,
-        help="how many samples a step takes, of all devices together: tells samples per second (what the recording was "
-        "told)",
+        help="samples per step, of all devices together, for the throughput in samples per second (default: the "
+        "recorded number)",
     )
     parser.add_argument(
         "--peaks",
         metavar="FLOPS,BYTES",
         type=common.peaks,
-        help="FLOP/s and bytes/s that one device reaches at most, as 918e12,1638e9 (the capture's, or those of known "
+        help="peak FLOP/s and bytes/s of one device, as 918e12,1638e9 (default: the capture's, or those of known "
         "devices)",
     )
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: Any) -> int:
-    # np.unique imports NumPy's part when it is called first.
+    # np.unique imports numpy.ma at its first call.
     session = common.read(
         options,
         meanwhile=("tb_xla_insights.report.document", "numpy.ma", "orjson"),
@@ -63,7 +63,7 @@ def run(options: Any) -> int:
     )
     with common.reading(session):
         document = session.document(options.all_gaps, options.samples_per_step, options.peaks)
-    with printing.reader_may_leave():
+    with printing.ignore_closed_pipe():
         if options.json:
             common.warn(session)
             printing.print_json(document)
@@ -75,15 +75,18 @@ def run(options: Any) -> int:
         _write_page(document, options.html)
     if options.fail_on is None:
         return 0
-    loud = SEVERITIES[SEVERITIES.index(options.fail_on) :]
-    return FINDINGS if any(finding["severity"] in loud for finding in document["findings"]) else 0
+    failing = SEVERITIES[SEVERITIES.index(options.fail_on) :]
+    return FINDINGS if any(finding["severity"] in failing for finding in document["findings"]) else 0
 
 
 def _write_page(document: Any, path: Path) -> None:
-    from tb_xla_insights.files.replace import replacing, writing
+    from tb_xla_insights.files.replace import replace_atomically, report_write_errors
     from tb_xla_insights.html.page import report_html
 
     page = report_html(document)
-    with writing(path, "give a file that can be written with --html"), replacing(path) as place:
+    with (
+        report_write_errors(path, "give a file that can be written with --html"),
+        replace_atomically(path) as place,
+    ):
         place.write_text(page, encoding="utf-8", errors="backslashreplace")
-    printing.tell(f"{path}: the report as a page")
+    printing.print_note(f"{path}: the report as a page")

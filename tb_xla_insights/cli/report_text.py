@@ -1,4 +1,4 @@
-"""The report as text: the verdict first, then what to change, then the numbers behind it."""
+"""Prints the report as text: the verdict, then the findings, then the figures."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tb_xla_insights.cli.duty import DUTY
 from tb_xla_insights.cli.host_text import print_compiles, print_early, print_executions, print_transfers
 from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.propagation_text import print_annotations
-from tb_xla_insights.cli.sidecars_text import print_beside
+from tb_xla_insights.cli.sidecars_text import print_sidecars
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ Document = Mapping[str, Any]
 
 
 def print_report(out: Console, document: Document, duty: str = "ops") -> None:
-    """Prints a session's report, the devices by one of the definitions of busy. Tables without rows are left out."""
+    """Prints a session's report; `duty` is the definition of busy for the devices. Empty tables are left out."""
     from tb_xla_insights.report.throughput import throughput_text
 
     session = document["session"]
-    common.say(out, document["verdict"]["text"], style="bold")
+    common.print_paragraph(out, document["verdict"]["text"], style="bold")
     out.print()
     if session["description"]:
-        common.say(out, session["description"])
+        common.print_paragraph(out, session["description"])
         out.print()
-    out.print(f"Session   {escaped(session['name'])}")
-    out.print(f"System    {escaped(_system(document))}")
+    out.print(f"Session   {escape_text(session['name'])}")
+    out.print(f"System    {escape_text(_system(document))}")
     start = int(session["start_unix_ns"])
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")
@@ -45,7 +45,7 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     print_input(out, document["input_pipeline"], len(session["hosts"]))
     _steps(out, document["steps"])
     if document["throughput"]:
-        common.say(out, f"Throughput: {throughput_text(document['throughput'])}.")
+        common.print_paragraph(out, f"Throughput: {throughput_text(document['throughput'])}.")
         out.print()
     print_gaps(out, document)
     print_early(out, document["early_executions"], document["steps"])
@@ -56,15 +56,15 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     _stalls(out, document["devices"])
     print_annotations(out, document["annotations"], document["propagation"])
     print_work(out, document["ops"], document["device_work"])
-    print_beside(out, document)
+    print_sidecars(out, document)
     _files(out, session["hosts"])
     for diagnostic in document["diagnostics"]:
         host = f" ({diagnostic['host']})" if "host" in diagnostic else ""
-        common.say(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
+        common.print_paragraph(out, f"{diagnostic['severity'].capitalize()}{host}: {diagnostic['message']}")
 
 
 def _files(out: Console, hosts: Sequence[Document]) -> None:
-    """The hosts' files; of many hosts the largest ones and the smallest one."""
+    """Prints the hosts' files; of many hosts the largest files and the smallest."""
     more = ""
     ordered = hosts
     if len(hosts) >= CONDENSED_FROM:
@@ -85,19 +85,21 @@ def _findings(out: Console, document: Document) -> None:
     number, cores = 0, " on all cores" if len(document["devices"]) > 1 else ""
     for group in finding_groups(document):
         gain = f"; {group.gain}" if group.gain else ""
-        common.say(out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold")
+        common.print_paragraph(
+            out, f"{group.title}: {group.note}{gain}" if group.title else "Findings", style="bold"
+        )
         for finding in group.findings:
             number += 1
-            loud = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
+            severity = finding["severity"].capitalize() + (" (once)" if finding["recurs"] == "once" else "")
             cost = (
                 f"costs {units.brief_time(finding['cost_ps'])}{cores}"
                 if finding["cost_ps"]
                 else "costs no idle time"
             )
-            title = f"{number}. {loud}: {finding['title']}  {gain_of(finding, document).text}"
-            common.say(out, f"{title} ({finding['id']}, {cost})")
-            common.say(out, finding["detail"], indent="   ")
-            common.say(out, f"Do: {finding['advice']}", indent="   ")
+            title = f"{number}. {severity}: {finding['title']}  {gain_of(finding, document).text}"
+            common.print_paragraph(out, f"{title} ({finding['id']}, {cost})")
+            common.print_paragraph(out, finding["detail"], indent="   ")
+            common.print_paragraph(out, f"Do: {finding['advice']}", indent="   ")
         out.print()
 
 
@@ -108,25 +110,27 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
         print_devices(out, devices, duty)
     else:
         _each_device(out, devices, duty)
-    meaning = f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
-    common.say(out, meaning)
+    definitions = (
+        f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
+    )
+    common.print_paragraph(out, definitions)
     out.print()
 
 
 def _each_device(out: Console, devices: Sequence[Document], duty: str) -> None:
-    told = [device["duty"][duty] for device in devices]
-    unit = units.column_unit([it["span_ps"] for it in told])
+    duties = [device["duty"][duty] for device in devices]
+    unit = units.column_unit([row["span_ps"] for row in duties])
     times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
     table = common.table(
         "Devices (each core)", "Device", "Host", "Duty cycle", *times, "Modules", "Ops", left=(0, 1)
     )
-    for device, it in zip(devices, told, strict=True):
-        span, busy = it["span_ps"], it["busy_ps"]
+    for device, row in zip(devices, duties, strict=True):
+        span, busy = row["span_ps"], row["busy_ps"]
         table.add_row(
             device["name"],
             device["host"],
             units.share(busy / span if span else 0.0),
-            *(units.time_in(ps, unit) for ps in (span, busy, span - busy, it["stall_ps"])),
+            *(units.time_in(ps, unit) for ps in (span, busy, span - busy, row["stall_ps"])),
             units.count(device["modules"]),
             units.count(device["ops"]),
         )
@@ -145,12 +149,12 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
     hosts = Counter(step["host"] for step in steps)
-    number = steps_of_hosts_text(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
-    title = f"Steps ({number}, mean {mean}, median {median}"
-    if len(hosts) >= common.ROWS:  # a row per host would tell of one step
+    step_count = steps_of_hosts_text(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
+    title = f"Steps ({step_count}, mean {mean}, median {median}"
+    if len(hosts) >= common.ROWS:  # rows per host would show a single step
         print_steps(out, steps, title)
         return
-    title += f"{_longest(steps)})"
+    title += f"{_longest_note(steps)})"
     heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
     counts = {
         "Executions": "executions",
@@ -174,7 +178,7 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     out.print(table)
 
 
-def _longest(rows: Sequence[Any]) -> str:
+def _longest_note(rows: Sequence[Any]) -> str:
     return f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
 
 
@@ -202,7 +206,7 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
     if not rows:
         return
     unit = units.column_unit([row["duration_ps"] for row in rows])
-    title = f"Ops that only wait (all cores{_longest(rows)})"
+    title = f"Ops that only wait (all cores{_longest_note(rows)})"
     table = common.table(title, "Op", "Count", f"Time, {unit}")
     for row in rows[: common.ROWS]:
         table.add_row(row["op"], units.count(row["count"]), *common.times(row, unit, "duration_ps"))

@@ -1,4 +1,4 @@
-"""`xla-insights sessions LOGDIR`: sessions and hosts, newest first."""
+"""`xla-insights sessions LOGDIR`: lists sessions and hosts, newest first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: Any) -> int:
-    """Raises InputError where there is no session."""
+    """Raises InputError if there is no session."""
     from tb_xla_insights.logdir.sessions import sessions_at
 
     sessions = sessions_at(options.logdir)
@@ -29,13 +29,13 @@ def run(options: Any) -> int:
             {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
         )
         return 0
-    listed = common.table("", "Session", "Host", "Size", "Modified, UTC", left=(0, 1))
+    table = common.table("", "Session", "Host", "Size", "Modified, UTC", left=(0, 1))
     for session in sessions:
-        for place_in, host in enumerate(session.hosts):
-            name = session.name if place_in == 0 else ""
-            size = units.byte_size(host.file.bytes) if _is_told(host.file) else ""
-            listed.add_row(name, host.name, size, units.moment(host.file.modified_ns))
-    printing.console().print(listed)
+        for index, host in enumerate(session.hosts):
+            name = session.name if index == 0 else ""
+            size = units.byte_size(host.file.bytes) if _has_size(host.file) else ""
+            table.add_row(name, host.name, size, units.moment(host.file.modified_ns))
+    printing.console().print(table)
     return 0
 
 
@@ -48,15 +48,15 @@ def _document(session: Any) -> dict[str, Any]:
             {
                 "name": host.name,
                 "file": host.file.path,
-                "bytes": host.file.bytes if _is_told(host.file) else None,
+                "bytes": host.file.bytes if _has_size(host.file) else None,
             }
             for host in session.hosts
         ],
     }
 
 
-def _is_told(file: FileInfo) -> bool:
-    """Whether the listing tells the file's size: pages of a web server do not."""
+def _has_size(file: FileInfo) -> bool:
+    """Whether the listing has the file's size; listings of web servers do not."""
     from tb_xla_insights.files.source import is_url
 
     return file.bytes > 0 or not is_url(file.path)

@@ -1,4 +1,4 @@
-"""What lies beside a capture, as text: the metrics report against the trace, dynamo's breaks, debug logs, advice."""
+"""Prints the sidecar files of a capture: the metrics report against the trace, graph breaks, debug logs, advice."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 _COUNTERS = ("UncachedCompile", "CachedCompile", "ExecuteComputation", "ExecuteReplicated", "MarkStep")
-_WHAT = {
+_ACTIVITIES = {
     "compile": "Compilations",
     "execute": "Executions",
     "to_device": "Transfers to the device",
     "from_device": "Transfers from the device",
 }
-_REASONS = 8
+_MAX_REASONS = 8
 
 
-def print_beside(out: Console, document: Document) -> None:
-    """The report's `metrics` and `recorded`; nothing where there are none."""
+def print_sidecars(out: Console, document: Document) -> None:
+    """Prints the report's keys `metrics` and `recorded`, if present."""
     if document.get("recorded"):
-        common.say(out, _recorded(document["recorded"]))
+        common.print_paragraph(out, _recorded(document["recorded"]))
     metrics = document["metrics"]
     if metrics is None:
         if document.get("recorded"):
@@ -36,30 +36,32 @@ def print_beside(out: Console, document: Document) -> None:
         out.print(_against_trace(metrics))
     if counters := _counters(metrics):
         cleared = "; torch.compile cleared the others" if metrics["cleared"] else ""
-        common.say(out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}{cleared}")
+        common.print_paragraph(
+            out, f"Counters beside the capture ({metrics['file']}): {', '.join(counters)}{cleared}"
+        )
     if metrics["dynamo"]:
         _dynamo(out, metrics["dynamo"])
     if metrics["debug"]:
         debug = metrics["debug"]
-        common.say(
+        common.print_paragraph(
             out,
             f"Debug log: {units.count(debug['compilations'])} compilations and {units.count(debug['executions'])} "
             f"executions; {units.count(debug['joined_compiles'])} and {units.count(debug['joined_executions'])} "
             "of them are in the capture.",
         )
     for advice in metrics["advice"]:
-        common.say(out, f"PyTorch/XLA says: {advice}")
+        common.print_paragraph(out, f"PyTorch/XLA says: {advice}")
     out.print()
 
 
 def _counters(metrics: Document) -> list[str]:
     counters, changed = metrics["counters"], (metrics["difference"] or {}).get("counters")
     shown = []
-    least = "at least " if metrics["cleared"] else ""
-    names = [name for name in _COUNTERS if name in counters and (name == _COUNTERS[0] or not least)]
-    for name in [*names, *(f"aten::{it}" for it in metrics["fallbacks"])]:
-        part = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
-        shown.append(f"{name} {'' if name in names else least}{units.count(counters[name])}{part}")
+    at_least = "at least " if metrics["cleared"] else ""
+    names = [name for name in _COUNTERS if name in counters and (name == _COUNTERS[0] or not at_least)]
+    for name in [*names, *(f"aten::{op}" for op in metrics["fallbacks"])]:
+        in_capture = f" ({units.count(changed.get(name, 0))} in the capture)" if changed is not None else ""
+        shown.append(f"{name} {'' if name in names else at_least}{units.count(counters[name])}{in_capture}")
     return shown
 
 
@@ -75,7 +77,7 @@ def _against_trace(metrics: Document) -> Any:
             *([_count(row["since"])] if changed else []),
             _count(row["trace"]),
         ]
-        table.add_row(_WHAT[row["what"]], *cells, "" if row["agrees"] else "disagree")
+        table.add_row(_ACTIVITIES[row["what"]], *cells, "" if row["agrees"] else "disagree")
     return table
 
 
@@ -84,13 +86,17 @@ def _count(value: int | None) -> str:
 
 
 def _dynamo(out: Console, dynamo: Document) -> None:
-    common.say(out, f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}")
-    for reason in dynamo["reasons"][:_REASONS]:
+    common.print_paragraph(
+        out, f"Dynamo ({dynamo['file']}): graphs {dynamo['graphs']}, breaks {dynamo['breaks']}"
+    )
+    for reason in dynamo["reasons"][:_MAX_REASONS]:
         place = f" at {reason['place']}" if reason["place"] else ""
-        common.say(out, f"{reason['reason'] or 'no reason given'}{place}", indent="   ")
+        common.print_paragraph(out, f"{reason['reason'] or 'no reason given'}{place}", indent="   ")
 
 
 def _recorded(recorded: Document) -> str:
     versions, flags = recorded.get("versions") or {}, recorded.get("flags") or {}
-    told = [f"{name} {version}" for name, version in versions.items()]
-    return f"Recorded with {', '.join([*told, *(f'{name}={value}' for name, value in flags.items())])}"
+    version_texts = [f"{name} {version}" for name, version in versions.items()]
+    return (
+        f"Recorded with {', '.join([*version_texts, *(f'{name}={value}' for name, value in flags.items())])}"
+    )

@@ -1,6 +1,6 @@
-"""How a command ends that a signal stops: with one line and 128 + the signal's number, as shells tell it.
+"""Ends a command that a signal stops with one line and the exit code 128 + the signal's number, as shells do.
 
-It imports little, and is what the process of the command imports first.
+This module imports little, as the command's process imports it first.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import time
 from collections.abc import Callable
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-_ONE_WISH_SECONDS = 1.0
-"""What starts commands passes on the signal that a terminal sends to all of them: two signals then, one wish."""
+_REPEAT_SECONDS = 1.0
+"""A second signal within this time is ignored: launchers forward the signal that a terminal sends to all processes."""
 
 STOPPED = frozenset(128 + getattr(signal, name) for name in _NAMES if hasattr(signal, name))
-"""The exit codes."""
+"""The exit codes of stopped commands."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised in the main thread where a signal comes, so that whatever was begun is cleaned up."""
+    """Raised in the main thread on a signal, so that unfinished work is cleaned up."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
 
 
-def code_of(stop: KeyboardInterrupt) -> int:
+def exit_code(stop: KeyboardInterrupt) -> int:
     return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)
 
 
-def end_at_once() -> None:
-    """From now on a signal ends the process: nothing has begun yet, or everything is done."""
+def exit_on_signal() -> None:
+    """Makes signals end the process at once, for times when there is nothing to clean up."""
 
     def end(number: int, _: object) -> None:
         try:
@@ -39,29 +39,29 @@ def end_at_once() -> None:
         finally:
             os._exit(128 + number)
 
-    _handle(end)
+    _set_handlers(end)
 
 
-def raise_stopped() -> None:
-    """From now on a signal raises Stopped."""
-    last = -_ONE_WISH_SECONDS
+def raise_on_signal() -> None:
+    """Makes signals raise Stopped."""
+    last = -_REPEAT_SECONDS
 
     def stop(number: int, _: object) -> None:
         nonlocal last
-        before, last = last, time.monotonic()
-        if last - before > _ONE_WISH_SECONDS:
+        previous, last = last, time.monotonic()
+        if last - previous > _REPEAT_SECONDS:
             raise Stopped(number)
 
-    _handle(stop)
+    _set_handlers(stop)
 
 
-def ignore() -> None:
-    """From now on nothing stops the process: it ends, because it was stopped."""
-    _handle(signal.SIG_IGN)
+def ignore_signals() -> None:
+    """Ignores further signals while the stopped process ends."""
+    _set_handlers(signal.SIG_IGN)
 
 
-def _handle(handler: Callable[[int, object], object] | signal.Handlers) -> None:
-    """Signals that whoever started the process has it ignore (`nohup`, `&`) stay ignored."""
+def _set_handlers(handler: Callable[[int, object], object] | signal.Handlers) -> None:
+    """Sets the handler of all signals, except those that the parent process made it ignore (`nohup`, `&`)."""
     for name in _NAMES:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:

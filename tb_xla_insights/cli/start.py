@@ -1,4 +1,4 @@
-"""Where the process of `xla-insights` begins: Ctrl-C while modules are imported is no traceback."""
+"""The entry point of `xla-insights`, which handles Ctrl-C before any other module is imported."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 def command() -> NoReturn:
     try:
-        from tb_xla_insights.cli.signals import end_at_once
+        from tb_xla_insights.cli.signals import exit_on_signal
 
-        end_at_once()
-    except KeyboardInterrupt:  # the signal came before
+        exit_on_signal()
+    except KeyboardInterrupt:  # the signal arrived before the handlers were set
         try:
             os.write(2, b"xla-insights: stopped\n")
         finally:

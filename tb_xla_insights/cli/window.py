@@ -1,4 +1,4 @@
-"""`xla-insights window PATH --start-ms A --end-ms B`: what every class, thread and device did in a window."""
+"""`xla-insights window PATH --start-ms A --end-ms B`: the activity of classes, threads and devices in a window."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.cli import common, printing
 from tb_xla_insights.cli.window_condensed import (
-    hosts_apart,
+    condense_threads,
     is_many,
     print_many_devices,
     print_other_hosts,
-    threads_told,
+    split_hosts,
 )
 from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.report.condensed import CONDENSED_FROM
@@ -24,26 +24,28 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.window import NameTime, Window, WindowAnnotation, WindowDevice
 
 
-_NAMES = 3
-"""Events of a thread and ops of an annotation that are told by name; `--json` has more."""
+_MAX_NAMES = 3
+"""Events of a thread and ops of an annotation that are named; `--json` has more."""
 
-_LONGEST_PS = 10**18
+_MAX_TIME_PS = 10**18
 """Eleven days. Differences of such times fit 64 bits."""
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     parser.description = __doc__
     common.add_path(parser)
-    for name, what in (("start", "first"), ("end", "last")):
+    for name, position in (("start", "first"), ("end", "last")):
         parser.add_argument(
             f"--{name}-ms",
             required=True,
             type=_milliseconds,
             metavar="MS",
-            help=f"{what} moment, in milliseconds from the session's start",
+            help=f"{position} instant, in milliseconds from the session's start",
         )
     parser.add_argument("--device", metavar="ID", help="only this device")
-    parser.add_argument("--all", action="store_true", help="every host and device by itself, however many")
+    parser.add_argument(
+        "--all", action="store_true", help="a row or table for each host and device, however many"
+    )
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -60,7 +62,7 @@ def run(options: Any) -> int:
     if options.json:
         printing.print_json(answer)
     else:
-        _print(printing.console(), answer, folded=is_many(answer) and not options.all)
+        _print(printing.console(), answer, condensed=is_many(answer) and not options.all)
     return 0
 
 
@@ -69,17 +71,17 @@ def _milliseconds(text: str) -> int:
         ps = units.parse_time(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-    if abs(ps) > _LONGEST_PS:
+    if abs(ps) > _MAX_TIME_PS:
         raise argparse.ArgumentTypeError(f"{text}: no session lasts that long; give a time within it")
     return ps
 
 
-def _print(out: Console, answer: Window, folded: bool) -> None:
+def _print(out: Console, answer: Window, condensed: bool) -> None:
     duration = answer["duration_ps"]
     start, end = (units.time_in(answer[key], "ms") for key in ("start_ps", "end_ps"))
     out.print(f"Window  {start} – {end}{units.THIN}ms, {units.time_text(duration)} long\n")
     unit = units.column_unit([duration])
-    named, others = hosts_apart(answer) if folded else (answer["hosts"], [])
+    named, others = split_hosts(answer) if condensed else (answer["hosts"], [])
     for host in named:
         classes = common.table(f"What {host['host']} did", "Class", f"Time, {unit}", "Share")
         parts = sorted(((ps, name) for name, ps in host["by_class_ps"].items() if ps), reverse=True)
@@ -88,8 +90,8 @@ def _print(out: Console, answer: Window, folded: bool) -> None:
             classes.add_row(common.class_text(name), units.time_in(rounded, unit), units.share(ps / duration))
         out.print(classes)
     print_other_hosts(out, others, duration, unit, len(named))
-    _print_threads(out, threads_told(answer["threads"], named) if folded else answer["threads"], unit)
-    if len(answer["devices"]) >= CONDENSED_FROM and folded:
+    _print_threads(out, condense_threads(answer["threads"], named) if condensed else answer["threads"], unit)
+    if len(answer["devices"]) >= CONDENSED_FROM and condensed:
         print_many_devices(out, answer["devices"], duration, unit)
     else:
         _print_devices(out, answer["devices"], unit)
@@ -106,7 +108,7 @@ def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str
             classes.append(f"none {units.time_text(thread['no_class_ps'])}")
         names = [
             f"{units.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
-            for row in thread["top"][:_NAMES]
+            for row in thread["top"][:_MAX_NAMES]
         ]
         busy, events = units.time_in(thread["busy_ps"], unit), units.count(thread["events"])
         table.add_row(
@@ -132,7 +134,7 @@ def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None
 
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
-    """The ops of the devices that the window is of, by annotation; times and shares add up to those of all ops."""
+    """Prints the ops of the window's devices by annotation; times and shares add up to those of all ops."""
     from tb_xla_insights.report.work_tables import fit_rows
 
     if not any(row["count"] for row in annotations):
@@ -142,25 +144,25 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
         | {"own": {"self_ps": row["self_ps"], "count": row["count"], "names": _op_names(row)}}
         for row in annotations
     ]
-    told = [
+    lines = [
         (row["name"], row["count"], row["self_ps"], row.get("names", ""))
         for row in fit_rows(rows, common.ROWS)
     ]
-    if len(told) > common.ROWS:
-        told, rest = told[: common.ROWS - 1], told[common.ROWS - 1 :]
-        count, time = sum(row[1] for row in rest), sum(row[2] for row in rest)
-        told.append((f"{units.count(len(rest))} others", count, time, ""))
-    own = [ps for _, _, ps, _ in told]
-    unit = units.column_unit(own)
+    if len(lines) > common.ROWS:
+        lines, rest = lines[: common.ROWS - 1], lines[common.ROWS - 1 :]
+        count, time = sum(line[1] for line in rest), sum(line[2] for line in rest)
+        lines.append((f"{units.count(len(rest))} others", count, time, ""))
+    times = [ps for _, _, ps, _ in lines]
+    unit = units.column_unit(times)
     heads = ("Count", f"Self time, {unit}", "Share", "Most time in")
     table = common.table("Device ops by annotation", "Annotation", *heads, left=(0, 4))
-    shares = units.shares(own, sum(own)) if any(own) else [units.MISSING] * len(own)
-    shown = units.rounded_parts(own, sum(own), units.PS_PER[unit] // 1000)
-    for (name, number, _, names), ps, part in zip(told, shown, shares, strict=True):
-        table.add_row(name, units.count(number), units.time_in(ps, unit), part, names)
+    shares = units.shares(times, sum(times)) if any(times) else [units.MISSING] * len(times)
+    rounded = units.rounded_parts(times, sum(times), units.PS_PER[unit] // 1000)
+    for (name, number, _, names), ps, share in zip(lines, rounded, shares, strict=True):
+        table.add_row(name, units.count(number), units.time_in(ps, unit), share, names)
     # An op of several annotations counts in each.
     ops = units.count(sum(device["ops"] for device in devices))
-    table.add_row("all ops", ops, units.time_in(sum(own), unit), units.share(1.0), "")
+    table.add_row("all ops", ops, units.time_in(sum(times), unit), units.share(1.0), "")
     out.print(table)
 
 
@@ -174,9 +176,9 @@ def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) ->
 
 def _op_names(row: Mapping[str, Any]) -> str:
     names = [
-        f"{units.cut_middle(op['op'])} {units.time_text(op['self_ps'])}" for op in row["top_ops"][:_NAMES]
+        f"{units.cut_middle(op['op'])} {units.time_text(op['self_ps'])}" for op in row["top_ops"][:_MAX_NAMES]
     ]
-    more = len(row["top_ops"][_NAMES:]) + row["more_ops"]["names"]
+    more = len(row["top_ops"][_MAX_NAMES:]) + row["more_ops"]["names"]
     return ", ".join([*names, f"{units.count(more)} more"] if more else names)
 
 

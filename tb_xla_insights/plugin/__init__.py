@@ -9,7 +9,7 @@ from tensorboard.plugins import base_plugin
 
 
 class XlaInsights(base_plugin.TBLoader):
-    """What the entry point names: flags, and the plugin once TensorBoard asks for it."""
+    """The entry point's loader: defines the flags and creates the plugin."""
 
     def define_flags(self, parser: argparse.ArgumentParser) -> None:
         group = parser.add_argument_group("XLA Insights plugin")
@@ -17,35 +17,35 @@ class XlaInsights(base_plugin.TBLoader):
             "--xla_insights_catalog",
             metavar="FILE",
             default="",
-            help="A file with more host event names and their classes, beside the built-in ones.",
+            help="A file with more host event names and their classes, in addition to the built-in ones.",
         )
         group.add_argument(
             "--xla_insights_memory_mb",
             metavar="MB",
             type=int,
             default=0,
-            help="How much memory sessions may take before the least recently used one is let go "
+            help="Memory for sessions in MB, beyond which the least recently used one is released "
             "(default: a third of the machine's).",
         )
         group.add_argument(
             "--xla_insights_scheduler",
             metavar="ADDRESS",
             default="",
-            help="A Dask scheduler, as tcp://HOST:8786, whose workers read sessions of several hosts (default: "
-            "processes of this machine).",
+            help="A Dask scheduler, such as tcp://HOST:8786, whose workers read sessions of several hosts (default: "
+            "local processes).",
         )
         group.add_argument(
             "--xla_insights_capture",
             choices=("on", "off"),
             default="on",
-            help="Whether the page may capture from profiler servers at addresses that are typed there.",
+            help="Whether the page may capture from profiler servers at addresses entered there.",
         )
         group.add_argument(
             "--xla_insights_hosts",
             metavar="NAMES",
             default="",
-            help="More names that lead to this TensorBoard, as those of proxies, with commas between them; "
-            ".lab.example stands for all names below that one, * for any.",
+            help="Further host names of this TensorBoard, such as those of proxies, separated by commas; "
+            ".lab.example stands for all its subdomains, * for any name.",
         )
 
     def fix_flags(self, flags: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""A request's arguments, checked before anything computes with them."""
+"""Parses and validates a request's arguments."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from tb_xla_insights import units
 from tb_xla_insights.errors import InputError
 
-# Times are exact in a page's numbers up to here; far beyond any capture.
-_LARGEST = 2**53
-_WHOLE = re.compile(r"-?[0-9]{1,16}")
+# The page's numbers are exact up to here; far beyond any capture.
+_MAX_INTEGER = 2**53
+_INTEGER = re.compile(r"-?[0-9]{1,16}")
 
 
 class Arguments:
-    """The arguments of one request. Every getter raises InputError that names the route and the argument."""
+    """The arguments of one request. Every getter raises an InputError that names the route and the argument."""
 
     def __init__(self, route: str, values: Mapping[str, str]) -> None:
         self._route = route
@@ -33,13 +33,13 @@ class Arguments:
         return self._values.get(name, "") not in ("", "0")
 
     def integer(
-        self, name: str, low: int = -_LARGEST, high: int = _LARGEST, default: int | None = None
+        self, name: str, low: int = -_MAX_INTEGER, high: int = _MAX_INTEGER, default: int | None = None
     ) -> int:
-        """A whole number from `low` to `high`; `default` where it is missing and a default was given."""
+        """An integer from `low` to `high`; `default`, if given, for a missing argument."""
         if default is not None and not self._values.get(name):
             return default
         text = self.text(name)
-        if not _WHOLE.fullmatch(text) or not low <= int(text) <= high:
+        if not _INTEGER.fullmatch(text) or not low <= int(text) <= high:
             raise InputError(
                 f"{self._route}: {name} must be a whole number from {low} to {high}, not {text[:40]}"
             )
@@ -49,24 +49,24 @@ class Arguments:
         return self.integer(name, low, high) if self._values.get(name) else None
 
     def window(self) -> tuple[int, int]:
-        """`start_ps` and `end_ps` of a window that is not empty."""
+        """`start_ps` and `end_ps` of a non-empty window."""
         start, end = self.integer("start_ps"), self.integer("end_ps")
         if end <= start:
             raise InputError(f"{self._route}: end_ps must be greater than start_ps; give a later end")
         return start, end
 
     def names(self, name: str) -> list[str] | None:
-        """A list with commas between its items, each once; None where it is missing."""
+        """The distinct items of a comma-separated list; None if the argument is missing."""
         value = self._values.get(name)
         return None if value is None else [item for item in dict.fromkeys(value.split(",")) if item]
 
     def peaks(self, name: str) -> tuple[float, float] | None:
-        """FLOP/s and bytes/s of a device, as `918e12,1638e9`; None where they are missing."""
+        """A device's FLOP/s and bytes/s, as `918e12,1638e9`; None if the argument is missing."""
         text = self._values.get(name)
         if not text:
             return None
         try:
-            return units.peaks_of(text)
+            return units.parse_peaks(text)
         except ValueError as error:
             raise InputError(
                 f"{self._route}: {name} must be FLOP/s and bytes/s, as 918e12,1638e9, not {text[:40]}"

@@ -1,4 +1,4 @@
-"""The page's files, under addresses that change with their content: browsers keep them, and never show old ones."""
+"""Serves the page's files under URLs that change with their content: browsers cache them and never show old ones."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from werkzeug import wrappers
 from tb_xla_insights.page.packed import read_packed, read_sources, source_paths
 from tb_xla_insights.plugin.respond import error, raw
 
-_KEEP_SECONDS = 365 * 24 * 3600
+_CACHE_SECONDS = 365 * 24 * 3600
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".map": "application/json"}
-_PLAIN = "identity"
-_Marks = tuple[tuple[str, int, int], ...]
+_IDENTITY = "identity"
+_FileStates = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    marks: _Marks = ()
+    file_states: _FileStates = ()
     digest: str = "none"
     entry: str = "index.js"
-    files: dict[str, dict[str, bytes]] = field(default_factory=dict)  # by place and content encoding
+    files: dict[str, dict[str, bytes]] = field(default_factory=dict)  # by name and content encoding
 
 
 class Assets:
-    """Serves `static/<digest>/<place>`: the page's modules as they are, and beside them, under `packed/`, what was
-    packed from them. The page begins in the latter where it is of these very files, and its source maps lead to the
-    modules.
+    """Serves `static/<digest>/<name>`: the page's modules, and under `packed/` the bundles packed from them. The page
+    starts from the bundles if they were packed from exactly these modules; their source maps refer to the modules.
 
-    One digest stands for all files, because chunks only fit those that they were packed with.
+    One digest covers all files, as bundled chunks are valid only together.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,15 +38,14 @@ class Assets:
         self._snapshot = _Snapshot()
 
     def entry(self) -> str:
-        """The address of the first script. Files are read again when one changed, as it does under a developer's
-        hands."""
-        marks = self._marks()
-        if marks != self._snapshot.marks:
-            self._snapshot = self._read(marks)
+        """The URL of the first script. Files are read again when one has changed, as in development."""
+        file_states = self._file_states()
+        if file_states != self._snapshot.file_states:
+            self._snapshot = self._read(file_states)
         return f"/static/{self._snapshot.digest}/{self._snapshot.entry}"
 
     def serve(self, request: wrappers.Request) -> wrappers.Response:
-        """The file that the address names. Names are looked up among those known, never joined to a path."""
+        """The requested file. Names are looked up among the known ones, never joined to a path."""
         if not self._snapshot.files:
             self.entry()
         snapshot = self._snapshot
@@ -57,33 +55,39 @@ class Assets:
         if digest != snapshot.digest or name not in snapshot.files:
             return error(request, 404, f"static/{digest}/{name}: no such file now; reload the page")
         encodings = snapshot.files[name]
-        # TensorBoard gzips what is plain, and unpacks gzip, and only that, for those who do not take it.
-        accepted = [it for it in ("br", "gzip") if it in encodings and request.accept_encodings[it] > 0]
-        encoding = next(iter(accepted), "gzip" if "gzip" in encodings else _PLAIN)
+        # TensorBoard gzips plain content, and unpacks gzip, but no other encoding, for clients that do not accept it.
+        accepted = [
+            encoding
+            for encoding in ("br", "gzip")
+            if encoding in encodings and request.accept_encodings[encoding] > 0
+        ]
+        encoding = next(iter(accepted), "gzip" if "gzip" in encodings else _IDENTITY)
         return raw(
             request,
             encodings[encoding],
             _TYPES[Path(name).suffix],
-            expires=_KEEP_SECONDS,
-            content_encoding=None if encoding == _PLAIN else encoding,
+            expires=_CACHE_SECONDS,
+            content_encoding=None if encoding == _IDENTITY else encoding,
             headers=[("Vary", "Accept-Encoding")],
         )
 
-    def _marks(self) -> _Marks:
-        marks = []
+    def _file_states(self) -> _FileStates:
+        """Name, size and modification time of every file."""
+        states = []
         folder = self._folder
         for path in [*source_paths(folder).values(), *sorted((folder / "packed").glob("*"))]:
-            with suppress(OSError):  # a file that an editor, or npm, just replaced
+            with suppress(OSError):  # an editor or npm is replacing the file
                 status = path.stat()
-                marks.append((path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns))
-        return tuple(marks)
+                states.append((path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns))
+        return tuple(states)
 
-    def _read(self, marks: _Marks) -> _Snapshot:
+    def _read(self, file_states: _FileStates) -> _Snapshot:
         sources = read_sources(self._folder)
         packed = read_packed(self._folder, sources)
-        files = {**{name: {_PLAIN: content} for name, content in sources.items()}, **packed}
-        whole = hashlib.sha256()
+        files = {**{name: {_IDENTITY: content} for name, content in sources.items()}, **packed}
+        digest = hashlib.sha256()
         for name, encodings in files.items():
             for encoding, content in encodings.items():
-                whole.update(f"{name}\0{encoding}\0{len(content)}\0".encode() + content)
-        return _Snapshot(marks, whole.hexdigest()[:16], "packed/index.js" if packed else "index.js", files)
+                digest.update(f"{name}\0{encoding}\0{len(content)}\0".encode() + content)
+        entry = "packed/index.js" if packed else "index.js"
+        return _Snapshot(file_states, digest.hexdigest()[:16], entry, files)

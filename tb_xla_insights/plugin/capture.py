@@ -1,4 +1,4 @@
-"""Capturing from the page: one capture at a time, in the background, from the addresses that the person typed."""
+"""Captures requested by the page: one at a time, in the background, from the addresses that the user entered."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tb_xla_insights.plugin.respond import Handler
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
 
-_LOOKS = 2
-"""A look at the logdir that began before the file was there does not see it; the next one does."""
+_MAX_REFRESHES = 2
+"""A refresh of the listing that began before the file was written misses it; the next one finds it."""
 
 
 class Captures:
-    """The captures of one TensorBoard, into its logdir; `place` is None where it has none."""
+    """Runs the captures of one TensorBoard into its logdir; `root` is None without a logdir."""
 
-    def __init__(self, listing: Listing, place: str | None) -> None:
+    def __init__(self, listing: Listing, root: str | None) -> None:
         self._listing = listing
-        self._place = place
+        self._root = root
         self._lock = threading.Lock()
         self._capture: Capture | None = None
         self._thread: threading.Thread | None = None
@@ -31,29 +31,32 @@ class Captures:
 
     @property
     def logdir(self) -> str | None:
-        """Where servers are told to write, as they open it; None without a logdir."""
-        return self._place and paths.absolute(paths.expand(self._place))
+        """The absolute directory or URL that servers write to; None without a logdir."""
+        return self._root and paths.absolute(paths.expand(self._root))
 
     def posts(self) -> dict[str, Handler]:
-        """What acts, by its address below `data/`."""
+        """The handlers of requests that act, by route below `data/`."""
         return {"capture": self.start, "capture_cancel": self.cancel}
 
     def gets(self) -> dict[str, Handler]:
         return {"capture_progress": self.progress}
 
     def start(self, arguments: Arguments) -> dict[str, Any]:
-        """Starts a capture from `addresses` of `duration_ms`; the rest as the command line's options."""
+        """Starts a capture of `duration_ms` from `addresses`; the other arguments are those of the command line."""
         from tb_xla_insights.capture.addresses import parse_addresses
         from tb_xla_insights.capture.capture import Capture
         from tb_xla_insights.capture.server import LIMITS, Options
 
         addresses = parse_addresses(arguments.text("addresses"))
         options = Options(
-            **{name: arguments.integer(name, *its, getattr(Options, name)) for name, its in LIMITS.items()}
+            **{
+                name: arguments.integer(name, *limits, getattr(Options, name))
+                for name, limits in LIMITS.items()
+            }
         )
-        if self._place is None:
+        if self._root is None:
             raise InputError("data/capture: no logdir; start TensorBoard with --logdir PATH")
-        capture = Capture(addresses, self._place, options)  # which looks at the logdir: not within the lock
+        capture = Capture(addresses, self._root, options)  # lists the logdir, so outside the lock
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise InputError("data/capture: another capture is under way; wait for it or cancel it")
@@ -63,23 +66,23 @@ class Captures:
         return self.progress(arguments)
 
     def progress(self, _: Arguments) -> dict[str, Any]:
-        """How far the capture is (see `Capture.progress`); `session` names it once the page can open it."""
+        """The capture's progress (see `Capture.progress`); `session` is its name once the page can open it."""
         with self._lock:
             capture, thread = self._capture, self._thread
-            over = thread is None or not thread.is_alive()
+            has_ended = thread is None or not thread.is_alive()
         if capture is None:
             return {"state": "idle"}
-        told = capture.progress()
-        if capture.done and not over:  # the logdir is being looked at
-            told["state"] = "collecting"
-        if over and capture.captured and self._session is None:
-            told["message"] = (
+        progress = capture.progress()
+        if capture.done and not has_ended:  # the listing is being refreshed
+            progress["state"] = "collecting"
+        if has_ended and capture.captured and self._session is None:
+            progress["message"] = (
                 f"{capture.directory} was captured, but is not among the sessions; reload the page"
             )
-        return {**told, "session": self._session if over else None}
+        return {**progress, "session": self._session if has_ended else None}
 
     def cancel(self, arguments: Arguments) -> dict[str, Any]:
-        """Ends the capture; nothing is kept."""
+        """Cancels the capture and discards its data."""
         if self._capture is not None:
             self._capture.cancel()
         return self.progress(arguments)
@@ -88,9 +91,11 @@ class Captures:
         capture.run()
         if not capture.captured:
             return
-        for _ in range(_LOOKS):
+        for _ in range(_MAX_REFRESHES):
             sessions = self._listing.refresh(wait=None, max_age=0)
-            found = (it.name for it in sessions if paths.absolute(it.path) == capture.directory)
-            self._session = next(found, None)
+            names = (
+                session.name for session in sessions if paths.absolute(session.path) == capture.directory
+            )
+            self._session = next(names, None)
             if self._session is not None:
                 return

@@ -1,8 +1,8 @@
-"""The modules that answers need, imported by one thread.
+"""Imports the modules that handlers need, in one thread.
 
-TensorBoard starts without them, and they would be imported by the first requests, several at a time. Two threads that
-import modules which need each other do not wait for each other: Python hands one of them a module that is not complete
-yet. So requests wait here until one thread has imported them all.
+TensorBoard starts without these modules, and the first requests would import them concurrently. When two threads import
+modules that depend on each other, Python may return a partially initialised module to one of them. So requests wait
+here until one thread has imported all modules.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _lock = threading.Lock()
 
 
 def import_answers() -> None:
-    """Returns when all of them are imported, whoever imports them."""
+    """Imports all modules, or waits until another thread has."""
     with _lock:
         for name in MODULES:
             import_module(f"tb_xla_insights.{name}")
 
 
 def import_ahead() -> None:
-    """Begins to import them, for the requests that follow."""
+    """Starts the imports in the background, ahead of the first requests for data."""
     if not _lock.locked() and f"tb_xla_insights.{MODULES[-1]}" not in sys.modules:
         threading.Thread(target=import_answers, daemon=True).start()
 
 
 def after_imports(handler: Handler) -> Handler:
-    """The handler, which waits for the imports."""
+    """A handler that waits for the imports first."""
 
     def answer(arguments: Arguments) -> Mapping[str, Any]:
         import_answers()

@@ -1,4 +1,4 @@
-"""How the plugin answers: packed JSON, failures as one line of it; reads, and what the page alone may ask for."""
+"""WSGI applications of the plugin: gzipped JSON responses, errors of one line, and the checks of GETs and POSTs."""
 
 from __future__ import annotations
 
@@ -12,68 +12,68 @@ from tensorboard.backend import http_util
 from werkzeug import wrappers
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.texts import TextError, parsed_json
+from tb_xla_insights.files.texts import TextError, parse_json
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, UnknownSessionError
-from tb_xla_insights.plugin.allowed_hosts import Names
+from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.arguments import Arguments
-from tb_xla_insights.plugin.bodies import TooLargeError, body, closing, may_go_on
+from tb_xla_insights.plugin.bodies import TooLargeError, body, close_after, may_have_more
 from tb_xla_insights.plugin.origin import refusal
 
 _log = logging.getLogger(__name__)
 _JSON = "application/json"
-# At 6 a view is a fifth smaller than at TensorBoard's 3, and still packed in a few milliseconds.
-_LEVEL = 6
-_LONGEST_LINE = 5_000
-"""Letters, more than a path has: what was asked for may be far longer."""
+# At level 6 a view is a fifth smaller than at TensorBoard's 3, and still compressed in a few milliseconds.
+_GZIP_LEVEL = 6
+_MAX_MESSAGE_LENGTH = 5_000
+"""Characters, more than any path has; a message may quote a far longer request."""
 
 Handler = Callable[[Arguments], Mapping[str, Any]]
 Application = Callable[..., Iterable[bytes]]
 
 
 def application(serve: Callable[[wrappers.Request], wrappers.Response]) -> Application:
-    """The WSGI application that answers reads with `serve` and everything else with 405."""
-    return _application(("GET", "HEAD"), "this address is only read", serve)
+    """The WSGI application that answers GET and HEAD with `serve` and other methods with 405."""
+    return _application(("GET", "HEAD"), "this address is read-only", serve)
 
 
-def get(route: str, handler: Handler, names: Names) -> Application:
-    """The WSGI application that answers GETs with what `handler` makes of their arguments."""
+def get(route: str, handler: Handler, hosts: AllowedHosts) -> Application:
+    """The WSGI application that answers GETs with the document of `handler`."""
 
     def serve(request: wrappers.Request) -> wrappers.Response:
-        if refused := names.refusal(request):
-            return error(request, 403, refused)
+        if reason := hosts.refusal(request):
+            return error(request, 403, reason)
         return _answer(request, route, lambda: handler(Arguments(route, request.args)))
 
     return application(serve)
 
 
-def post(route: str, handler: Handler, names: Names, off: str | None = None) -> Application:
-    """The WSGI application that answers the page's own POSTs, whose body is a JSON object of texts and numbers.
+def post(route: str, handler: Handler, hosts: AllowedHosts, always_refused: str | None = None) -> Application:
+    """The WSGI application that answers POSTs of the page, whose body is a JSON object of texts and integers.
 
-    `off` says why nobody may, where nobody may.
+    `always_refused` is the reason if all requests are refused.
     """
 
     def serve(request: wrappers.Request) -> wrappers.Response:
-        if refused := off or names.refusal(request) or refusal(request, names):
-            return error(request, 403, refused)
+        if reason := always_refused or hosts.refusal(request) or refusal(request, hosts):
+            return error(request, 403, reason)
         return _answer(request, route, lambda: handler(Arguments(route, _document(request, route))))
 
-    return _application(("POST",), "this address acts, and takes POST", serve)
+    return _application(("POST",), "this address takes POST only", serve)
 
 
 def _application(
-    methods: Sequence[str], why: str, serve: Callable[[wrappers.Request], wrappers.Response]
+    methods: Sequence[str], remedy: str, serve: Callable[[wrappers.Request], wrappers.Response]
 ) -> Application:
-    """The WSGI application that answers these methods with `serve`, and others with 405 and `why`."""
+    """The WSGI application that answers these methods with `serve`, and others with 405 and `remedy`."""
 
     @wrappers.Request.application
     def wrapped(request: wrappers.Request) -> wrappers.Response:
         if request.method in methods:
             response = serve(request)
         else:
-            message = f"{request.method[:40]} is not allowed; {why}"
+            message = f"{request.method[:40]} is not allowed; {remedy}"
             response = error(request, 405, message, [("Allow", ", ".join(methods))])
-        return closing(request, response) if may_go_on(request) else response
+        return close_after(request, response) if may_have_more(request) else response
 
     return wrapped
 
@@ -83,8 +83,8 @@ def _document(request: wrappers.Request, route: str) -> dict[str, str]:
     content = body(request)
     if request.mimetype == _JSON and content is not None:
         with suppress(TextError):
-            document = parsed_json(content or b"{}")
-    if not isinstance(document, dict) or not all(isinstance(it, str | int) for it in document.values()):
+            document = parse_json(content or b"{}")
+    if not isinstance(document, dict) or not all(isinstance(value, str | int) for value in document.values()):
         raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
     return {name: str(value) for name, value in document.items()}
 
@@ -104,14 +104,14 @@ def _answer(
         return error(request, 413, str(failure))
     except InputError as failure:
         return error(request, 400, str(failure))
-    except Exception as failure:  # told in one line to the page, in full to the log
+    except Exception as failure:  # one line for the page, the traceback for the log
         _log.exception("%s failed", route)
-        kind = type(failure).__name__
-        return error(request, 500, f"{route}: {kind}, a fault of the plugin; see TensorBoard's output")
+        fault = type(failure).__name__
+        return error(request, 500, f"{route}: {fault}, a bug in the plugin; see TensorBoard's output")
 
 
 def not_found(request: wrappers.Request) -> wrappers.Response:
-    """For every address that is no route."""
+    """The response for every address that is not a route."""
     address = request.path.rpartition("/xla_insights/")[2] or "/"
     return error(request, 404, f"{address}: no such address; docs/routes.md lists them")
 
@@ -119,9 +119,9 @@ def not_found(request: wrappers.Request) -> wrappers.Response:
 def error(
     request: wrappers.Request, code: int, message: str, headers: list[tuple[str, str]] | None = None
 ) -> wrappers.Response:
-    """A failure as `{"error": "one line"}`."""
+    """An error response, `{"error": "one line"}`."""
     line = " ".join(message.split())
-    shown = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+    shown = line if len(line) <= _MAX_MESSAGE_LENGTH else f"{line[:_MAX_MESSAGE_LENGTH]}…"
     return respond(request, {"error": shown}, code, headers)
 
 
@@ -131,20 +131,20 @@ def respond(
     code: int = 200,
     headers: list[tuple[str, str]] | None = None,
 ) -> wrappers.Response:
-    """A document as JSON, gzipped where the client takes that."""
+    """A document as JSON, gzipped if the client accepts it."""
     body = json_bytes(document)
     if request.accept_encodings["gzip"] <= 0:
         return raw(request, body, _JSON, code=code, headers=headers)
-    packed = gzip.compress(body, _LEVEL, mtime=0)
+    packed = gzip.compress(body, _GZIP_LEVEL, mtime=0)
     return raw(request, packed, _JSON, code=code, headers=headers, content_encoding="gzip")
 
 
-def raw(request: wrappers.Request, content: bytes, kind: str, **more: Any) -> wrappers.Response:
-    """TensorBoard's own response: with `nosniff`, and unpacked for clients that do not take gzip. No page of another
-    origin may draw it in, and whoever opens it as a page gets one that does nothing."""
-    response: wrappers.Response = http_util.Respond(request, content, kind, **more)
+def raw(request: wrappers.Request, content: bytes, mimetype: str, **options: Any) -> wrappers.Response:
+    """A response by TensorBoard's `Respond`: with `nosniff`, and unpacked for clients that do not accept gzip. Pages of
+    other origins may not embed it, and opened as a page it can load and run nothing."""
+    response: wrappers.Response = http_util.Respond(request, content, mimetype, **options)
     response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
     response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-    if kind == _JSON and not more.get("expires"):
-        response.headers["Cache-Control"] = "no-store"  # names of one's own code are nothing for a disk
+    if mimetype == _JSON and not options.get("expires"):
+        response.headers["Cache-Control"] = "no-store"  # names of the user's code must not be cached on disk
     return response

@@ -1,4 +1,4 @@
-"""What the page asks for: one method per address, from its arguments to the document it answers with."""
+"""The data routes of the page: one method per route, from the request's arguments to the response document."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace
 
-# A request for data of a session that is not in memory (any more) waits for it this long.
+# A request for a session that is not in memory, or no longer, waits this long for it.
 _READ_SECONDS = 120.0
-# `data/session` answers after this long at most; short enough for a page to show progress with.
+# `data/session` answers within this time, short enough for the page to show progress.
 _POLL_SECONDS = 0.25
-_FIRST_LOOK_SECONDS = 5.0
-_DEEPEST = 2**15
-_MOST_EVENTS = 5000
-_MOST_STEPS = 2**31
-_MOST_HOSTS = 10**6 - 1
+_FIRST_LISTING_SECONDS = 5.0
+_MAX_DEPTH = 2**15
+_MAX_EVENTS = 5000
+_MAX_STEP = 2**31
+_MAX_HOST = 10**6 - 1
 
 
 class Routes:
-    """The handlers, over the logdir's listing and the sessions in memory; `captures`: where the page may capture to."""
+    """The handlers, over the logdir's listing and the sessions in memory. `capture_logdir` is where the page's captures
+    are written, None if it may not capture."""
 
-    def __init__(self, listing: Listing, store: Store, captures: str | None = None) -> None:
+    def __init__(self, listing: Listing, store: Store, capture_logdir: str | None = None) -> None:
         self._listing = listing
         self._store = store
-        self._captures = captures
+        self._capture_logdir = capture_logdir
 
     def posts(self) -> dict[str, Handler]:
-        """What acts, by its address below `data/`."""
+        """The handlers of requests that act, by route below `data/`."""
         return {"reload": self.reload, "stop": self.stop}
 
     def gets(self) -> dict[str, Handler]:
-        """What only reads, by its address below `data/`."""
+        """The handlers of requests that only read, by route below `data/`."""
         return {
             "sessions": self.sessions,
             "session": self.session,
@@ -71,48 +72,49 @@ class Routes:
         }
 
     def sessions(self, _: Arguments) -> dict[str, Any]:
-        """All sessions, newest first; a slow place is waited for only while none is known."""
-        known = bool(self._listing.sessions)
-        sessions = self._listing.refresh(wait=_POLL_SECONDS if known else _FIRST_LOOK_SECONDS)
+        """All sessions, newest first. Waits longer for a slow store only while no session is known."""
+        has_sessions = bool(self._listing.sessions)
+        sessions = self._listing.refresh(wait=_POLL_SECONDS if has_sessions else _FIRST_LISTING_SECONDS)
         return {
             "logdir": self._listing.roots_text,
-            "sessions": [_session(session) for session in sessions],
+            "sessions": [_session_row(session) for session in sessions],
             "message": self._listing.message,
-            "capture": self._captures is not None,
-            "capture_logdir": self._captures,
+            "capture": self._capture_logdir is not None,
+            "capture_logdir": self._capture_logdir,
         }
 
     def session(self, arguments: Arguments) -> dict[str, Any]:
-        """Starts the reading of a session and tells how far it is; in the end what the page needs to draw it.
+        """Starts reading a session and returns the progress, or once it is read the data that the page draws first.
 
-        `mark` stands for the files that were read; `changed`: they are others by now. Requests with a `mark` fail (409)
-        once other files were read. Where not all hosts are in memory, the answer has the rows of `hosts` (see
-        `choice.chosen`). While the session is read, `partial` has the numbers of hosts (null before views have a
-        report), and `head` the data that the page needs to draw that report, if it covers more than `seen` hosts.
+        `mark` is the fingerprint of the files that were read; `changed`: the files have changed since. Requests with a
+        `mark` fail (409) once files with another fingerprint were read. If not all hosts are in memory, the answer has
+        the rows of `hosts` (see `host_choice.chosen_hosts`). While the session is being read, `partial` has the numbers
+        of hosts (null before the first partial report), and `head` the data that the page needs to draw that report, if
+        it covers more than `seen` hosts.
         """
         load = self._store.load(arguments.text("session"))
         load.wait(_POLL_SECONDS)
         if not load.done:
-            return {"state": "loading", **load.progress(), **_first_hosts(load, arguments)}
+            return {"state": "loading", **load.progress(), **_partial_head(load, arguments)}
         if load.loaded is None:
             return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
-        shown = load.loaded.choose(arguments.names("hosts"))
-        told = {
+        hosts = load.loaded.choose(arguments.names("hosts"))
+        document = {
             "state": "ready",
             "mark": load.fingerprint,
             "changed": self._store.has_changed(load),
-            **shown.head,
-            **shown.timeline.rows(),
+            **hosts.head,
+            **hosts.timeline.rows(),
         }
-        return told if shown.report is None else told | load.hosts_read
+        return document if hosts.report is None else document | load.hosts_read
 
     def reload(self, arguments: Arguments) -> dict[str, Any]:
-        """Reads a session anew, unless it is being read; answers as `session`."""
+        """Reads a session again, unless it is being read; answers as `session`."""
         self._store.load(arguments.text("session"), reload=True)
         return self.session(arguments)
 
     def stop(self, arguments: Arguments) -> dict[str, Any]:
-        """Ends the reading of a session; what was read stays."""
+        """Stops reading a session; hosts that were read are kept."""
         stopped = self._store.stop(arguments.text("session"))
         return {"stopped": stopped}
 
@@ -120,188 +122,191 @@ class Routes:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         rows = arguments.names("rows") or []
-        return self._shown(arguments, rows).timeline.view(start, end, px, rows)
+        return self._hosts_for(arguments, rows).timeline.view(start, end, px, rows)
 
     def event(self, arguments: Arguments) -> dict[str, Any]:
-        """One event, by its id or by its place."""
+        """One event, by its id or by row, start and depth."""
         event = arguments.optional_text("event")
         if event is not None:
-            return self._shown(arguments, [event]).timeline.event(event)
+            return self._hosts_for(arguments, [event]).timeline.event(event)
         row, start = arguments.text("row"), arguments.integer("start_ps")
-        depth = arguments.optional_integer("depth", 0, _DEEPEST)
-        return self._shown(arguments, [row]).timeline.event_at(row, start, depth)
+        depth = arguments.optional_integer("depth", 0, _MAX_DEPTH)
+        return self._hosts_for(arguments, [row]).timeline.event_at(row, start, depth)
 
     def neighbor(self, arguments: Arguments) -> dict[str, Any]:
         row, start = arguments.text("row"), arguments.integer("start_ps")
-        depth = arguments.integer("depth", 0, _DEEPEST)
+        depth = arguments.integer("depth", 0, _MAX_DEPTH)
         direction = arguments.choice("direction", "next", "previous")
-        return self._shown(arguments, [row]).timeline.neighbor(row, depth, start, direction)
+        return self._hosts_for(arguments, [row]).timeline.neighbor(row, depth, start, direction)
 
     def search(self, arguments: Arguments) -> dict[str, Any]:
         query, rows = arguments.text("q"), arguments.names("rows")
-        return self._shown(arguments, rows or []).timeline.search(query, rows)
+        return self._hosts_for(arguments, rows or []).timeline.search(query, rows)
 
     def window(self, arguments: Arguments) -> Window:
         from tb_xla_insights.analysis.window.window import window
 
         start, end = arguments.window()
         device = arguments.optional_text("device")
-        trace = self._shown(arguments, devices=[device] if device else []).trace
-        if device is not None and device not in {it.id for it in trace.devices}:
+        trace = self._hosts_for(arguments, devices=[device] if device else []).trace
+        if device is not None and device not in {known.id for known in trace.devices}:
             raise InputError(f"data/window: no device {device} in this session; leave it out for all")
         return window(trace, start, end, device)
 
     def table(self, arguments: Arguments) -> dict[str, Any]:
         start, end = arguments.window()
-        limit = arguments.integer("limit", 1, _MOST_EVENTS, default=500)
+        limit = arguments.integer("limit", 1, _MAX_EVENTS, default=500)
         rows = arguments.names("rows") or []
-        return self._shown(arguments, rows).timeline.table(start, end, rows, limit)
+        return self._hosts_for(arguments, rows).timeline.table(start, end, rows, limit)
 
     def overview(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
-        return self._reported(arguments, views.overview)
+        return self._report_view(arguments, views.overview)
 
     def counts(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
-        return self._reported(arguments, lambda session: {"counts": views.counts(session)})
+        return self._report_view(arguments, lambda session: {"counts": views.counts(session)})
 
     def gaps(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
 
-        return self._reported(arguments, views.gaps)
+        return self._report_view(arguments, views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
-        """One gap, by its device and its start; with `beside`, a host's place, also its gap of the same step."""
+        """One gap, by its device and its start. With `beside`, the index of a host, also that host's gap of the same
+        step."""
         from tb_xla_insights.report import views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
-        beside = arguments.optional_integer("beside", 0, _MOST_HOSTS)
-        ids = [] if beside is None else [f"h{beside}."]
-        return views.gap(self._shown(arguments, ids, [device]).trace, device, start, beside)
+        other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
+        ids = [] if other_host is None else [f"h{other_host}."]
+        return views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
         from tb_xla_insights.report import execution_views
 
-        step = arguments.optional_integer("step", 0, _MOST_STEPS)
+        step = arguments.optional_integer("step", 0, _MAX_STEP)
         devices = arguments.names("devices")
 
         def view(session: SessionTrace) -> dict[str, Any]:
             return execution_views.executions(session, step, devices)
 
-        return self._reported(arguments, view, devices or [], step, usual=step is None)
+        return self._report_view(arguments, view, devices or [], step, usual=step is None)
 
     def compiles(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import execution_views
 
-        return self._reported(arguments, execution_views.compiles)
+        return self._report_view(arguments, execution_views.compiles)
 
     def compare(self, arguments: Arguments) -> dict[str, Any]:
-        """Two sessions side by side; the second one is read first where it is not in memory."""
-        other = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual_step_host()
-        return self._loaded(arguments).usual_step_host().compare_with(other)
+        """Two sessions side by side; the second one is read first if it is not in memory."""
+        baseline = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual_step_host()
+        return self._loaded(arguments).usual_step_host().compare_with(baseline)
 
     def propagation(self, arguments: Arguments) -> dict[str, Any]:
-        """Where annotations went on the device, in one step on one device: those of `step` (an index into the report's
-        steps) or `st` (its number, as links write it) and `device`, else those of the annotation or scope at `row`,
-        `start_ps` and `depth`, else usual ones.
+        """The device time of annotations, in one step on one device: those of `step` (an index into the report's steps)
+        or `st` (the step's number, as in links) and `device`; else those of the annotation or scope at `row`,
+        `start_ps` and `depth`; else usual ones.
 
-        `propagation_view` says what is in it, of the hosts that `hosts` names; `total` is of all. `picked` is the path
-        of that annotation or scope, None for none; `stale` says that there is no such event.
+        `propagation_view` documents the keys. They cover the hosts that `hosts` names; `total` covers all. `picked` is
+        the path of that annotation or scope, or None; `stale`: there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
 
-        step = arguments.optional_integer("step", 0, _MOST_STEPS)
+        step = arguments.optional_integer("step", 0, _MAX_STEP)
         device = arguments.optional_text("device")
         picked, stale = None, False
         row = arguments.optional_text("row")
-        loaded = self._shown(arguments, [row] if row else [], [device] if device else [], step)
+        loaded = self._hosts_for(arguments, [row] if row else [], [device] if device else [], step)
         if row:
             loaded.timeline.find_scopes()
-            start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _DEEPEST)
+            start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _MAX_DEPTH)
             try:
-                place = loaded.timeline.annotation_at(row, start, depth)
-            except InputError:  # what fits of a link is shown
+                annotation = loaded.timeline.annotation_at(row, start, depth)
+            except InputError:  # the valid parts of a link are shown
                 stale = True
             else:
-                picked = place["path"]
+                picked = annotation["path"]
                 if step is None and device is None:
-                    step, device = place["step"], place["device"]
-        named = arguments.optional_text("st")
-        found = propagation_view(loaded.trace, step, device, named)
+                    step, device = annotation["step"], annotation["device"]
+        step_number = arguments.optional_text("st")
+        view = propagation_view(loaded.trace, step, device, step_number)
         if loaded.report is not None:
-            every: Mapping[str, Any] = loaded.report["propagation"]
-            found["total"] = {name: every[name] for name in found["total"]}
+            totals: Mapping[str, Any] = loaded.report["propagation"]
+            view["total"] = {name: totals[name] for name in view["total"]}
         hosts = [trace.host for trace in loaded.trace.traces]
-        return {**found, "hosts": hosts, "picked": picked, "stale": stale}
+        return {**view, "hosts": hosts, "picked": picked, "stale": stale}
 
     def scopes(self, arguments: Arguments) -> dict[str, Any]:
-        """All rows of the timeline, those of scopes among them, which are not found yet when a session opens."""
-        timeline = self._shown(arguments).timeline
+        """All rows of the timeline, including those of scopes, which are computed after a session opens."""
+        timeline = self._hosts_for(arguments).timeline
         timeline.find_scopes()
         return timeline.rows()
 
     def hosts(self, arguments: Arguments) -> dict[str, Any]:
-        """Which host holds up the others, and why: `pod.view` tells every key. With `host`, what that one did in each
-        step: `step_class_us` as in the whole document, and `start_ps`, from the session's start, and `duration_ps`,
-        null without the step. While hosts are read both are of those that were read by then, and `partial` says so."""
+        """Which host holds up the others, and why: `pod.view` documents the keys.
+
+        With `host`, that host's steps: `step_class_us` as in the whole document, `start_ps` from the session's start
+        and `duration_ps`, null if it has no such step. While hosts are being read, both cover the hosts read so far,
+        and `partial` has their number."""
         from tb_xla_insights.pod.view import hosts_view, step_class_times
 
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("mark"))
-        partial_report = _so_far(load)
-        known = partial_report or self._loaded(arguments)
-        compared = known.comparison
-        partial = {} if partial_report is None else {"partial": _partial(load, partial_report)}
+        partial_report = _current_partial_report(load)
+        source = partial_report or self._loaded(arguments)
+        comparison = source.comparison
+        partial = {} if partial_report is None else {"partial": _host_counts(load, partial_report)}
         host = arguments.optional_text("host")
         if host is None:
-            return hosts_view(compared, len(load.files.hosts)) | partial
-        names = [own.name for own in compared.hosts]
+            return hosts_view(comparison, len(load.files.hosts)) | partial
+        names = [known.name for known in comparison.hosts]
         if host not in names:
             raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
-        at = names.index(host)
-        steps = [step for step in _report_of(known)["steps"] if step["host"] == host]
-        places = compared.arrivals.common_step[at].tolist()
-        times = dict(zip(places, steps, strict=True))
-        found = [times.get(place, {}) for place in range(compared.arrivals.step_count)]
-        columns = {key: [step.get(key) for step in found] for key in ("start_ps", "duration_ps")}
-        return {"step_class_us": step_class_times(compared, at), **columns} | partial
+        index = names.index(host)
+        steps = [step for step in _report_of(source)["steps"] if step["host"] == host]
+        positions = comparison.arrivals.common_step[index].tolist()
+        step_at = dict(zip(positions, steps, strict=True))
+        aligned = [step_at.get(position, {}) for position in range(comparison.arrivals.step_count)]
+        columns = {key: [step.get(key) for step in aligned] for key in ("start_ps", "duration_ps")}
+        return {"step_class_us": step_class_times(comparison, index), **columns} | partial
 
     def waits(self, arguments: Arguments) -> dict[str, Any]:
-        """Where cores of the hosts wait for other hosts in a window: see `timeline.waits`."""
+        """The intervals of a window in which cores wait for other hosts; see `timeline.waits`."""
         from tb_xla_insights.timeline.waits import waits_in
 
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
-        shown = self._shown(arguments).timeline
-        return waits_in(*self._loaded(arguments).arrivals, shown.hosts, start, end, px)
+        timeline = self._hosts_for(arguments).timeline
+        return waits_in(*self._loaded(arguments).arrivals, timeline.hosts, start, end, px)
 
     def collective(self, arguments: Arguments) -> dict[str, Any]:
-        """Who comes when to one collective: to that whose op starts there on a device, or with `end_ps` to the one that
-        a gap delays: see `timeline.waits`."""
+        """When each host arrives at one collective: the one whose op starts at `start_ps` on the device, or with
+        `end_ps` the one that the gap delays; see `timeline.waits`."""
         from tb_xla_insights.timeline.waits import collective_at
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         end = arguments.window()[1] if arguments.optional_text("end_ps") else None
-        shown = self._shown(arguments, devices=[device]).timeline
-        return collective_at(*self._loaded(arguments).arrivals, shown.hosts, device, start, end)
+        timeline = self._hosts_for(arguments, devices=[device]).timeline
+        return collective_at(*self._loaded(arguments).arrivals, timeline.hosts, device, start, end)
 
     def device(self, arguments: Arguments) -> dict[str, Any]:
-        """What chosen devices do in chosen steps, and how well: `device_work.view` tells every key. `dd`, `st` and `pk`
-        are as links write them; `category`: only ops of it; with `whole`, all ops are listed."""
+        """The work of chosen devices in chosen steps, and its efficiency: `device_work.view` documents the keys. `dd`,
+        `st` and `pk` are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
         from tb_xla_insights.report.host_ranks import rank_hosts
         from tb_xla_insights.report.views import whole_report
 
         loaded = self._loaded(arguments)
         report = loaded.report
-        several = len(loaded.files.hosts) > 1
-        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if several else 0
+        has_several = len(loaded.files.hosts) > 1
+        usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
         dd = arguments.optional_text("dd")
-        place = dd.partition(".")[0] if dd else str(usual)
-        needed = {int(place)} if re.fullmatch(r"[0-9]{1,6}", place) else set()
+        host = dd.partition(".")[0] if dd else str(usual)
+        needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
         return device_view(
             loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"), usual=usual,
             category=arguments.optional_text("category"), own_peaks=arguments.peaks("pk"),
@@ -311,7 +316,7 @@ class Routes:
     def _loaded(self, arguments: Arguments) -> LoadedHosts | Pod:
         return self._store.loaded(arguments.text("session"), _READ_SECONDS, arguments.optional_text("mark"))
 
-    def _shown(
+    def _hosts_for(
         self,
         arguments: Arguments,
         ids: Sequence[str] = (),
@@ -320,14 +325,14 @@ class Routes:
         usual: bool = False,
         strict: bool = True,
     ) -> LoadedHosts:
-        """The hosts that an answer is about: those that `hosts` names (see `choice.chosen`), and those of these rows or
-        events, devices, and of the step, or of the usual one. All where all are in memory. `strict`: see
+        """The hosts that an answer covers: those that `hosts` names (see `host_choice.chosen_hosts`) and those of these
+        rows or events, devices, and of the step or the usual step; all hosts if all are in memory. `strict`: see
         `Pod.choose`."""
         loaded = self._loaded(arguments)
         needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, usual)
         return loaded.choose(arguments.names("hosts"), needed, strict)
 
-    def _reported(
+    def _report_view(
         self,
         arguments: Arguments,
         view: Callable[[SessionTrace], dict[str, Any]],
@@ -335,49 +340,50 @@ class Routes:
         step: int | None = None,
         usual: bool = False,
     ) -> dict[str, Any]:
-        """A view of what the report tells of all hosts, with the traces of `_shown`. While hosts are read, it is of
-        those that were read by then, and `partial` says so."""
+        """A view of the report of all hosts, with the traces of `_hosts_for`. While hosts are being read, it covers the
+        hosts read so far, and `partial` has their number."""
         load = self._store.load(arguments.text("session"))
         load.check(arguments.optional_text("mark"))
-        partial_report = _so_far(load)
+        partial_report = _current_partial_report(load)
         if partial_report is not None:
-            return view(partial_report.session) | {"partial": _partial(load, partial_report)}
-        return view(self._shown(arguments, (), devices, step, usual, strict=False).trace)
+            return view(partial_report.session) | {"partial": _host_counts(load, partial_report)}
+        return view(self._hosts_for(arguments, (), devices, step, usual, strict=False).trace)
 
 
-def _report_of(known: PartialReport | LoadedHosts | Pod) -> Report:
+def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
     """The report of the hosts that were read, on the session's time base."""
     from tb_xla_insights.report.views import whole_report
 
-    if isinstance(known, PartialReport):
-        of_some: Report = whole_report(known.session)
-        return of_some
-    report: Report = known.report or whole_report(known.usual_step_host().trace)
+    report: Report
+    if isinstance(source, PartialReport):
+        report = whole_report(source.session)
+    else:
+        report = source.report or whole_report(source.usual_step_host().trace)
     return report
 
 
-def _so_far(load: Load) -> PartialReport | None:
-    """The hosts that were read by now, as long as others are still to come."""
+def _current_partial_report(load: Load) -> PartialReport | None:
+    """The report of the hosts read so far, None once all are read."""
     return None if load.done else load.partial_report
 
 
-def _partial(load: Load, partial_report: PartialReport) -> dict[str, int]:
-    """How many hosts an answer is about, of how many."""
+def _host_counts(load: Load, partial_report: PartialReport) -> dict[str, int]:
+    """The number of hosts that an answer covers, and of all."""
     return {"hosts_read": partial_report.hosts, "hosts_in_all": len(load.hosts)}
 
 
-def _first_hosts(load: Load, arguments: Arguments) -> dict[str, Any]:
-    """`head` of the hosts that were read so far, where they are more than the page has seen."""
+def _partial_head(load: Load, arguments: Arguments) -> dict[str, Any]:
+    """`head` of the partial report, if it covers more hosts than the page has seen."""
     from tb_xla_insights.report.views import whole_report
 
-    seen = arguments.integer("seen", 0, _MOST_HOSTS, default=_MOST_HOSTS)
+    seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
     if load.partial_report is None:
         return {}
     report = whole_report(load.partial_report.session)
     return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
 
 
-def _session(session: SessionFiles) -> dict[str, Any]:
+def _session_row(session: SessionFiles) -> dict[str, Any]:
     return {
         "name": session.name,
         "hosts": [{"name": host.name, "bytes": host.file.bytes} for host in session.hosts],

@@ -11,7 +11,7 @@ VIEWS = [
     "overview", "timeline", "gaps", "executions", "propagation", "compiles", "hosts", "device", "compare",
 ]  # fmt: skip
 """Each asks for the route of its name."""
-FAULT = "data/x: ValueError, a fault of the plugin; see TensorBoard's output"
+FAULT = "data/x: ValueError, a bug in the plugin; see TensorBoard's output"
 PLACES = "main, [data-testid=diagnostics]"
 """Where people read of it: the view's place, and the lines above the timeline, which stays."""
 CHANGED = "the files of this session were read again; ask again"

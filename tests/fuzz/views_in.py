@@ -21,14 +21,14 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Store
-from tb_xla_insights.plugin.allowed_hosts import Names
+from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.respond import Application, get
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.timeline import Timeline
 
 _ASKED = 6
 """Views of one session."""
-ANY_NAME = Names(("*",))
+ANY_NAME = AllowedHosts(("*",))
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "session": ("session",),

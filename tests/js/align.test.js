@@ -1,19 +1,40 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alignedSlices, alignmentOf, realSpan, shiftAt, shiftColumns, shiftText } from '../../frontend/timeline/align.js';
+import {
+  alignedSlices,
+  alignmentOf,
+  realSpan,
+  shiftAt,
+  shiftColumns,
+  shiftText,
+} from '../../frontend/timeline/align.js';
 
 const row = (id, device, kind = 'ops') => ({ id, device, kind, host: 'vm' });
-const ROWS = [row('t0', null, 'thread'), row('gaps.a', 'a', 'gaps'), row('a.ops', 'a'), row('b.ops', 'b'), row('c.ops', 'c')];
+const ROWS = [
+  row('t0', null, 'thread'),
+  row('gaps.a', 'a', 'gaps'),
+  row('a.ops', 'a'),
+  row('b.ops', 'b'),
+  row('c.ops', 'c'),
+];
 const STEPS = {
-  source: 'annotation', count: 3, columns: { index: [0, 1, 2], start_ps: [100, 200, 300], duration_ps: [100, 100, 100] },
+  source: 'annotation',
+  count: 3,
+  columns: { index: [0, 1, 2], start_ps: [100, 200, 300], duration_ps: [100, 100, 100] },
   work: [
     { device: 'a', steps: [0, 3], step: [0, 1, 2], start_ps: [210, 290, 420], end_ps: [280, 410, 500] },
     { device: 'b', steps: [0, 3], step: [0, 2], start_ps: [205, 425], end_ps: [285, 510] },
   ],
 };
 const columns = (...spans) => ({
-  length: spans.length, start: spans.map(([start]) => start), end: spans.map(([, end]) => end), name: spans.map((_, i) => i),
-  kind: spans.map(() => 0), count: spans.map(() => 1), busy: spans.map(() => 0), event: spans.map((_, i) => 10 + i),
+  length: spans.length,
+  start: spans.map(([start]) => start),
+  end: spans.map(([, end]) => end),
+  name: spans.map((_, i) => i),
+  kind: spans.map(() => 0),
+  count: spans.map(() => 1),
+  busy: spans.map(() => 0),
+  event: spans.map((_, i) => 10 + i),
 });
 const drawn = ({ start, end, event }) => event.map((id, i) => [id, start[i], end[i]]);
 const align = alignmentOf(STEPS, ROWS);
@@ -34,13 +55,19 @@ test('host rows stay, gaps have no place, work of no step is not drawn', () => {
 });
 
 test('slices move with their step and keep the time they were at', () => {
-  const moved = shiftColumns(columns([210, 220], [230, 280], [282, 288], [290, 380], [425, 500]), align.rows.get('a.ops'));
+  const moved = shiftColumns(
+    columns([210, 220], [230, 280], [282, 288], [290, 380], [425, 500]),
+    align.rows.get('a.ops'),
+  );
   assert.deepEqual(drawn(moved), [[10, 105, 115], [11, 125, 175], [13, 200, 290], [14, 305, 380]]);
   assert.deepEqual(moved.real, { start: [210, 230, 290, 425], end: [220, 280, 380, 500] });
 });
 
 test('what reaches into the next step is cut at its edge', () => {
-  assert.deepEqual(drawn(shiftColumns(columns([290, 380], [380, 405], [405, 410]), align.rows.get('a.ops'))), [[10, 200, 290], [11, 290, 300]]);
+  assert.deepEqual(drawn(shiftColumns(columns([290, 380], [380, 405], [405, 410]), align.rows.get('a.ops'))), [
+    [10, 200, 290],
+    [11, 290, 300],
+  ]);
 });
 
 test('slices that hold several steps, merged, go with the step of their start or else of their middle', () => {
@@ -49,27 +76,61 @@ test('slices that hold several steps, merged, go with the step of their start or
 });
 
 test('where runs of two steps overlap, a slice goes with the one that began last', () => {
-  const pieces = [{ start_ps: 0, end_ps: 100, shift: 0, until: 100 }, { start_ps: 40, end_ps: 60, shift: -200, until: Infinity }];
-  assert.deepEqual(drawn(shiftColumns(columns([0, 30], [45, 50], [70, 90]), pieces)), [[10, 0, 30], [12, 70, 90], [11, 245, 250]]);
+  const pieces = [
+    { start_ps: 0, end_ps: 100, shift: 0, until: 100 },
+    { start_ps: 40, end_ps: 60, shift: -200, until: Infinity },
+  ];
+  assert.deepEqual(drawn(shiftColumns(columns([0, 30], [45, 50], [70, 90]), pieces)), [
+    [10, 0, 30],
+    [12, 70, 90],
+    [11, 245, 250],
+  ]);
 });
 
 test('hosts have steps of their own', () => {
-  const own = alignmentOf({ source: 'step_marker', columns: { index: [0, 1], start_ps: [0, 150], duration_ps: [100, 100] }, work: [
-    { device: 'a', steps: [0, 1], step: [0], start_ps: [50], end_ps: [300] }, { device: 'b', steps: [1, 2], step: [1], start_ps: [160], end_ps: [170] }] },
-  [row('a.ops', 'a'), { ...row('b.ops', 'b'), host: 'other' }]);
+  const own = alignmentOf(
+    {
+      source: 'step_marker',
+      columns: { index: [0, 1], start_ps: [0, 150], duration_ps: [100, 100] },
+      work: [
+        { device: 'a', steps: [0, 1], step: [0], start_ps: [50], end_ps: [300] },
+        { device: 'b', steps: [1, 2], step: [1], start_ps: [160], end_ps: [170] },
+      ],
+    },
+    [row('a.ops', 'a'), { ...row('b.ops', 'b'), host: 'other' }],
+  );
   assert.deepEqual([...own.edges], [['vm', [0, 100]], ['other', [150, 250]]]);
-  assert.deepEqual([...own.rows.values()].map(([{ shift, until }]) => [shift, until]), [[50, Infinity], [10, Infinity]]);
+  assert.deepEqual(
+    [...own.rows.values()].map(([{ shift, until }]) => [shift, until]),
+    [
+      [50, Infinity],
+      [10, Infinity],
+    ],
+  );
 });
 
 test('slices are drawn in order and apart even where steps run in turns', () => {
-  const pieces = [{ start_ps: 0, end_ps: 10, shift: 0, until: 100 }, { start_ps: 10, end_ps: 20, shift: -30, until: 100 }, { start_ps: 20, end_ps: 50, shift: 5, until: 100 }];
+  const pieces = [
+    { start_ps: 0, end_ps: 10, shift: 0, until: 100 },
+    { start_ps: 10, end_ps: 20, shift: -30, until: 100 },
+    { start_ps: 20, end_ps: 50, shift: 5, until: 100 },
+  ];
   const moved = shiftColumns(columns([0, 10], [10, 20], [20, 50]), pieces);
   assert.deepEqual(drawn(moved), [[10, 0, 10], [12, 15, 40], [11, 40, 50]]);
 });
 
 test('the label tells the shift of the step in the middle', () => {
   const [ms, rows] = [1e9, [row('a.ops', 'a'), row('c.ops', 'c')]];
-  const own = alignmentOf({ ...STEPS, columns: { index: [0, 1], start_ps: [100 * ms, 200 * ms], duration_ps: [100 * ms, 100 * ms] }, work: [{ device: 'a', steps: [0, 2], step: [0, 1], start_ps: [270.5 * ms, 300 * ms], end_ps: [280 * ms, 400 * ms] }] }, rows);
+  const own = alignmentOf(
+    {
+      ...STEPS,
+      columns: { index: [0, 1], start_ps: [100 * ms, 200 * ms], duration_ps: [100 * ms, 100 * ms] },
+      work: [
+        { device: 'a', steps: [0, 2], step: [0, 1], start_ps: [270.5 * ms, 300 * ms], end_ps: [280 * ms, 400 * ms] },
+      ],
+    },
+    rows,
+  );
   assert.equal(shiftText(own, 'a.ops', 0), 'shifted +170.5\u202fms');
   assert.equal(shiftText(own, 'a.ops', 150 * ms), 'shifted +170.5\u202fms');
   assert.equal(shiftText(own, 'a.ops', 250 * ms), 'shifted +100.0\u202fms');
@@ -93,5 +154,8 @@ test('device rows come from an answer of their own, with its names', () => {
 
 test('a session whose device work belongs to no step of the host has nothing to align', () => {
   assert.equal(alignmentOf({ ...STEPS, source: 'modules' }, ROWS), null);
-  assert.equal(alignmentOf({ ...STEPS, work: [{ device: 'a', steps: [0, 3], step: [], start_ps: [], end_ps: [] }] }, ROWS), null);
+  assert.equal(
+    alignmentOf({ ...STEPS, work: [{ device: 'a', steps: [0, 3], step: [], start_ps: [], end_ps: [] }] }, ROWS),
+    null,
+  );
 });

@@ -8,7 +8,11 @@ const { get, setFingerprint: opened, onSessionReread: whenReadAgain } = await im
 function serve(status, asked = /** @type {string[]} */ ([])) {
   globalThis.fetch = async (url) => {
     asked.push(String(url));
-    return /** @type {any} */ ({ ok: status === 200, status, json: async () => (status === 200 ? {} : { error: 'read again' }) });
+    return /** @type {any} */ ({
+      ok: status === 200,
+      status,
+      json: async () => (status === 200 ? {} : { error: 'read again' }),
+    });
   };
   return asked;
 }
@@ -20,7 +24,12 @@ test('requests about an open session say which files they are about', async () =
   await get('window', { session: 'b', start_ps: null });
   await get('session', { session: 'a' });
   await get('sessions');
-  assert.deepEqual(asked, ['data/window?session=a&start_ps=5&mark=f00', 'data/window?session=b', 'data/session?session=a', 'data/sessions?']);
+  assert.deepEqual(asked, [
+    'data/window?session=a&start_ps=5&mark=f00',
+    'data/window?session=b',
+    'data/session?session=a',
+    'data/sessions?',
+  ]);
 });
 
 test('a session of which other files were read is opened again, once', async () => {

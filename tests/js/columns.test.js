@@ -3,9 +3,21 @@ import { test } from 'node:test';
 import { coverage, decode, firstAfter, sliceAt, sliceOf } from '../../frontend/timeline/columns.js';
 
 const wire = {
-  start_ps: 100, end_ps: 1000, names: ['a', 'b'],
+  start_ps: 100,
+  end_ps: 1000,
+  names: ['a', 'b'],
   rows: {
-    'h0.t0': [{ s: [-50, 100, 200], d: [100, 50, 10], n: [0, 1, -1], c: [0, 1, 2], k: [1, 12, 1], b: [0, 30, 0], e: [7, 1, 20] }],
+    'h0.t0': [
+      {
+        s: [-50, 100, 200],
+        d: [100, 50, 10],
+        n: [0, 1, -1],
+        c: [0, 1, 2],
+        k: [1, 12, 1],
+        b: [0, 30, 0],
+        e: [7, 1, 20],
+      },
+    ],
     'h0.classes': [{ s: [0], d: [900], n: [-1], c: [11], e: [-1] }],
   },
 };
@@ -38,7 +50,21 @@ test('a slice is found by time, within reach', () => {
 });
 
 test('what of a merged slice is covered, by buckets of time and from its start to its end', () => {
-  const rows = { 'h0.t0': [{ s: [4, 30, 6], d: [20, 4, 8], n: [0, 0, 0], c: [0, 0, 0], k: [7, 1, 3], b: [16, 0, 4], e: [1, 7, 1], r: 4, f: 'f50' }] };
+  const rows = {
+    'h0.t0': [
+      {
+        s: [4, 30, 6],
+        d: [20, 4, 8],
+        n: [0, 0, 0],
+        c: [0, 0, 0],
+        k: [7, 1, 3],
+        b: [16, 0, 4],
+        e: [1, 7, 1],
+        r: 4,
+        f: 'f50',
+      },
+    ],
+  };
   const [columns] = decode({ start_ps: 0, end_ps: 100, names: ['a'], rows }).rows.get('h0.t0');
   // Buckets of 16 ps: the first slice is full in 4 to 16 and covered by a third in 16 to 24.
   assert.equal(coverage(columns, 0, 4, 16), 1);

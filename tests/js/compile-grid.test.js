@@ -9,7 +9,14 @@ test('graphs that compiled come first, in the order they had', () => {
 
 test('compiles stand in the cell of their graph and step; those outside of steps have a column', () => {
   const rows = [{ graph: 'a', step: 0 }, { graph: 'a', step: 0 }, { graph: 'a', step: null }, { graph: 'b', step: 0 }];
-  assert.deepEqual([...byCell(rows)].map(([key, own]) => [key.replace('\n', ' '), own.length]), [['a 0', 2], ['a -1', 1], ['b 0', 1]]);
+  assert.deepEqual(
+    [...byCell(rows)].map(([key, own]) => [key.replace('\n', ' '), own.length]),
+    [
+      ['a 0', 2],
+      ['a -1', 1],
+      ['b 0', 1],
+    ],
+  );
 });
 
 test('of too many steps those are drawn in which something compiled, then the first ones, in their order', () => {

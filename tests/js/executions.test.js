@@ -3,13 +3,26 @@ import { test } from 'node:test';
 import { divisor, savings, smallOnes, stackSpans, sumCosts } from '../../frontend/executions/costs.js';
 
 const row = (program, device_ps, overhead_ps, more = {}) => ({
-  program, program_ids: [], kind: 'dynamo', join: 'exact', launches: 10, count: 10, device_ps, queue_ps: 0, overhead_ps, host_ps: device_ps + overhead_ps, ...more,
+  program,
+  program_ids: [],
+  kind: 'dynamo',
+  join: 'exact',
+  launches: 10,
+  count: 10,
+  device_ps,
+  queue_ps: 0,
+  overhead_ps,
+  host_ps: device_ps + overhead_ps,
+  ...more,
 });
 const FORWARD = row('forward', 96_270, 42_750);
 const CLEAN = row('clean-up', 1_180, 23_110);
 
 test('a total is divided by runs, by steps on each core, or by nothing', () => {
-  assert.deepEqual([divisor('run', row('p', 1, 1, { count: 80 }), 9), divisor('step', FORWARD, 9), divisor('total', FORWARD, 9)], [80, 9, 1]);
+  assert.deepEqual(
+    [divisor('run', row('p', 1, 1, { count: 80 }), 9), divisor('step', FORWARD, 9), divisor('total', FORWARD, 9)],
+    [80, 9, 1],
+  );
   assert.equal(divisor('step', FORWARD, null), 1);
 });
 
@@ -19,7 +32,14 @@ test('small programs have more overhead than work, and are known to be launched'
 });
 
 test('costs add up by column', () => {
-  assert.deepEqual(sumCosts([FORWARD, CLEAN]), { count: 20, launches: 20, host_ps: 163_310, device_ps: 97_450, queue_ps: 0, overhead_ps: 65_860 });
+  assert.deepEqual(sumCosts([FORWARD, CLEAN]), {
+    count: 20,
+    launches: 20,
+    host_ps: 163_310,
+    device_ps: 97_450,
+    queue_ps: 0,
+    overhead_ps: 65_860,
+  });
 });
 
 test('without the small ones their overhead is saved; one execution costs what the fit says', () => {

@@ -1,17 +1,55 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eachCore, filterGaps, groupGaps, patternsOf, patternText, stepOf, sumClasses } from '../../frontend/gaps/group.js';
+import {
+  eachCore,
+  filterGaps,
+  groupGaps,
+  patternsOf,
+  patternText,
+  stepOf,
+  sumClasses,
+} from '../../frontend/gaps/group.js';
 
 const gap = (device, start_ps, duration_ps, more = {}) => ({
-  device, host: 'vm', start_ps, duration_ps, step: 2, step_number: 1206, before: 'a', after: 'b', inside_run: false, kind: 'starved', cause: 'tracing', by_class_ps: { tracing: duration_ps }, by_finding_ps: {}, devices: [device], starts_ps: [start_ps], durations_ps: [duration_ps], togethers_ps: [null], ...more,
+  device,
+  host: 'vm',
+  start_ps,
+  duration_ps,
+  step: 2,
+  step_number: 1206,
+  before: 'a',
+  after: 'b',
+  inside_run: false,
+  kind: 'starved',
+  cause: 'tracing',
+  by_class_ps: { tracing: duration_ps },
+  by_finding_ps: {},
+  devices: [device],
+  starts_ps: [start_ps],
+  durations_ps: [duration_ps],
+  togethers_ps: [null],
+  ...more,
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
 
 test('what the server found to be the same on several cores is one row with its mean', () => {
-  const item = gap('TPU:1', 101, 72, { index: 0, devices: ['TPU:1', 'TPU:0', 'TPU:2'], starts_ps: [101, 100, 99], durations_ps: [72, 70, 74], togethers_ps: [70, 70, 71] });
+  const item = gap('TPU:1', 101, 72, {
+    index: 0,
+    devices: ['TPU:1', 'TPU:0', 'TPU:2'],
+    starts_ps: [101, 100, 99],
+    durations_ps: [72, 70, 74],
+    togethers_ps: [70, 70, 71],
+  });
   const [row, other, ...rest] = groupGaps(eachCore([item, gap('TPU:0', 200, 9, { index: 1 })]), CORES);
   assert.equal(rest.length, 0);
-  assert.deepEqual(row.gaps.map(({ device, start_ps }) => [device, start_ps]), [['TPU:0', 100], ['TPU:1', 101], ['TPU:2', 99]]);
+  assert.deepEqual(
+    row.gaps.map(({ device, start_ps }) => [device, start_ps]),
+    [
+      ['TPU:0', 100],
+      ['TPU:1', 101],
+      ['TPU:2', 99],
+    ],
+  );
   assert.equal(row.mean_ps, 72);
   assert.deepEqual(row.gaps.map(({ together_ps }) => together_ps), [70, 70, 71]);
   assert.deepEqual(row.by_class_ps, { tracing: 216 });
@@ -19,23 +57,62 @@ test('what the server found to be the same on several cores is one row with its 
 });
 
 test('cores that are left out are not in the row', () => {
-  const items = eachCore([gap('TPU:0', 0, 10, { index: 0, devices: ['TPU:0', 'TPU:1'], starts_ps: [0, 1], durations_ps: [10, 8] })]);
+  const items = eachCore([
+    gap('TPU:0', 0, 10, { index: 0, devices: ['TPU:0', 'TPU:1'], starts_ps: [0, 1], durations_ps: [10, 8] }),
+  ]);
   const [row] = groupGaps(filterGaps(items, new Map(), null, ['TPU:1']), CORES);
   assert.deepEqual([row.gaps.length, row.gap.device, row.mean_ps], [1, 'TPU:1', 8]);
 });
 
 test('patterns of some gaps have the numbers of these gaps, and keep their places', () => {
-  const pattern = (after) => ({ before: 'a', after, inside_run: false, count: 9, total_ps: 99, mean_ps: 11, min_ps: 1, max_ps: 50, cause: 'compile', by_class_ps: { compile: 99 } });
-  const [none, some] = patternsOf([pattern('c'), pattern('b')], [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })]);
+  const pattern = (after) => ({
+    before: 'a',
+    after,
+    inside_run: false,
+    count: 9,
+    total_ps: 99,
+    mean_ps: 11,
+    min_ps: 1,
+    max_ps: 50,
+    cause: 'compile',
+    by_class_ps: { compile: 99 },
+  });
+  const [none, some] = patternsOf(
+    [pattern('c'), pattern('b')],
+    [gap('TPU:0', 0, 10), gap('TPU:1', 0, 14), gap('TPU:0', 90, 3, { inside_run: true })],
+  );
   assert.equal(none.count, 0);
-  assert.deepEqual(some, { ...pattern('b'), count: 2, total_ps: 24, mean_ps: 12, median_ps: 10, min_ps: 10, max_ps: 14, cause: 'tracing', causes: [{ cause: 'tracing', count: 2, ps: 24 }], by_class_ps: { tracing: 24 } });
+  assert.deepEqual(some, {
+    ...pattern('b'),
+    count: 2,
+    total_ps: 24,
+    mean_ps: 12,
+    median_ps: 10,
+    min_ps: 10,
+    max_ps: 14,
+    cause: 'tracing',
+    causes: [{ cause: 'tracing', count: 2, ps: 24 }],
+    by_class_ps: { tracing: 24 },
+  });
 });
 
 test('a pattern of very different gaps tells its causes by time and by count, and the median', () => {
   const pattern = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
   const short = (at) => gap('TPU:0', at, 3, { cause: 'dispatch' });
-  const [its] = patternsOf([pattern], [gap('TPU:0', 0, 217, { cause: 'input' }), short(300), short(400), gap('TPU:0', 500, 4, { kind: 'queued', cause: 'wait' })]);
-  assert.deepEqual(its.causes, [{ cause: 'input', count: 1, ps: 217 }, { cause: 'dispatch', count: 2, ps: 6 }, { cause: 'queued', count: 1, ps: 4 }]);
+  const [its] = patternsOf(
+    [pattern],
+    [
+      gap('TPU:0', 0, 217, { cause: 'input' }),
+      short(300),
+      short(400),
+      gap('TPU:0', 500, 4, { kind: 'queued', cause: 'wait' }),
+    ],
+  );
+  assert.deepEqual(its.causes, [
+    { cause: 'input', count: 1, ps: 217 },
+    { cause: 'dispatch', count: 2, ps: 6 },
+    { cause: 'queued', count: 1, ps: 4 },
+  ]);
   assert.deepEqual([its.median_ps, its.mean_ps, its.cause], [3, 56.75, 'input']);
 });
 
@@ -46,13 +123,26 @@ test('a pattern is linked by the names of its programs', () => {
 });
 
 test('rows come longest first, ties by time', () => {
-  const rows = groupGaps([gap('TPU:0', 50, 5, { index: 0 }), gap('TPU:0', 0, 5, { index: 1 }), gap('TPU:0', 20, 9, { index: 2 })], CORES);
+  const rows = groupGaps(
+    [gap('TPU:0', 50, 5, { index: 0 }), gap('TPU:0', 0, 5, { index: 1 }), gap('TPU:0', 20, 9, { index: 2 })],
+    CORES,
+  );
   assert.deepEqual(rows.map((row) => row.gap.start_ps), [20, 0, 50]);
 });
 
 test('filters narrow by each of their keys, a pattern by both programs, the header by device', () => {
-  const items = [gap('TPU:0', 0, 5e9), gap('TPU:1', 0, 2e7, { cause: 'compile', kind: 'queued', after: 'c', step_number: 1207, by_finding_ps: { early_sync: 5 } })];
-  const left = (filters, pattern = null, chosen = CORES) => filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
+  const items = [
+    gap('TPU:0', 0, 5e9),
+    gap('TPU:1', 0, 2e7, {
+      cause: 'compile',
+      kind: 'queued',
+      after: 'c',
+      step_number: 1207,
+      by_finding_ps: { early_sync: 5 },
+    }),
+  ];
+  const left = (filters, pattern = null, chosen = CORES) =>
+    filterGaps(items, new Map(Object.entries(filters)), pattern, chosen).map(({ device }) => device);
   assert.deepEqual(left({}), ['TPU:0', 'TPU:1']);
   assert.deepEqual(left({ cause: 'compile' }), ['TPU:1']);
   assert.deepEqual(left({ kind: 'starved', step: '1206' }), ['TPU:0']);
@@ -64,9 +154,19 @@ test('filters narrow by each of their keys, a pattern by both programs, the head
 });
 
 test('a step is called by its number, and by its index where it has none', () => {
-  assert.deepEqual([stepOf(gap('TPU:0', 0, 1)), stepOf(gap('TPU:0', 0, 1, { step_number: null })), stepOf(gap('TPU:0', 0, 1, { step: null, step_number: null }))], ['1206', '2', '']);
+  assert.deepEqual(
+    [
+      stepOf(gap('TPU:0', 0, 1)),
+      stepOf(gap('TPU:0', 0, 1, { step_number: null })),
+      stepOf(gap('TPU:0', 0, 1, { step: null, step_number: null })),
+    ],
+    ['1206', '2', ''],
+  );
 });
 
 test('classes without time are left out of a sum', () => {
-  assert.deepEqual(sumClasses([gap('TPU:0', 0, 3), gap('TPU:1', 0, 4, { by_class_ps: { wait: 4, compile: 0 } })]), { tracing: 3, wait: 4 });
+  assert.deepEqual(sumClasses([gap('TPU:0', 0, 3), gap('TPU:1', 0, 4, { by_class_ps: { wait: 4, compile: 0 } })]), {
+    tracing: 3,
+    wait: 4,
+  });
 });

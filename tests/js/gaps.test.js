@@ -15,7 +15,15 @@ test('gaps stand by device in order of time, whatever order they came in', () =>
 
 test('as slices they carry the class of their cause and are never merged', () => {
   const columns = gapColumns(byDevice(ITEMS).get('vm/TPU:0'));
-  assert.deepEqual([[...columns.start], [...columns.end], [...columns.kind], [...columns.count]], [[100, 500], [110, 550], [3, 0], [1, 1]]);
+  assert.deepEqual(
+    [[...columns.start], [...columns.end], [...columns.kind], [...columns.count]],
+    [
+      [100, 500],
+      [110, 550],
+      [3, 0],
+      [1, 1],
+    ],
+  );
   assert.equal(sliceAt(columns, 105, 0), 0);
   assert.equal(sliceAt(columns, 300, 0), -1);
 });
@@ -35,15 +43,41 @@ test('previous and next are those that begin before and after, with an end on bo
 });
 
 test('each device that has gaps begins with their row', () => {
-  const row = (id, device) => ({ id, kind: 'modules', device, host: 'vm', label: id, depths: 1, events: 9, main: true, role: null, share: null });
-  const rows = withGapRows([row('h0.t0', null), row('m0', 'vm/TPU:0'), row('o0', 'vm/TPU:0'), row('m2', 'vm/TPU:2')], byDevice(ITEMS));
-  assert.deepEqual(rows.map(({ id, kind }) => [id, kind === 'gaps']), [['h0.t0', false], ['gaps.vm/TPU:0', true], ['m0', false], ['o0', false], ['m2', false]]);
+  const row = (id, device) => ({
+    id,
+    kind: 'modules',
+    device,
+    host: 'vm',
+    label: id,
+    depths: 1,
+    events: 9,
+    main: true,
+    role: null,
+    share: null,
+  });
+  const rows = withGapRows(
+    [row('h0.t0', null), row('m0', 'vm/TPU:0'), row('o0', 'vm/TPU:0'), row('m2', 'vm/TPU:2')],
+    byDevice(ITEMS),
+  );
+  assert.deepEqual(
+    rows.map(({ id, kind }) => [id, kind === 'gaps']),
+    [
+      ['h0.t0', false],
+      ['gaps.vm/TPU:0', true],
+      ['m0', false],
+      ['o0', false],
+      ['m2', false],
+    ],
+  );
 });
 
 test('a selected gap survives the link to the picosecond; its end comes with the answer', () => {
   const text = selectionText(ofGap('vm/TPU:0', 715080172721, 787223000000));
   assert.equal(text, 'gap:vm/TPU:0@715.080172721');
   const value = selectionValue(text);
-  assert.deepEqual([value.kind, value.device, value.start_ps, value.row, value.end_ps], ['gap', 'vm/TPU:0', 715080172721, 'gaps.vm/TPU:0', 715080172721]);
+  assert.deepEqual(
+    [value.kind, value.device, value.start_ps, value.row, value.end_ps],
+    ['gap', 'vm/TPU:0', 715080172721, 'gaps.vm/TPU:0', 715080172721],
+  );
   assert.equal(selectionValue('gap:nothing'), null);
 });

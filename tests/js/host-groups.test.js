@@ -5,14 +5,51 @@ import { restLabel } from '../../frontend/timeline/host-groups.js';
 import { layoutRows } from '../../frontend/timeline/layout.js';
 
 const HOSTS = ['w-0', 'w-1', 'w-2'];
-const row = (host, id, kind, more = {}) => ({ id: `h${host}.${id}`, kind, label: id.replace(/^d\d\./, ''), host: HOSTS[host], device: null, role: null, depths: 1, events: 1, main: true, share: 0.5, ...more });
+const row = (host, id, kind, more = {}) => ({
+  id: `h${host}.${id}`,
+  kind,
+  label: id.replace(/^d\d\./, ''),
+  host: HOSTS[host],
+  device: null,
+  role: null,
+  depths: 1,
+  events: 1,
+  main: true,
+  share: 0.5,
+  ...more,
+});
 const rowsOf = (host) => [
-  row(host, 'steps', 'steps'), row(host, 'ann', 'annotations'), row(host, 'classes', 'classes'), row(host, 't0', 'thread', { role: 'driving' }),
-  ...[0, 1, 2].flatMap((core) => [row(host, `d${core}.modules`, 'modules', { device: `w-${host}/TPU:${core}` }), row(host, `d${core}.ops`, 'ops', { device: `w-${host}/TPU:${core}` })]),
+  row(host, 'steps', 'steps'),
+  row(host, 'ann', 'annotations'),
+  row(host, 'classes', 'classes'),
+  row(host, 't0', 'thread', { role: 'driving' }),
+  ...[0, 1, 2].flatMap((core) => [
+    row(host, `d${core}.modules`, 'modules', { device: `w-${host}/TPU:${core}` }),
+    row(host, `d${core}.ops`, 'ops', { device: `w-${host}/TPU:${core}` }),
+  ]),
 ];
-const all = HOSTS.flatMap((host) => [0, 1, 2].map((core) => ({ id: `${host}/TPU:${core}`, name: `TPU:${core}`, kind: 'tpu', host, busy_ps: 1, duty_cycle: 0.5 })));
-const OPTIONS = { hosts: HOSTS, devices: all.map(({ id }) => id), open: new Map(), taking: new Map(), all, unit: 1, shift: () => '', several: true };
-const lay = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) => layoutRows(rows, { ...OPTIONS, ...options }).lanes;
+const all = HOSTS.flatMap((host) =>
+  [0, 1, 2].map((core) => ({
+    id: `${host}/TPU:${core}`,
+    name: `TPU:${core}`,
+    kind: 'tpu',
+    host,
+    busy_ps: 1,
+    duty_cycle: 0.5,
+  })),
+);
+const OPTIONS = {
+  hosts: HOSTS,
+  devices: all.map(({ id }) => id),
+  open: new Map(),
+  taking: new Map(),
+  all,
+  unit: 1,
+  shift: () => '',
+  several: true,
+};
+const lay = (options = {}, rows = HOSTS.flatMap((_, host) => rowsOf(host))) =>
+  layoutRows(rows, { ...OPTIONS, ...options }).lanes;
 const labels = (lanes) => lanes.map(({ label }) => label);
 const FIRST = ['w-0', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'ops', 'TPU:1, 2'];
 const OTHER = (name) => [name, 'Host, by class', 'TPU:0', 'TPU:1, 2'];
@@ -29,14 +66,38 @@ test('the slowest host comes first, the median one last, others in their order',
 
 test('the host of the selected gap is shown in full, with that device; the other host shows the same one', () => {
   const lanes = lay({ focus: 'w-1/TPU:1' });
-  assert.deepEqual(labels(lanes), ['w-0', 'Host, by class', 'TPU:1', 'TPU:0, 2', 'w-1', 'Annotations', 'Host, by class', 't0', 'TPU:1', 'ops', 'TPU:0, 2', 'w-2', 'Host, by class', 'TPU:1', 'TPU:0, 2']);
+  assert.deepEqual(labels(lanes), [
+    'w-0',
+    'Host, by class',
+    'TPU:1',
+    'TPU:0, 2',
+    'w-1',
+    'Annotations',
+    'Host, by class',
+    't0',
+    'TPU:1',
+    'ops',
+    'TPU:0, 2',
+    'w-2',
+    'Host, by class',
+    'TPU:1',
+    'TPU:0, 2',
+  ]);
   assert.equal(lanes.find(({ label }) => label === 'TPU:0, 2').h, 10);
 });
 
 test('whatever is folded opens: a host, its rows, the rest of its devices, one of them', () => {
   const open = (...entries) => labels(lay({ open: new Map(entries) }, [...rowsOf(0), ...rowsOf(1)]));
   assert.deepEqual(open(['h0', false]), ['w-0', ...OTHER('w-1')]);
-  assert.deepEqual(open(['h1.rows', true]), [...FIRST, 'w-1', 'Annotations', 'Host, by class', 't0', 'TPU:0', 'TPU:1, 2']);
+  assert.deepEqual(open(['h1.rows', true]), [
+    ...FIRST,
+    'w-1',
+    'Annotations',
+    'Host, by class',
+    't0',
+    'TPU:0',
+    'TPU:1, 2',
+  ]);
   assert.deepEqual(open(['h1.rest', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:1', 'TPU:2', 'TPU:1, 2']);
   assert.deepEqual(open(['w-1/TPU:2', true]), [...FIRST, 'w-1', 'Host, by class', 'TPU:0', 'TPU:2', 'ops', 'TPU:1']);
 });
@@ -47,8 +108,11 @@ test('what takes part in the selection is shown wherever it is', () => {
 });
 
 test('beyond 16 hosts all but one are folded', () => {
-  const rows = Array.from({ length: 17 }, (_, at) => ({ ...row(0, 'steps', 'steps'), id: `h${at}.steps`, host: `w-${at}` }))
-    .flatMap((steps) => [steps, { ...steps, id: steps.id.replace('steps', 'classes'), kind: 'classes' }]);
+  const rows = Array.from({ length: 17 }, (_, at) => ({
+    ...row(0, 'steps', 'steps'),
+    id: `h${at}.steps`,
+    host: `w-${at}`,
+  })).flatMap((steps) => [steps, { ...steps, id: steps.id.replace('steps', 'classes'), kind: 'classes' }]);
   const lanes = lay({ hosts: rows.map(({ host }) => host) }, rows);
   assert.equal(lanes.filter(({ row: { kind } }) => kind === 'steps').length, 17);
   assert.equal(lanes.filter(({ row: { kind } }) => kind === 'classes').length, 1);

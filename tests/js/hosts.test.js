@@ -4,7 +4,20 @@ import { test } from 'node:test';
 import { findHosts, hostsText, linkedHosts, shortNames } from '../../frontend/lib/host-names.js';
 import { csvText } from '../../frontend/lib/csv.js';
 import { CSV_HEADS, csvRows, hostRows, longestClass, meanOf, stepKey, stepsOfLink } from '../../frontend/hosts/rows.js';
-import { HEAD, LEFT, RIGHT, columnAt, columnX, columnsThatFit, heatRows, labelEvery, onScale, percentile, rowAt, runsOf } from '../../frontend/hosts/layout.js';
+import {
+  HEAD,
+  LEFT,
+  RIGHT,
+  columnAt,
+  columnX,
+  columnsThatFit,
+  heatRows,
+  labelEvery,
+  onScale,
+  percentile,
+  rowAt,
+  runsOf,
+} from '../../frontend/hosts/layout.js';
 import { rangeFigures, rangeName, rangeVerdict } from '../../frontend/hosts/verdict.js';
 import { dutyOf } from '../../frontend/hosts/table.js';
 import { sentence } from '../../frontend/hosts/difference.js';
@@ -23,7 +36,16 @@ test('a host is called by what tells it apart', () => {
 
 test('the duty cycle of several hosts is that of their devices together', () => {
   const shown = (/** @type {string} */ text) => text.replace('\u202f', ' ');
-  assert.equal(shown(dutyOf([{ duty: 0.9, span_us: 300 }, { duty: 0.5, span_us: 100 }, { duty: null, span_us: 0 }])), '80.0 %');
+  assert.equal(
+    shown(
+      dutyOf([
+        { duty: 0.9, span_us: 300 },
+        { duty: 0.5, span_us: 100 },
+        { duty: null, span_us: 0 },
+      ]),
+    ),
+    '80.0 %',
+  );
   assert.equal(dutyOf([{ duty: null, span_us: 0 }]), '–');
 });
 
@@ -41,11 +63,21 @@ test('chosen hosts are written as ranges, and names where numbers do not tell ho
   assert.equal(hostsText([0, 2], ['w-1', 'w-4', 'w-9']), '1,9');
   assert.equal(hostsText([0, 1], ['w-1', 'w-4', 'w-9']), '1-4');
   assert.equal(hostsText([0, 2], ['a-1', 'b-1', 'c']), 'a-1,c');
-  for (const chosen of [[3], [0, 5, 6, 7, 63], range(64)]) assert.deepEqual(linkedHosts(hostsText(chosen, POD), POD, {}), chosen.map((at) => POD[at]));
+  for (const chosen of [[3], [0, 5, 6, 7, 63], range(64)]) {
+    assert.deepEqual(
+      linkedHosts(hostsText(chosen, POD), POD, {}),
+      chosen.map((at) => POD[at]),
+    );
+  }
 });
 
 test('the words of a link name hosts of the session that is open', () => {
-  assert.deepEqual(linkedHosts('slowest,median,0-1', POD, { slowest: POD[5], median: POD[31] }), [POD[0], POD[1], POD[5], POD[31]]);
+  assert.deepEqual(linkedHosts('slowest,median,0-1', POD, { slowest: POD[5], median: POD[31] }), [
+    POD[0],
+    POD[1],
+    POD[5],
+    POD[31],
+  ]);
   assert.deepEqual(linkedHosts('slowest,median', POD, {}), []);
   assert.deepEqual(linkedHosts('t1v-n-7f-w-9,nobody', POD, {}), [POD[9]]);
   assert.deepEqual(linkedHosts(undefined, POD, {}), []);
@@ -76,7 +108,9 @@ test('the pointer finds the column that is drawn under it', () => {
   for (const fits of [1, 7, 40, 111]) {
     assert.equal(columnX(0, fits, width), LEFT);
     assert.equal(columnX(fits, fits, width), width - RIGHT);
-    for (const at of [0, fits >> 1, fits - 1]) assert.equal(columnAt((columnX(at, fits, width) + columnX(at + 1, fits, width)) / 2, fits, width), at);
+    for (const at of [0, fits >> 1, fits - 1]) {
+      assert.equal(columnAt((columnX(at, fits, width) + columnX(at + 1, fits, width)) / 2, fits, width), at);
+    }
     assert.deepEqual([columnAt(LEFT - 1, fits, width), columnAt(width - RIGHT + 1, fits, width)], [-1, -1]);
   }
   const { rows } = heatRows([3], [1, 2]);
@@ -98,16 +132,25 @@ test('rows of all steps say what the document says; those of steps add up to it'
   const all = hostRows(EXAMPLE, [0, 11]);
   assert.deepEqual(all.map(({ last }) => last), EXAMPLE.hosts.last);
   const [first, then] = [hostRows(EXAMPLE, [0, 4]), hostRows(EXAMPLE, [5, 11])];
-  assert.deepEqual(first.map(({ last, waits_us }, at) => [last + then[at].last, waits_us + then[at].waits_us]), all.map(({ last, waits_us }) => [last, waits_us]));
+  assert.deepEqual(
+    first.map(({ last, waits_us }, at) => [last + then[at].last, waits_us + then[at].waits_us]),
+    all.map(({ last, waits_us }) => [last, waits_us]),
+  );
   assert.equal(first.reduce((sum, row) => sum + row.share, 0).toFixed(9), '1.000000000');
-  assert.equal(whole[5].apart.find(({ name }) => name === 'input').us, EXAMPLE.class_us[5][4] - EXAMPLE.class_us[EXAMPLE.median_host][4]);
+  assert.equal(
+    whole[5].apart.find(({ name }) => name === 'input').us,
+    EXAMPLE.class_us[5][4] - EXAMPLE.class_us[EXAMPLE.median_host][4],
+  );
   assert.ok(!whole[5].apart.some(({ name }) => name === 'device'), 'the device works beside the host');
 });
 
 test('some steps have a verdict of their own', () => {
   const rows = hostRows(EXAMPLE, [2, 5]);
   const text = rangeVerdict(EXAMPLE, rows, [2, 5]).replaceAll('\u202f', ' ');
-  assert.match(text, /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms on /);
+  assert.match(
+    text,
+    /^In steps 1206 – 1209 t1v-n-7f-w-5 arrives last in [\d.]+ % of the all-reduces: input takes 40\.\d ms, 2\.0\d ms/,
+  );
   const quiet = { ...EXAMPLE, steps: { ...EXAMPLE.steps, clear: EXAMPLE.steps.clear.map(() => false) } };
   assert.match(rangeVerdict(quiet, rows, [2, 5]), /^No host stands out in steps 1206 – 1209: each is last in 0\.0/);
   const { step_ps, waits_ps } = rangeFigures(EXAMPLE, hostRows(EXAMPLE, [0, 11]), [0, 11]);
@@ -126,26 +169,66 @@ test('the cause of a step is what took longest and is no waiting', () => {
 test('steps in a link are numbers, with their place where several have one', () => {
   const steps = { number: [7, 8, 8, null] };
   assert.deepEqual([0, 1, 2, 3].map((at) => stepKey(steps, at)), ['7', '8.1', '8.2', '3']);
-  assert.deepEqual(['7', '7-8.2', '8.2-7', '3'].map((text) => stepsOfLink(steps, text)), [[0, 0], [0, 2], [0, 2], [3, 3]]);
-  assert.deepEqual(['9', '', '7-', '7-8.1-3', undefined].map((text) => stepsOfLink(steps, text)), [null, null, null, null, null]);
+  assert.deepEqual(
+    ['7', '7-8.2', '8.2-7', '3'].map((text) => stepsOfLink(steps, text)),
+    [
+      [0, 0],
+      [0, 2],
+      [0, 2],
+      [3, 3],
+    ],
+  );
+  assert.deepEqual(
+    ['9', '', '7-', '7-8.1-3', undefined].map((text) => stepsOfLink(steps, text)),
+    [null, null, null, null, null],
+  );
 });
 
 test('the export has every host and step, and its waits add up', () => {
   const rows = csvRows(EXAMPLE);
   assert.equal(rows.length, 16 * 12);
   assert.equal(rows.reduce((sum, row) => sum + row.last, 0), EXAMPLE.collectives);
-  assert.equal(rows.reduce((sum, row) => sum + row.others_wait_us, 0), EXAMPLE.charges.waits_us.reduce((sum, us) => sum + us, 0));
+  assert.equal(
+    rows.reduce((sum, row) => sum + row.others_wait_us, 0),
+    EXAMPLE.charges.waits_us.reduce((sum, us) => sum + us, 0),
+  );
   const text = csvText(CSV_HEADS, rows.map((row) => CSV_HEADS.map((head) => row[head])));
   assert.ok(text.split('\r\n')[1].startsWith('t1v-n-7f-w-0,1204,'));
   assert.equal(csvRows({ ...EXAMPLE, state: 'no_collectives', late_us: [] })[0].others_wait_us, null);
 });
 
 test('what a host takes longer is said to hold up others only if it comes later for it', () => {
-  const base = { verdict: { hosts: [], cause: null, cause_us: null }, kind: 'all-reduce', steps: { number: [1, 2] }, state: 'compared' };
+  const base = {
+    verdict: { hosts: [], cause: null, cause_us: null },
+    kind: 'all-reduce',
+    steps: { number: [1, 2] },
+    state: 'compared',
+  };
   const [own, other] = [{ at: 0, short: 'w-0' }, { at: 1, short: 'w-1' }];
-  const items = [{ name: 'input', own: 9000, other: 1000, apart: 8000 }, { name: 'wait', own: 2000, other: 10000, apart: -8000 }];
-  const said = (/** @type {number} */ late) => sentence({ ...base, late_us: [[late, late], [0, 0]] }, own, other, null, items, 5, 5);
+  const items = [
+    { name: 'input', own: 9000, other: 1000, apart: 8000 },
+    { name: 'wait', own: 2000, other: 10000, apart: -8000 },
+  ];
+  const said = (/** @type {number} */ late) =>
+    sentence(
+      {
+        ...base,
+        late_us: [
+          [late, late],
+          [0, 0],
+        ],
+      },
+      own,
+      other,
+      null,
+      items,
+      5,
+      5,
+    );
   assert.match(said(7000), /what w-0 takes longer, w-1 waits in the all-reduce\.$/);
-  assert.match(said(1000), /arrives 1\.00\u202fms late for it in the mean; for the rest it waits less for its device\.$/);
+  assert.match(
+    said(1000),
+    /arrives 1\.00\u202fms late for it in the mean; for the rest it waits less for its device\.$/,
+  );
   assert.match(said(0), /arrives no later for it/);
 });

@@ -2,9 +2,33 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foldedThreads, layoutRows } from '../../frontend/timeline/layout.js';
 
-const row = (id, kind, more = {}) => ({ id, kind, label: id, host: 'vm', device: null, role: null, depths: 1, events: 1, main: true, share: 0.5, ...more });
+const row = (id, kind, more = {}) => ({
+  id,
+  kind,
+  label: id,
+  host: 'vm',
+  device: null,
+  role: null,
+  depths: 1,
+  events: 1,
+  main: true,
+  share: 0.5,
+  ...more,
+});
 const thread = (id, label, more = {}) => row(id, 'thread', { label, role: 'executor', ...more });
-const device = (id) => ({ id, name: id, kind: 'tpu', host: 'vm', span_ps: 1, busy_ps: 1, idle_ps: 0, stall_ps: 0, duty_cycle: 0.622, modules: 1, ops: 1 });
+const device = (id) => ({
+  id,
+  name: id,
+  kind: 'tpu',
+  host: 'vm',
+  span_ps: 1,
+  busy_ps: 1,
+  idle_ps: 0,
+  stall_ps: 0,
+  duty_cycle: 0.622,
+  modules: 1,
+  ops: 1,
+});
 const ROWS = [
   row('h0.steps', 'steps'), row('h0.ann', 'annotations', { depths: 3 }), row('h0.classes', 'classes'),
   thread('h0.t0', 'python (driving)', { role: 'driving', depths: 3 }), thread('h0.t1', 'tf_Compute 1', { depths: 2 }),
@@ -12,20 +36,54 @@ const ROWS = [
   row('h0.d0.modules', 'modules', { device: 'TPU:0' }), row('h0.d0.ops', 'ops', { device: 'TPU:0' }),
   row('h0.d1.modules', 'modules', { device: 'TPU:1' }), row('h0.d1.ops', 'ops', { device: 'TPU:1' }),
 ];
-const OPTIONS = { hosts: ['vm'], devices: ['TPU:0', 'TPU:1'], open: new Map(), taking: new Map(), all: [device('TPU:0'), device('TPU:1')], unit: 1, shift: () => '' };
+const OPTIONS = {
+  hosts: ['vm'],
+  devices: ['TPU:0', 'TPU:1'],
+  open: new Map(),
+  taking: new Map(),
+  all: [device('TPU:0'), device('TPU:1')],
+  unit: 1,
+  shift: () => '',
+};
 const lay = (options = {}, rows = ROWS) => layoutRows(rows, { ...OPTIONS, ...options });
 const ids = (result) => result.lanes.map(({ id }) => id);
 
 test('steps, annotations, classes, threads, folded threads, devices: in this order', () => {
-  assert.deepEqual(ids(lay()), ['h0.steps/0', 'h0.ann/0', 'h0.ann/1', 'h0.ann/2', 'h0.classes/0', 'h0.t0/0', 'h0.t0/1', 'h0.t0/2',
-    'h0.t1/0', 'h0.t1/1', 'more.vm', 'h0.d0.modules/0', 'h0.d0.ops/0', 'TPU:1']);
+  assert.deepEqual(ids(lay()), [
+    'h0.steps/0',
+    'h0.ann/0',
+    'h0.ann/1',
+    'h0.ann/2',
+    'h0.classes/0',
+    'h0.t0/0',
+    'h0.t0/1',
+    'h0.t0/2',
+    'h0.t1/0',
+    'h0.t1/1',
+    'more.vm',
+    'h0.d0.modules/0',
+    'h0.d0.ops/0',
+    'TPU:1',
+  ]);
 });
 
 test('heights are those of the specification, and lanes do not overlap', () => {
   const { lanes, height } = lay();
   const heights = Object.fromEntries(lanes.map(({ id, h }) => [id, h]));
-  assert.deepEqual([heights['h0.steps/0'], heights['h0.ann/0'], heights['h0.ann/1'], heights['h0.ann/2'], heights['h0.classes/0'],
-    heights['h0.t0/0'], heights['more.vm'], heights['h0.d0.modules/0'], heights['TPU:1']], [17, 17, 18, 16, 22, 15, 11, 17, 11]);
+  assert.deepEqual(
+    [
+      heights['h0.steps/0'],
+      heights['h0.ann/0'],
+      heights['h0.ann/1'],
+      heights['h0.ann/2'],
+      heights['h0.classes/0'],
+      heights['h0.t0/0'],
+      heights['more.vm'],
+      heights['h0.d0.modules/0'],
+      heights['TPU:1'],
+    ],
+    [17, 17, 18, 16, 22, 15, 11, 17, 11],
+  );
   lanes.slice(1).forEach((lane, index) => assert.ok(lane.y >= lanes[index].y + lanes[index].h));
   assert.ok(height >= lanes.at(-1).y + lanes.at(-1).h);
 });
@@ -47,8 +105,12 @@ test('hosts and devices that are not chosen have no lanes', () => {
 });
 
 test('of threads that are alike the busiest stands for all', () => {
-  const rows = [thread('a', 'python 1 (driving)', { role: 'driving' }), thread('b', 'pool 1', { share: 0.1 }), thread('c', 'pool 2', { share: 0.9 }),
-    thread('d', 'python 2')];
+  const rows = [
+    thread('a', 'python 1 (driving)', { role: 'driving' }),
+    thread('b', 'pool 1', { share: 0.1 }),
+    thread('c', 'pool 2', { share: 0.9 }),
+    thread('d', 'python 2'),
+  ];
   assert.deepEqual(foldedThreads(rows, new Map()).map(({ id }) => id), ['b', 'd']);
 });
 
@@ -67,5 +129,8 @@ test('a closed row shows as many depths as the selection needs', () => {
 test('aligned devices say how far they are shifted in the place of their duty cycle', () => {
   const rights = (options) => lay(options).lanes.filter(({ right }) => right).map(({ id, right }) => [id, right]);
   assert.deepEqual(rights({}), [['h0.d0.modules/0', '62.2\u202f%'], ['TPU:1', '62.2\u202f%']]);
-  assert.deepEqual(rights({ shift: (row) => `shifted by ${row}` }), [['h0.d0.modules/0', 'shifted by h0.d0.ops'], ['TPU:1', 'shifted by h0.d1.ops']]);
+  assert.deepEqual(rights({ shift: (id) => `shifted by ${id}` }), [
+    ['h0.d0.modules/0', 'shifted by h0.d0.ops'],
+    ['TPU:1', 'shifted by h0.d1.ops'],
+  ]);
 });

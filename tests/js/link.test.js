@@ -5,7 +5,10 @@ import { foldsText, foldsValue } from '../../frontend/timeline/layout.js';
 import { ofBrief, ofWindow, selectionText, selectionValue } from '../../frontend/timeline/selection.js';
 
 test('only our keys are read from a hash', () => {
-  assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), { w: '520+380', s: 'run/2026 a' });
+  assert.deepEqual(parseHash('#xla_insights&p.xla_insights.w=520+380&p.other.w=1&p.xla_insights.s=run/2026%20a'), {
+    w: '520+380',
+    s: 'run/2026 a',
+  });
   assert.deepEqual(parseHash(''), {});
   assert.deepEqual(parseHash('#p.xla_insights.q=%E0%A4%A'), { q: '%E0%A4%A' });
 });
@@ -43,7 +46,18 @@ test('a selected window rounded to ns comes back as it was', () => {
 });
 
 test('a selected event comes back with its exact place', () => {
-  const text = selectionText(ofBrief({ row: 'h0.t3', depth: 2, start_ps: 715_080_172_721, duration_ps: 5, name: 'x', event: '0.7', class: null, thread: '' }));
+  const text = selectionText(
+    ofBrief({
+      row: 'h0.t3',
+      depth: 2,
+      start_ps: 715_080_172_721,
+      duration_ps: 5,
+      name: 'x',
+      event: '0.7',
+      class: null,
+      thread: '',
+    }),
+  );
   assert.equal(text, 'ev:h0.t3@715.080172721/2');
   const { row, depth, start_ps } = selectionValue(text);
   assert.deepEqual({ row, depth, start_ps }, { row: 'h0.t3', depth: 2, start_ps: 715_080_172_721 });

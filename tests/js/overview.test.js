@@ -6,14 +6,35 @@ import { stepRows } from '../../frontend/overview/step-data.js';
 
 test('columns become rows, and classes stay by step', () => {
   const zero = [0, 0];
-  const rows = stepRows({ index: [0, 1], number: [7, null], start_ps: [5, 9], duration_ps: [4, 6], device_busy_ps: [3, 2], executions: [1, 1],
-    compiles: zero, early_syncs: zero, input_syncs: zero, from_device: zero, host_ps: { tracing: [4, 5], wait: [0, 1] } });
-  assert.deepEqual(rows.map(({ number, start_ps, host_ps }) => [number, start_ps, host_ps]), [[7, 5, { tracing: 4, wait: 0 }], [null, 9, { tracing: 5, wait: 1 }]]);
+  const rows = stepRows({
+    index: [0, 1],
+    number: [7, null],
+    start_ps: [5, 9],
+    duration_ps: [4, 6],
+    device_busy_ps: [3, 2],
+    executions: [1, 1],
+    compiles: zero,
+    early_syncs: zero,
+    input_syncs: zero,
+    from_device: zero,
+    host_ps: { tracing: [4, 5], wait: [0, 1] },
+  });
+  assert.deepEqual(
+    rows.map(({ number, start_ps, host_ps }) => [number, start_ps, host_ps]),
+    [
+      [7, 5, { tracing: 4, wait: 0 }],
+      [null, 9, { tracing: 5, wait: 1 }],
+    ],
+  );
 });
 
 test('a finding is shown as a gap, as a window, or in Propagation at its step', () => {
   const steps = { start_ps: [0, 5e9, 9e9], duration_ps: [5e9, 4e9, 4e9], number: [7, 8, null] };
-  const place = (id, start, device = null, explains = {}) => findingPlace({ id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] }, { explains, steps: { columns: steps } });
+  const place = (id, start, device = null, explains = {}) =>
+    findingPlace(
+      { id, windows: [{ start_ps: start, end_ps: start + 1e9, device }] },
+      { explains, steps: { columns: steps } },
+    );
   assert.equal(place('tracing_bound', 6e9, 'TPU:0').sel, 'gap:TPU:0@6');
   assert.equal(place('recompilation', 6e9).sel, 'win:6+1');
   const longest = { device: 'TPU:1', start_ps: 5e9, duration_ps: 3e9 };
@@ -27,8 +48,27 @@ test('a finding is shown as a gap, as a window, or in Propagation at its step', 
 
 test('a finding about annotations or ops leads to them in Device', () => {
   const of = (evidence, devices, count) => devicePlace({ evidence }, { devices: { host: devices }, steps: { count } });
-  assert.deepEqual(of({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), { v: 'device', dd: 'all', st: 'mean', an: 'Step/attention', op: 'dot.1', f: '' });
-  assert.deepEqual(of({ places: [{ annotation: null, op: 'dot.1' }, { annotation: 'b', op: 'c' }] }, ['TPU:0'], 1), { v: 'device', dd: '', st: '', an: '', op: 'dot.1', f: '' });
+  assert.deepEqual(of({ annotation: 'Step/attention', op: 'dot.1' }, ['TPU:0', 'TPU:1'], 6), {
+    v: 'device',
+    dd: 'all',
+    st: 'mean',
+    an: 'Step/attention',
+    op: 'dot.1',
+    f: '',
+  });
+  assert.deepEqual(
+    of(
+      {
+        places: [
+          { annotation: null, op: 'dot.1' },
+          { annotation: 'b', op: 'c' },
+        ],
+      },
+      ['TPU:0'],
+      1,
+    ),
+    { v: 'device', dd: '', st: '', an: '', op: 'dot.1', f: '' },
+  );
 });
 
 test('ticks are at 1-2-5 steps from zero and never above the largest value', () => {

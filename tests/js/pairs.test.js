@@ -5,7 +5,10 @@ import { readPairs } from '../../frontend/compare/pairs.js';
 const never = () => assert.fail('no session is asked for');
 
 test('columns of speed-ups have their arithmetic means, to the last decimal', async () => {
-  const { columns, rows, means, counts } = await readPairs('\ufeffmodel,first,second\r\na,0.758,1.1\r\nb,0.66,–\r\n\r\nc,1.441×,1.3\r\n', never);
+  const { columns, rows, means, counts } = await readPairs(
+    '\ufeffmodel,first,second\r\na,0.758,1.1\r\nb,0.66,–\r\n\r\nc,1.441×,1.3\r\n',
+    never,
+  );
   assert.deepEqual(columns, ['first', 'second']);
   assert.deepEqual(rows[1], { model: 'b', speedups: [0.66, null], verdicts: [null, null] });
   assert.deepEqual([means[0].toFixed(6), means[1], counts], ['0.953000', 1.2, [3, 2]]);
@@ -13,10 +16,13 @@ test('columns of speed-ups have their arithmetic means, to the last decimal', as
 
 test('a pair is two step times, or two sessions that are asked for theirs', async () => {
   const asked = [];
-  const { columns, rows, means } = await readPairs('model,column,a,b\nx,now,40,50\nx,before,run/a,run/b\n', async (...names) => {
-    asked.push(names);
-    return { times: [3e9, 2e9], verdict: 'better' };
-  });
+  const { columns, rows, means } = await readPairs(
+    'model,column,a,b\nx,now,40,50\nx,before,run/a,run/b\n',
+    async (...names) => {
+      asked.push(names);
+      return { times: [3e9, 2e9], verdict: 'better' };
+    },
+  );
   assert.deepEqual(columns, ['now', 'before']);
   assert.deepEqual(rows, [{ model: 'x', speedups: [0.8, 1.5], verdicts: [null, 'better'] }]);
   assert.deepEqual([means, asked], [[0.8, 1.5], [['run/a', 'run/b']]]);
@@ -29,7 +35,10 @@ test('without a column of names a pair is called by its sessions', async () => {
 
 test('quoted cells hold commas, quotes and line breaks', async () => {
   const { rows } = await readPairs('model,"a","b"\r\n"a ""small"" one, 8 cores",3,2\r\n"two\nlines",4,2', never);
-  assert.deepEqual(rows, [{ model: 'a "small" one, 8 cores', speedups: [1.5], verdicts: [null] }, { model: 'two\nlines', speedups: [2], verdicts: [null] }]);
+  assert.deepEqual(rows, [
+    { model: 'a "small" one, 8 cores', speedups: [1.5], verdicts: [null] },
+    { model: 'two\nlines', speedups: [2], verdicts: [null] },
+  ]);
   await assert.rejects(readPairs('model,first\n"x\ny",1\nz,fast', never), /^Error: Line 4 .* no number/);
   await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', never), /^Error: Line 3 .* quote/);
 });
@@ -53,6 +62,13 @@ test('what is no number is told with its line', async () => {
   await assert.rejects(readPairs('model,first\na,1\na,2', never), /^Error: Line 3 .* already/);
   await assert.rejects(readPairs('model,a,b\na,-1,-5', never), /Line 2/);
   await assert.rejects(readPairs('model,first', never), /empty/);
-  for (const head of ['a,x', 'column,a', 'model;first', 'model']) await assert.rejects(readPairs(`${head}\n1,2`, never), /^Error: Line 1 /);
-  await assert.rejects(readPairs('model,a,b\na,one,two', async () => { throw new Error('no such session'); }), /no such session/);
+  for (const head of ['a,x', 'column,a', 'model;first', 'model']) {
+    await assert.rejects(readPairs(`${head}\n1,2`, never), /^Error: Line 1 /);
+  }
+  await assert.rejects(
+    readPairs('model,a,b\na,one,two', async () => {
+      throw new Error('no such session');
+    }),
+    /no such session/,
+  );
 });

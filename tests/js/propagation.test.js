@@ -20,7 +20,16 @@ test('a closed row hides what is inside of it and nothing else', () => {
 });
 
 test('a row has the times of one step, of a mean step, or of all', () => {
-  const row = { host_ps: 30, device_ps: 60, device_ops: 12, mean_host_ps: 10, mean_device_ps: 20, step_host_ps: 9, step_device_ps: 21, step_device_ops: 4 };
+  const row = {
+    host_ps: 30,
+    device_ps: 60,
+    device_ops: 12,
+    mean_host_ps: 10,
+    mean_device_ps: 20,
+    step_host_ps: 9,
+    step_device_ps: 21,
+    step_device_ops: 4,
+  };
   assert.deepEqual(valuesOf(row, 'step_'), { host: 9, device: 21, ops: 4 });
   assert.deepEqual(valuesOf(row, 'mean_'), { host: 10, device: 20, ops: undefined });
   assert.deepEqual(valuesOf(row, ''), { host: 30, device: 60, ops: 12 });
@@ -28,13 +37,38 @@ test('a row has the times of one step, of a mean step, or of all', () => {
 
 test('ribbons divide a phase on the host by their device time and end at their runs', () => {
   const strips = {
-    host: [{ start_ps: 0, end_ps: 40 }, { start_ps: 40, end_ps: 100 }],
-    device: [{ start_ps: 200, end_ps: 210, device_ps: 10 }, { start_ps: 210, end_ps: 240, device_ps: 20 }, { start_ps: 250, end_ps: 300, device_ps: 30 }],
+    host: [
+      { start_ps: 0, end_ps: 40 },
+      { start_ps: 40, end_ps: 100 },
+    ],
+    device: [
+      { start_ps: 200, end_ps: 210, device_ps: 10 },
+      { start_ps: 210, end_ps: 240, device_ps: 20 },
+      { start_ps: 250, end_ps: 300, device_ps: 30 },
+    ],
   };
-  const ribbons = [{ host: 0, device: 0, inverted: false }, { host: 1, device: 1, inverted: false }, { host: 0, device: 2, inverted: true }];
-  assert.deepEqual(ribbonShapes({ strips, ribbons }, axisOf(0, 100), axisOf(200, 300)).map(({ from, to }) => [from, to]), [
-    [[0, 0.1], [0, 0.1]], [[0.4, 1], [0.1, 0.4]], [[0.1, 0.4], [0.5, 1]],
-  ]);
+  const ribbons = [
+    { host: 0, device: 0, inverted: false },
+    { host: 1, device: 1, inverted: false },
+    { host: 0, device: 2, inverted: true },
+  ];
+  assert.deepEqual(
+    ribbonShapes({ strips, ribbons }, axisOf(0, 100), axisOf(200, 300)).map(({ from, to }) => [from, to]),
+    [
+      [
+        [0, 0.1],
+        [0, 0.1],
+      ],
+      [
+        [0.4, 1],
+        [0.1, 0.4],
+      ],
+      [
+        [0.1, 0.4],
+        [0.5, 1],
+      ],
+    ],
+  );
 });
 
 test('a selection of the timeline is asked for by its place, other ones are not', () => {

@@ -55,5 +55,8 @@ test('ticks step by 1, 2 or 5, every second one has a label', () => {
 test('a span without length has a place for what lies in it, and asks for whole numbers', () => {
   const own = scale.createScale({ start_ps: 0, end_ps: 0 }, 188, 1440);
   assert.equal(own.x(0), 188);
-  assert.deepEqual(scale.fetchSpan({ start_ps: 0, end_ps: 1 }, scale.createScale({ start_ps: 0, end_ps: 1 }, 188, 1440).psPerPx, 1), { start_ps: 0, end_ps: 1, px: 2048 });
+  assert.deepEqual(
+    scale.fetchSpan({ start_ps: 0, end_ps: 1 }, scale.createScale({ start_ps: 0, end_ps: 1 }, 188, 1440).psPerPx, 1),
+    { start_ps: 0, end_ps: 1, px: 2048 },
+  );
 });

@@ -4,27 +4,52 @@ import { loadingText, partialText } from '../../frontend/frame/state-cards.js';
 
 const MB = 1e6;
 const plain = (text) => text.replaceAll('\u202f', ' ').replaceAll('\u00a0', ' ');
-const reading = (partial, bytes_read, bytes, seconds_left) => ({ partial, bytes_read: bytes_read * MB, bytes: bytes && bytes * MB, seconds_left, stage: 'reading', hosts: [{ name: 'w-0' }, { name: 'w-1' }] });
+const reading = (partial, bytes_read, bytes, seconds_left) => ({
+  partial,
+  bytes_read: bytes_read * MB,
+  bytes: bytes && bytes * MB,
+  seconds_left,
+  stage: 'reading',
+  hosts: [{ name: 'w-0' }, { name: 'w-1' }],
+});
 
 test('while hosts are read it is said how many, how much, and how long it takes', () => {
-  const text = (...more) => plain(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_told: 41 }, 103, ...more)));
-  assert.equal(text(269, 252), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 4 min left.');
-  assert.equal(text(269, 12.4), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 12 s left.');
+  const text = (...more) =>
+    plain(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_told: 41 }, 103, ...more)));
+  assert.equal(
+    text(269, 252),
+    '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 4 min left.',
+  );
+  assert.equal(
+    text(269, 12.4),
+    '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 12 s left.',
+  );
   assert.equal(text(269, null), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read.');
   assert.equal(text(null, null), '41 of 64 hosts read; the last one may still come. 103.0 MB read so far.');
 });
 
 test('numbers that are behind say of how many hosts they are', () => {
-  assert.match(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_told: 1 }, 103, 269, null)), /The numbers cover 1.host\.$/);
+  assert.match(
+    partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_told: 1 }, 103, 269, null)),
+    /The numbers cover 1.host\.$/,
+  );
 });
 
 test('once all hosts are read their report is still to come', () => {
-  assert.equal(plain(partialText(reading({ hosts_read: 64, hosts_in_all: 64, hosts_told: 60 }, 269, 269, null))), '64 of 64 hosts read. Their report is being made.');
+  assert.equal(
+    plain(partialText(reading({ hosts_read: 64, hosts_in_all: 64, hosts_told: 60 }, 269, 269, null))),
+    '64 of 64 hosts read. Their report is being made.',
+  );
 });
 
 test('times up to a minute and a half are told in seconds', () => {
   const left = (seconds) => plain(loadingText(reading(null, 412, 1204, seconds))).split(' · ')[2];
-  assert.deepEqual([0.2, 90, 91, 1910].map(left), ['about 1 s left', 'about 90 s left', 'about 2 min left', 'about 32 min left']);
+  assert.deepEqual([0.2, 90, 91, 1910].map(left), [
+    'about 1 s left',
+    'about 90 s left',
+    'about 2 min left',
+    'about 32 min left',
+  ]);
 });
 
 test('what follows the last byte is told, and how long it takes', () => {

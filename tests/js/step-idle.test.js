@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { idleParts } from '../../frontend/overview/step-idle.js';
 
-const device = (host, steps, tracing, small_ps = 0) => ({ id: `${host}/${tracing}`, host, steps, by_class_ps: { tracing }, small_ps });
+const device = (host, steps, tracing, small_ps = 0) => ({
+  id: `${host}/${tracing}`,
+  host,
+  steps,
+  by_class_ps: { tracing },
+  small_ps,
+});
 
 test('idle time is per step and core, and of all cores', () => {
   assert.deepEqual(idleParts([device('a', 5, 400, 20), device('a', 5, 200)]),

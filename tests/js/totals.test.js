@@ -7,10 +7,19 @@ import { closedAtFirst } from '../../frontend/device/tree.js';
 
 test('the highest and the lowest of more numbers than a call has room for', () => {
   const values = Array.from({ length: 500_000 }, (_, at) => at - 7);
-  assert.deepEqual([minimum(values), maximum(values), minimum([], 3), maximum([], 3), maximum([1], 3)], [-7, 499_992, 3, 3, 3]);
+  assert.deepEqual(
+    [minimum(values), maximum(values), minimum([], 3), maximum([], 3), maximum([1], 3)],
+    [-7, 499_992, 3, 3, 3],
+  );
 });
 
 test('a tree of 5,000 levels, each with one row inside, is open at first', () => {
-  const rows = Array.from({ length: 5000 }, (_, depth) => ({ key: `row ${depth}`, path: null, depth, parent: depth < 4999, ps: 5000 - depth }));
+  const rows = Array.from({ length: 5000 }, (_, depth) => ({
+    key: `row ${depth}`,
+    path: null,
+    depth,
+    parent: depth < 4999,
+    ps: 5000 - depth,
+  }));
   assert.equal(closedAtFirst(/** @type {any} */ (rows)).size, 0);
 });

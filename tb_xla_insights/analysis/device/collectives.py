@@ -65,7 +65,7 @@ def find_collectives(trace: Trace, device: int) -> Collectives:
     )
     hidden = covered_times(computing.start_ps, computing.end_ps, start, end)
     # Ops that run side by side (on streams, on threads) do not nest, whatever their times.
-    own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].made else ops.self_ps
+    own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.self_ps
     time = own_ps[chosen]
     return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
@@ -76,13 +76,13 @@ def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
     collective: by its name or category, and on a CPU, where ops have no category, by its opcode in the program, because
     JAX names ops after its own primitives: `psum.7`."""
     ops = trace.devices[device].ops
-    kinds = trace.told(ops.name, _kind_index)
+    kinds = trace.map_texts(ops.name, _kind_index)
     categories = trace.metadata.text.get("hlo_category")
     if categories is not None:  # only its category identifies a fusion around a collective
-        by_category = trace.told(categories, _kind_index)
+        by_category = trace.map_texts(categories, _kind_index)
         if (by_category >= 0).any():
             kinds = np.where(kinds < 0, by_category[trace.meta[ops.row]], kinds)
-    if trace.devices[device].made:
+    if trace.devices[device].from_host_events:
         by_opcode = _classify_opcodes(trace, device, _kind_index)
         kinds = np.where(by_opcode != _NO_OPCODE, by_opcode, kinds)
     return kinds
@@ -103,8 +103,8 @@ def _compute_flags(
     names = trace.devices[device].ops.name
     if not (kinds >= 0).any():
         return kinds[:0] > 0, kinds[:0] > 0
-    waits, containers = trace.told(names, is_wait) > 0, trace.told(names, is_container) > 0
-    if trace.devices[device].made:
+    waits, containers = trace.map_texts(names, is_wait) > 0, trace.map_texts(names, is_container) > 0
+    if trace.devices[device].from_host_events:
         by_opcode = _classify_opcodes(trace, device, is_container)
         containers = np.where(by_opcode != _NO_OPCODE, by_opcode > 0, containers)
     return (kinds < 0) & ~(waits | containers), containers

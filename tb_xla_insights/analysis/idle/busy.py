@@ -19,8 +19,8 @@ from tb_xla_insights.analysis.time.intervals import (
     union,
     union_all,
 )
-from tb_xla_insights.parallel import side_by_side
-from tb_xla_insights.trace.metadata_events import values_by_entry
+from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def device_summaries(session: SessionTrace) -> list[DeviceRow]:
     """The report's `devices`, a row per core; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and stall
     time for each definition, `stalls` the ops that wait (`stall_ops`)."""
     devices = [(trace, device) for trace in session.traces for device in trace.devices]
-    return side_by_side([partial(_summary, session, trace, device) for trace, device in devices])
+    return run_parallel([partial(_summary, session, trace, device) for trace, device in devices])
 
 
 def _summary(session: SessionTrace, trace: Trace, device: Device) -> DeviceRow:
@@ -185,10 +185,10 @@ def _op_flags(trace: Trace, index: int) -> Int8:
         normalised = _normalise(name)
         return _EXCLUDED_FLAG * (normalised in _EXCLUDED) | _WAIT_FLAG * normalised.endswith(" done")
 
-    by_name = trace.told(ops.name, flags_of_name)
+    by_name = trace.map_texts(ops.name, flags_of_name)
     if categories is None or (categories < 0).all():
         return by_name
-    category = values_by_entry(trace.told(categories, flags_of_category), trace.meta[ops.row])
+    category = values_of_events(trace.map_texts(categories, flags_of_category), trace.meta[ops.row])
     return np.where(category >= 0, category | by_name & _WAIT_FLAG, by_name)
 
 

@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.time.class_times import overlaps
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.catalog.classes import label as class_label
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.threads import thread_labels
 
@@ -174,7 +174,7 @@ def _links(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
         if text >= 0:
-            label, place = shortened(trace.strings[text]), shortened(labels[thread])
+            label, place = shorten_name(trace.strings[text]), shorten_name(labels[thread])
         else:
             label, place = _label_without_event(
                 trace, labels, text, CLASSES[class_], int(gap_indices[number])
@@ -222,12 +222,12 @@ def _label_without_event(
     gaps = find_gaps(trace)
     device = trace.devices[gaps.device[gap]].name
     if code == RUN:
-        return shortened(find_launches(trace).programs[gaps.after[gap]][0]), device
+        return shorten_name(find_launches(trace).programs[gaps.after[gap]][0]), device
     if code == ENQUEUED:
         return NOT_BEGUN, device
     if code == _NO_EVENT:
         return class_label(class_), ""
-    return HANDED_OVER, shortened(labels[waiting_line(code)])
+    return HANDED_OVER, shorten_name(labels[waiting_line(code)])
 
 
 def _changes(*keys: NDArray[Any]) -> NDArray[np.intp]:

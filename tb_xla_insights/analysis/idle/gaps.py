@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with
 from tb_xla_insights.analysis.time.class_times import by_class, covered_times
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
 
 
 def _program(trace: Trace, program: int) -> str | None:
-    return shortened(find_launches(trace).programs[program][0]) if program >= 0 else None
+    return shorten_name(find_launches(trace).programs[program][0]) if program >= 0 else None
 
 
 def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:

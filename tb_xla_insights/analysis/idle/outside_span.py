@@ -86,7 +86,7 @@ def _profiler_stops(session: SessionTrace, after_ps: int) -> list[int]:
     training."""
     stops: list[int] = []
     for trace in session.traces:
-        start = trace.start_ps[trace.rows_of(has_tag(trace, "profiler"))]
+        start = trace.start_ps[trace.rows_with_metadata(has_tag(trace, "profiler"))]
         stops += start[start >= after_ps].tolist()
     return stops
 

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of,
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
-from tb_xla_insights.trace.nesting import climb, outermost
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.threads import thread_labels
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     reads = rows[flags & READ != 0]
     return EarlyExecutions(
         launch, read, annotation, launches.step[launch], device_ps, idle_ps,
-        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost(trace.parent, reads),
+        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
     )  # fmt: skip
 
 
@@ -141,8 +141,8 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     enclosing = trace.parent[marker]
     in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
     enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
-    root = climb(trace.parent, enclosing, roots)
-    annotation = climb(trace.parent, enclosing, np.setdiff1d(trace.annotations, step_rows(trace)))
+    root = nearest_enclosing(trace.parent, enclosing, roots)
+    annotation = nearest_enclosing(trace.parent, enclosing, np.setdiff1d(trace.annotations, step_rows(trace)))
     return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 

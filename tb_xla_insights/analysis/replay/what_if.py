@@ -288,7 +288,7 @@ def _min_serial_ps(
     and work of host and devices on the same processors."""
     columns = [CLASS_INDEX[name] for fix in fixes if fix.aside for name in fix.classes]
     aside_ps = int(removed[:, sorted(set(columns))].sum())
-    shared = bool(trace.devices) and trace.devices[0].made
+    shared = bool(trace.devices) and trace.devices[0].from_host_events
     host_ps = int(remaining.sum() - remaining[:, WAIT].sum())
     return max(aside_ps, host_ps + device_ps if shared else 0)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import host_class_segments, rows_touching, thread_segments
+from tb_xla_insights.analysis.host.classes import host_class_segments, rows_overlapping, thread_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
@@ -79,7 +79,7 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device_id: str | None = No
     labels = thread_labels(trace)
     threads = []
     for thread in trace.threads:
-        rows = rows_touching(trace, thread.line, start_ps, end_ps)
+        rows = rows_overlapping(trace, thread.line, start_ps, end_ps)
         threads.append(
             ThreadExcerpt(
                 thread.line,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.window import kernels
 from tb_xla_insights.analysis.window.excerpt import ThreadExcerpt
-from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int32, Int64
 
@@ -45,7 +45,7 @@ class NameSums:
         columns = empty_columns(max_names, np.int32, np.int64, np.int64, np.int32)
         events = thread.start_ps, thread.duration_ps, thread.name
         number = kernels.events_by_name(*events, start_ps, end_ps, self._index_of_name, *columns)
-        name, count, total, longest = trimmed(number, *columns)
+        name, count, total, longest = trim_columns(number, *columns)
         own_ps = np.zeros((number, _OP_COLUMN + 1), np.int64)
         segments = thread.segments
         kernels.segments_by_name(

@@ -17,8 +17,8 @@ from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
 from tb_xla_insights.analysis.time.intervals import own_time_intervals
 from tb_xla_insights.analysis.window import kernels
-from tb_xla_insights.arrays import empty_columns, trimmed
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.arrays import empty_columns, trim_columns
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def ops_of_device(trace: Trace, index: int, start_ps: int, end_ps: int) -> OpsOf
     first = first_ending_after(_block_ends(trace, index), ops.end_ps.__getitem__, start_ps)
     run = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
     parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
-    return OpsOfDevice(ops.start_ps[run], ops.end_ps[run], parent, ops.name[run], key[run], device.made)
+    return OpsOfDevice(
+        ops.start_ps[run], ops.end_ps[run], parent, ops.name[run], key[run], device.from_host_events
+    )
 
 
 @memoised
@@ -97,7 +99,7 @@ class OpsOfWindow:
         ops = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own_ps)
         number = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
         sums: Sums = {}
-        for name, count, ps in zip(*(column.tolist() for column in trimmed(number, *columns)), strict=True):
+        for name, count, ps in zip(*(column.tolist() for column in trim_columns(number, *columns)), strict=True):
             _add(sums, (None, instruction_name(strings[name])), count, ps)
         return _rows(sums)
 
@@ -181,7 +183,7 @@ def _add(sums: Sums, key: tuple[str | None, str], count: int, ps: int) -> None:
 
 def _rows(sums: Sums) -> list[OpTime]:
     rows: list[OpTime] = [
-        {"op": shortened(op), "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
+        {"op": shorten_name(op), "count": count, "self_ps": ps} for (_, op), (count, ps) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row["self_ps"], row["op"]))
 

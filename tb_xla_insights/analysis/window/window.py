@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, Thre
 from tb_xla_insights.analysis.window.name_times import NO_CLASS, NameSums, NameTimes
 from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
@@ -247,9 +247,9 @@ class _HostSums:
             "event": str(thread.first + event),
             "row": f"t{thread.line}",
             "depth": int(thread.depth[event]),
-            "name": shortened(self._host.strings[thread.name[event]]),
+            "name": shorten_name(self._host.strings[thread.name[event]]),
             "class": class_,
-            "thread": shortened(thread.label),
+            "thread": shorten_name(thread.label),
             "start_ps": int(thread.start_ps[event]),
             "duration_ps": int(thread.duration_ps[event]),
         }
@@ -270,7 +270,7 @@ def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[Ev
     )[:_MAX_NAMES_OF_THREAD]
     shown: list[EventTime] = [
         {
-            "name": shortened(name),
+            "name": shorten_name(name),
             "class": _main_class(times.own_ps[row]),
             "count": int(times.count[row]),
             "self_ps": -time,
@@ -309,7 +309,7 @@ def _top_rows(parts: Sequence[HostWindow]) -> list[NameTime]:
         longest = max(hosts, key=lambda host: host.events[name].longest["duration_ps"])
         rows.append(
             {
-                "name": shortened(name),
+                "name": shorten_name(name),
                 "class": class_,
                 "count": sum(host.events[name].number for host in hosts),
                 "total_ps": sum(host.events[name].total_ps for host in hosts),
