@@ -99,7 +99,9 @@ class OpsOfWindow:
         ops = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own_ps)
         number = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
         sums: Sums = {}
-        for name, count, ps in zip(*(column.tolist() for column in trim_columns(number, *columns)), strict=True):
+        for name, count, ps in zip(
+            *(column.tolist() for column in trim_columns(number, *columns)), strict=True
+        ):
             _add(sums, (None, instruction_name(strings[name])), count, ps)
         return _rows(sums)
 
