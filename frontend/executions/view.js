@@ -290,6 +290,7 @@ export function executionsView(app) {
         '',
       ],
     });
+    overhead.classList.toggle('ranged', ranges);
     fill(overhead, rows);
   }
 

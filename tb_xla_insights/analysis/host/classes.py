@@ -64,7 +64,7 @@ def event_classes(trace: Trace) -> tuple[Int8, Int8]:
     classes[frames_inside(trace, "read")] = FROM_DEVICE
     classes[frames_inside(trace, "compile_call")] = COMPILE
     if len(find_extractions(trace).line):
-        classes[find_extractions(trace).recorded(trace) & (classes == SYNC_PREPARE)] = DYNAMO
+        classes[find_extractions(trace).is_bridge_event(trace) & (classes == SYNC_PREPARE)] = DYNAMO
     flags = (
         INHERIT * has_tag(trace, "device_work", "plumbing")
         + DISPATCH_THEN_WAIT * has_tag(trace, "dispatch_then_wait")
