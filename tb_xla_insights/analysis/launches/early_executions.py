@@ -94,8 +94,8 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     flags = event_flags(trace)[trace.meta[rows]]
     synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
     synced = synced[event_flags(trace)[trace.meta[launches.sync[synced]]] & SYNC != 0]
-    is_of_bridge = find_extractions(trace).recorded(trace)
-    synced = synced[~is_of_bridge[launches.sync[synced]]]
+    is_bridge = find_extractions(trace).is_bridge_event(trace)
+    synced = synced[~is_bridge[launches.sync[synced]]]
     following = _next_events(trace, rows, launches.sync[synced])
     following_flags = np.append(flags, 0)[following]
     is_read = following_flags & READ != 0
@@ -136,7 +136,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
-    marked = marked[~find_extractions(trace).recorded(trace)[launches.marker[marked]]]
+    marked = marked[~find_extractions(trace).is_bridge_event(trace)[launches.marker[marked]]]
     marker = launches.marker[marked]
     enclosing = trace.parent[marker]
     in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
