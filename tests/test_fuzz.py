@@ -38,7 +38,7 @@ def brief(target: Target) -> settings:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda its: its.name)
-def test_whatever_is_made_up_holds_what_is_promised(target: Target) -> None:
+def test_generated_inputs_pass_their_checks(target: Target) -> None:
     @brief(target)
     @given(st.randoms(use_true_random=True))
     def holds(pick: Random) -> None:
@@ -48,7 +48,7 @@ def test_whatever_is_made_up_holds_what_is_promised(target: Target) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda its: f"{its.parent.name}/{its.name}")
-def test_what_failed_once_does_not_fail_again(case: Path) -> None:
+def test_inputs_of_past_failures_pass(case: Path) -> None:
     set(BY_NAME[case.parent.name].check(case.read_bytes()))
 
 
