@@ -42,6 +42,7 @@ from tb_xla_insights.report.host_parts import (
     parts_of_hosts,
     sum_of_idle,
 )
+from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -63,19 +64,20 @@ def executions(
     by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the runs
     of one step.
 
-    `step` is an index into the report's `steps`; by default the step of median length. `devices` (ids) restricts
+    `step` is an index into the report's `steps`; by default the usual step (`usual_step`). `devices` (ids) restricts
     everything to the runs on these devices. `per_step` is the divisor that turns sums over device runs into means per
     step and core: all runs over runs per step, so that runs of steps that the capture cuts count in the mean of a run
     only. It is None without steps.
 
     Raises InputError for a step that does not exist."""
-    steps = whole_report(session)["steps"]
+    report = whole_report(session)
+    steps = report["steps"]
     if step is not None and not 0 <= step < len(steps):
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
     device_ids = None if devices is None else frozenset(devices)
     name = "executions" if device_ids is None else f"executions {sorted(device_ids)}"
     common = kept_view(session, name, lambda trace: _executions(trace, device_ids))
-    chosen = usual_step(steps) if step is None else step
+    chosen = usual_step(report) if step is None else step
     return {
         **common,
         "steps": _step_numbers(steps),
@@ -84,11 +86,15 @@ def executions(
     }
 
 
-def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
-    """The index of the step of median length, the shorter one of two in the middle; None without steps."""
-    durations_ps = [step["duration_ps"] for step in steps]  # `StepRows` builds a row at each access
-    order = sorted(range(len(durations_ps)), key=durations_ps.__getitem__)
-    return order[(len(order) - 1) // 2] if order else None
+def usual_step(report: Mapping[str, Any]) -> int | None:
+    """The step that views show by default, as an index into the report's `steps`: the step of median length, the
+    shorter one of two in the middle, of several hosts of the median host (`rank_hosts`); None without steps."""
+    durations = [(step["duration_ps"], index, step["host"]) for index, step in enumerate(report["steps"])]
+    if len(report["hosts"]) > 1:
+        median = report["hosts"][rank_hosts(report)["median"]]["name"]
+        durations = [row for row in durations if row[2] == median] or durations
+    durations.sort()
+    return durations[(len(durations) - 1) // 2][1] if durations else None
 
 
 def _step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:

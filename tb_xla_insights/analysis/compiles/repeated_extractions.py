@@ -19,11 +19,11 @@ from tb_xla_insights.trace.model import Int32, Trace
 
 @dataclass(frozen=True)
 class RepeatedExtractions:
-    """`step`: the step of each extraction after warm-up, -1: outside of steps. `when`: their times. `compiles`: per
-    compilation of `find_compilations`, whether such an extraction led to it."""
+    """`step`: the step of each extraction after warm-up, -1: outside of steps. `times`: when these extractions are.
+    `compiles`: per compilation of `find_compilations`, whether such an extraction led to it."""
 
     step: Int32
-    when: Intervals
+    times: Intervals
     compiles: NDArray[np.bool_]
 
 
@@ -46,18 +46,18 @@ def find_repeated_extractions(trace: Trace, gave_up: bool = False) -> RepeatedEx
         ],
         np.bool_,
     )
-    when = union(extractions.start_ps, extractions.end_ps, is_repeated)
+    times = union(extractions.start_ps, extractions.end_ps, is_repeated)
     compilations = find_compilations(trace)
     start = compilations.start_ps
-    index = np.searchsorted(when.start_ps, start, "right") - 1
-    led_to = (index >= 0) & (start < np.append(when.end_ps, 0)[index])
-    if gave_up and len(when):
+    index = np.searchsorted(times.start_ps, start, "right") - 1
+    led_to = (index >= 0) & (start < np.append(times.end_ps, 0)[index])
+    if gave_up and len(times):
         led_to |= (
-            (start >= when.end_ps[-1])
+            (start >= times.end_ps[-1])
             & (compilations.step >= 0)
             & (compilations.step <= step[is_repeated].max() + 1)
         )
-    return RepeatedExtractions(step[is_repeated], when, led_to)
+    return RepeatedExtractions(step[is_repeated], times, led_to)
 
 
 def _has_run(trace: Trace, launches: Launches, last: int) -> bool:

@@ -51,16 +51,16 @@ class Extractions:
         """Returns when graphs are extracted, on any thread or on one."""
         return union(self.start_ps, self.end_ps, None if line is None else self.line == line)
 
-    def recorded(self, trace: Trace) -> NDArray[np.bool_]:
+    def is_bridge_event(self, trace: Trace) -> NDArray[np.bool_]:
         """Per event of the trace, whether the bridge recorded it."""
-        recorded = np.zeros(len(trace), np.bool_)
+        is_bridge = np.zeros(len(trace), np.bool_)
         for line, first, last in zip(
             self.line.tolist(), self.first.tolist(), self.last.tolist(), strict=True
         ):
             rows = trace.lines[line].rows
             count = np.searchsorted(trace.start_ps[last : rows.stop], trace.end_ps[last])
-            recorded[first : last + max(int(count), 1)] = True
-        return recorded
+            is_bridge[first : last + max(int(count), 1)] = True
+        return is_bridge
 
 
 @memoised

@@ -30,8 +30,8 @@ class DeviceTime:
     """One device's time in each whole step of its host; in the device's span if the host has no steps.
 
     `time_ps = work_ps + idle_ps`, and `idle_ps` is the sum of `by_class_ps` (a column per class) and `small_ps` (gaps
-    under LISTED_PS). `edges_ps` is the part of `idle_ps` before the device's first and after its last work, which is in
-    no gap; `edges_by_class_ps` is the part of `by_class_ps` there. `stall_ps` is the part of the work in which an op
+    under MIN_GAP_PS). `edges_ps` is the part of `idle_ps` before the device's first and after its last work, which is
+    in no gap; `edges_by_class_ps` is the part of `by_class_ps` there. `stall_ps` is the part of the work in which an op
     only waits. (docs/definitions.md, "Work and idle time of a step")
     """
 

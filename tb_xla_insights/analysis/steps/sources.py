@@ -135,7 +135,7 @@ def _step_markers(trace: Trace) -> Iterator[Step]:
         if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[meta]])
     ]
     rows = np.flatnonzero(np.isin(trace.meta, marker_metadata)).astype(np.int32)
-    rows = rows[~find_extractions(trace).recorded(trace)[rows]]
+    rows = rows[~find_extractions(trace).is_bridge_event(trace)[rows]]
     rows = _outermost(trace, rows)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     ends = trace.end_ps[rows].tolist()
