@@ -88,6 +88,6 @@ WORDS: Mapping[str, Words] = {
 """By framework, with the names of the report's `environment`."""
 
 
-def host_does(framework: str) -> dict[str, str]:
+def host_activities(framework: str) -> dict[str, str]:
     """Returns, by class, what the host does: phrases that follow `the host`."""
     return HOST_ACTIVITY | {"tracing": WORDS[framework].builds}
