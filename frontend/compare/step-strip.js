@@ -68,7 +68,7 @@ export function stepStrip(sides, open) {
           ? step.runs.map((span) =>
               mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true),
             )
-          : [h('span', { class: 'sec small' }, 'no run within the step: its work begins when it is over')],
+          : [h('span', { class: 'sec small' }, 'no run in the time of this step')],
       ),
       axisLane(
         'idle',

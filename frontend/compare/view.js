@@ -59,7 +59,7 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
         timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps),
         timeColumn('B', unit, 'b_ps'),
         ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
-        timeColumn('B − A', unit, 'difference_ps', {
+        timeColumn('B − A', unit, (/** @type {T} */ { difference_ps }) => difference_ps, {
           value: (item) => item.difference_ps ?? 0,
           cell: (/** @type {T} */ { a_ps, b_ps }) => differenceText(a_ps, b_ps, unit),
         }),
