@@ -154,7 +154,7 @@ def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled:
     program = (
         "import importlib\n"
         "from tb_xla_insights.cli.main import command\n"
-        "importlib.import_module('tb_xla_insights.tasks.run')._SMALL_BYTES = -1\n"
+        "importlib.import_module('tb_xla_insights.tasks.run')._MAX_IN_PROCESS_BYTES = -1\n"
         "command()"
     )
     more = {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}

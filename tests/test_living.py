@@ -23,7 +23,7 @@ from tb_xla_insights.logdir.store import FilesChangedError, Store, session_opene
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.tasks.host import read_host
-from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
+from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 from tb_xla_insights.trace.details import event_stats
 
 SESSION = "2026_01_01_00_00_00"
@@ -187,12 +187,12 @@ def test_hosts_are_read_even_if_no_temporary_file_can_be_written(
     """How far they are is then known of this process alone."""
     monkeypatch.setattr("tb_xla_insights.tasks.progress.TemporaryDirectory", no_room)
     with shared_progress(2) as progress:
-        progress.tell(1, 5, 9)
-        assert progress.told() == [[NOT_BEGUN, NOT_BEGUN], [5, 9]]
+        progress.record(1, 5, 9)
+        assert progress.snapshot() == [[NOT_STARTED, NOT_STARTED], [5, 9]]
     write_session(tmp_path / "plugins/profile/s", "a", "b")
     loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
     assert len(loaded.choose(["all"]).trace.traces) == 2
-    assert np.array(progress.told()).shape == (2, 2)
+    assert np.array(progress.snapshot()).shape == (2, 2)
 
 
 def test_a_full_disk_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,11 +33,11 @@ HOSTS = [f"{SESSION}/{name}.xplane.pb" for name in ("a", "b", "c", "d")]
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
     """A session of four hosts, in a store that is asked for many blocks."""
     monkeypatch.setattr(blocks, "BLOCK_BYTES", BLOCK)
-    remote._keep.clear()
+    remote._cache.clear()
     with web_store() as served:
         served.files = dict.fromkeys(HOSTS, CONTENT)
         yield served
-    remote._keep.clear()
+    remote._cache.clear()
 
 
 def report(store: WebStore, capsys: pytest.CaptureFixture[str], path: str = "/logs") -> tuple[int, Any, str]:

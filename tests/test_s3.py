@@ -142,7 +142,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
         client.close()
         server.stop()
         s3fs.S3FileSystem.clear_instance_cache()
-        remote._keep.clear()
+        remote._cache.clear()
 
 
 def backend() -> Any:

@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
-from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
+from tb_xla_insights.catalog.classes import CLASSES, HOST_ACTIVITY
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
@@ -147,7 +147,7 @@ def _step_time_difference(trace: Trace) -> str | None:
     return (
         f"{brief_time(between_ps)}, {share(between_ps / loop_ps)} of the time from the first step to the last, lie "
         "between the annotations of steps and are in no step; there the host mostly "
-        f"{HOST_DOES[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
+        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
     )
 
 

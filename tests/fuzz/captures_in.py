@@ -19,7 +19,7 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Spans, Trace
-from tb_xla_insights.trace.nesting import DEEPEST
+from tb_xla_insights.trace.nesting import MAX_DEPTH
 from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
 
@@ -144,7 +144,7 @@ def _check_trace(trace: Trace) -> None:
         inner = np.flatnonzero(parent >= 0)
         outer = parent[inner] - line.first
         assert ((outer >= 0) & (outer < inner)).all(), line.name
-        assert ((depth[inner] > depth[outer]) | (depth[inner] == DEEPEST)).all(), line.name
+        assert ((depth[inner] > depth[outer]) | (depth[inner] == MAX_DEPTH)).all(), line.name
         assert (depth >= 0).all(), line.name
     assert (trace.start_ps >= 0).all()
     assert (trace.duration_ps >= 0).all()
