@@ -51,7 +51,7 @@ class Recorded:
     def add_line(self, events: list[tuple[int, Event]]) -> None:
         open_: list[Region] = []
         path = [Around(float("inf"))]
-        for start, event in sorted(events, key=lambda it: (it[0], -it[1].duration_ps)):
+        for start, event in sorted(events, key=lambda item: (item[0], -item[1].duration_ps)):
             while open_ and open_[-1].end_ps is not None and open_[-1].end_ps <= start:
                 open_.pop()
             end, stats = start + event.duration_ps, event.stats
@@ -110,7 +110,9 @@ class Recorded:
 
 def read(folder: Path) -> Recorded:
     found = Recorded()
-    (host,) = (it for it in parse(next(folder.rglob("*.xplane.pb")).read_bytes()) if it.name == "/host:CPU")
+    (host,) = (
+        item for item in parse(next(folder.rglob("*.xplane.pb")).read_bytes()) if item.name == "/host:CPU"
+    )
     lines = [
         [(1000 * line.timestamp_ns + event.offset_ps, event) for event in line.events] for line in host.lines
     ]
@@ -123,7 +125,7 @@ def read(folder: Path) -> Recorded:
 def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
     """The union of spans, one after the other."""
     union: list[list[int]] = []
-    for start, end in sorted(it for it in spans if it[1] > it[0]):
+    for start, end in sorted(item for item in spans if item[1] > item[0]):
         if union and start <= union[-1][1]:
             union[-1][1] = max(union[-1][1], end)
         else:

@@ -11,7 +11,7 @@ def bridge(at: int, *, markers: int = 2, compiles: int = 0, launches: bool = Fal
     """What the bridge records from an instant on, in 100 ps: its step markers, a graph's order for the hash, and a
     synchronisation that launches nothing, with `compiles` ps of compiling at its end (and as much longer). With
     `launches` the first marker hands a graph over."""
-    out: list[Event] = [("StepMarker", at + 40 * it, 20) for it in range(2 - markers, 2)]
+    out: list[Event] = [("StepMarker", at + 40 * item, 20) for item in range(2 - markers, 2)]
     if launches:
         out.insert(1, ("SyncTensorsGraphInternal", out[0][1] + 2, 16))
         out.insert(2, ("ScheduleSyncTensorsGraph", out[0][1] + 4, 10))
@@ -58,8 +58,10 @@ def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, in
                         continue
                     start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
                     both = row in annotations
-                    edges_before += [it for it in (start, end) if it <= since and (both or it == end)]
-                    edges_after += [it for it in (start, end) if it >= until and (both or it == start)]
+                    edges_before += [item for item in (start, end) if item <= since and (both or item == end)]
+                    edges_after += [
+                        item for item in (start, end) if item >= until and (both or item == start)
+                    ]
             found.append(
                 (line, max(edges_before, default=since), min(edges_after, default=until), first, last)
             )

@@ -91,7 +91,7 @@ def event(name: str, start: float, duration: float, /, **stats: object) -> Event
 
 
 def _sorted(events: list[Event]) -> list[Event]:
-    return sorted(events, key=lambda it: (it[1], -it[2]))
+    return sorted(events, key=lambda item: (item[1], -item[2]))
 
 
 def demo(run: str) -> Trace:

@@ -33,8 +33,8 @@ def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), fir
 def findings(trace: Trace, beside: Sidecars = NO_SIDECARS) -> dict[str, Finding]:
     """The findings of one host's session by id."""
     found = find_findings(session(trace), beside)
-    assert len({it.id for it in found}) == len(found)
-    return {it.id: it for it in found}
+    assert len({item.id for item in found}) == len(found)
+    return {item.id: item for item in found}
 
 
 def us(ps: int | None) -> float | None:

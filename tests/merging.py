@@ -26,7 +26,7 @@ def renamed(trace: Trace, host: str) -> Trace:
         dataclasses.replace(device, host=host, id=f"{host}/{device.id.split('/', 1)[-1]}")
         for device in trace.devices
     ]
-    made.diagnostics = [dataclasses.replace(it, host=host) for it in trace.diagnostics]
+    made.diagnostics = [dataclasses.replace(item, host=host) for item in trace.diagnostics]
     return made
 
 

@@ -36,16 +36,17 @@ def check_sums(report: Any) -> None:
     kinds = ("direct_ps", "recovered_ps", "bare_ps", "none_ps")
     assert sum(propagation[kind] for kind in kinds) == propagation["device_ps"]
     steps = {
-        step["host"]: [it for it in report["steps"] if it["host"] == step["host"]] for step in report["steps"]
+        step["host"]: [item for item in report["steps"] if item["host"] == step["host"]]
+        for step in report["steps"]
     }
     # Where the host only hands steps over, they last as long as its devices work: within their spans.
     spans = {
-        host: max(it["span_ps"] for it in report["devices"] if it["host"] == host)
-        for host in {it["host"] for it in report["devices"]}
+        host: max(item["span_ps"] for item in report["devices"] if item["host"] == host)
+        for host in {item["host"] for item in report["devices"]}
     }
     longest = max(
         (
-            max(sum(it["duration_ps"] for it in own), spans.get(host, 0)) / len(own)
+            max(sum(item["duration_ps"] for item in own), spans.get(host, 0)) / len(own)
             for host, own in steps.items()
         ),
         default=0,
@@ -59,4 +60,4 @@ def check_sums(report: Any) -> None:
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
     # These tell of busy time, and of what hosts wait for each other; the others take idle time from one another.
     apart = ("device_stalls", "exposed_collectives", "host_callback", "straggler")
-    assert sum(it["cost_ps"] for it in report["findings"] if it["id"] not in apart) <= gaps["total_ps"]
+    assert sum(item["cost_ps"] for item in report["findings"] if item["id"] not in apart) <= gaps["total_ps"]

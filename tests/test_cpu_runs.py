@@ -302,7 +302,7 @@ def jitted(start: int, *flows: int) -> list[Event]:
     return [
         ("PjitFunction(f)", start, 20),
         ("PjitFunction(f)", start + 1, 18),
-        *(record(start + 5, it) for it in flows),
+        *(record(start + 5, item) for item in flows),
     ]
 
 

@@ -125,7 +125,7 @@ def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "other" / "mi355_te_fused_attn")
     ops = only(trace).ops
     assert len(ops) == 150
-    named = np.array([trace.strings[it] for it in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
+    named = np.array([trace.strings[item] for item in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
     one = np.char.startswith(named, "te_fused_attn_backward_ffi.")
     assert int((ops.end_ps - ops.start_ps)[one].sum()) == 4_645_760_000
     assert idle_ps(trace, only(trace)) == 823_624_000

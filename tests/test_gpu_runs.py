@@ -43,7 +43,7 @@ def test_the_execution_around_the_calls_tells_runs_apart() -> None:
     assert (launches.runs.enqueue_ps // US).tolist() == [6, 36]
     assert launches.programs == [("jit_f", "7")]
     assert [step.name for step in steps_of(trace)] == ["jit_f"]  # from one run to the next
-    assert not [it for it in diagnose(session(trace)) if it.id == "no_launches"]
+    assert not [item for item in diagnose(session(trace)) if item.id == "no_launches"]
 
 
 def test_a_run_s_kernels_are_those_of_its_program_alone() -> None:
@@ -74,9 +74,9 @@ def amd(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
         begun, called, kernels = [], [], []
         for step, at in enumerate((10 + delay, 110 + delay)):
             begun += [event(HELPER, at, 20, _ct=5, _c=step), event(THUNKS, at + 1, 10)]
-            ids = [100 * number + 10 * step + it for it in (1, 2)]
+            ids = [100 * number + 10 * step + item for item in (1, 2)]
             called += [
-                event("hipModuleLaunchKernel", at + 2 + it, 1, correlation_id=ids[it]) for it in (0, 1)
+                event("hipModuleLaunchKernel", at + 2 + item, 1, correlation_id=ids[item]) for item in (0, 1)
             ]
             kernels += [kernel(at + 4, 8, ids[0]), kernel(at + 12, 20, ids[1])]
         helpers.append(thread(f"py_xla_execute/{number}", *begun, role="executor"))
@@ -112,7 +112,7 @@ def test_a_thread_with_two_lines_of_calls_is_neither_s() -> None:
     calls = rows[3]
     rows[4] = thread(
         "Host Threads/9",
-        *[(*it[:3], {"correlation_id": it[3]["correlation_id"] + 100}) for it in calls.events],
+        *[(*item[:3], {"correlation_id": item[3]["correlation_id"] + 100}) for item in calls.events],
     )
     trace = capture(*rows, *cores)
     assert [len(device.modules) for device in trace.devices] == [1, 1]
@@ -126,7 +126,7 @@ def test_executions_that_the_capture_cuts_have_runs_of_their_own() -> None:
     stream = cores[0].lines["Stream #1(Kernel)"]
     cores[0] = gpu(kernel(3, 2, 900), *stream, kernel(202, 2, 901), kernel(204, 2))
     trace = capture(*rows, *cores)
-    assert [it[1:] for it in runs(trace)] == [(3, 5), (14, 42), (114, 142), (202, 206)]
+    assert [item[1:] for item in runs(trace)] == [(3, 5), (14, 42), (114, 142), (202, 206)]
 
 
 def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() -> None:
@@ -134,7 +134,7 @@ def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() ->
     other = thread("nccl", event("cuLaunchKernelExC", 9, 1, correlation_id=3))
     kernels = [kernel(10, 2, 1), kernel(12, 2, 2), kernel(15, 5, 3), kernel(22, 2), kernel(40, 5, 4)]
     trace = capture(thread("python", *main, role="driving"), other, gpu(*kernels))
-    assert [it[1:] for it in runs(trace)] == [(10, 24), (40, 45)]
+    assert [item[1:] for item in runs(trace)] == [(10, 24), (40, 45)]
 
 
 def test_a_kernel_launched_before_an_execution_is_none_of_its_kernels() -> None:
@@ -142,14 +142,14 @@ def test_a_kernel_launched_before_an_execution_is_none_of_its_kernels() -> None:
     main = nested((10, 20, [(1, 15)]), (40, 20, [(2, 45)]))
     kernels = [kernel(20, 5, 1), kernel(30, 5, 3), kernel(50, 5, 2)]
     trace = capture(thread("python", *main, role="driving"), other, gpu(*kernels))
-    assert [it[1:] for it in runs(trace)] == [(20, 25), (30, 35), (50, 55)]
+    assert [item[1:] for item in runs(trace)] == [(20, 25), (30, 35), (50, 55)]
 
 
 def test_of_calls_with_the_same_id_the_last_one_before_the_kernel_launched_it() -> None:
     main = nested((0, 20, [(1, 5)]), (30, 20, [(1, 35)]), (60, 20, [(1, 65)]))
     kernels = [kernel(10, 5, 1), kernel(40, 5, 1), kernel(50, 5, 0), kernel(70, 5, 1)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
-    assert [it[1:] for it in runs(trace)] == [(10, 15), (40, 55), (70, 75)]
+    assert [item[1:] for item in runs(trace)] == [(10, 15), (40, 55), (70, 75)]
     assert joins(trace) == [("exact", 0), ("exact", 1), ("exact", 2)]
 
 
@@ -165,8 +165,8 @@ def test_without_calls_kernels_of_a_program_in_a_row_are_one_run(host: list[Even
     trace = capture(thread("python", event("f", 0, 1), *host, role="driving"), gpu(*kernels))
     assert runs(trace) == [("jit_f(7)", 10, 25), ("jit_g(8)", 30, 35), ("jit_f(7)", 60, 65)]
     assert {join for join, _ in joins(trace)} <= {"ordered", "none"}
-    inside = [it for it in gaps_report(session(trace))["items"] if it["inside_run"]]
-    assert {it["kind"] for it in inside} <= {"unknown"}
+    inside = [item for item in gaps_report(session(trace))["items"] if item["inside_run"]]
+    assert {item["kind"] for item in inside} <= {"unknown"}
 
 
 def test_a_program_without_an_id_is_one_too() -> None:
@@ -181,14 +181,14 @@ def test_kernels_without_programs_make_no_runs() -> None:
     )
     assert runs(trace) == []
     assert not len(trace.flows.producer)
-    (told,) = [it for it in diagnose(session(trace)) if it.id == "no_launches"]
+    (told,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
     assert "the GPUs' kernels name no programs. Compile with XLA" in told.message
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:
     trace = capture(thread("python", event("f", 0, 1)), Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))
     assert runs(trace) == []
-    (told,) = [it for it in diagnose(session(trace)) if it.id == "no_launches"]
+    (told,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
     assert "the devices recorded no program runs. " in told.message
 
 
@@ -208,15 +208,18 @@ def test_the_timeline_finds_runs_by_their_program(tmp_path: Path) -> None:
     for name, start, duration, stats in (kernel(10, 5, 1), kernel(15, 5, 2), kernel(40, 5, 3)):
         stream.event(name, start, duration, stats)
     timeline = timeline_of(space, tmp_path)
-    (rows,) = [[it for it in timeline.search("jit_f")["hits"]["row"] if "modules" in it]]
+    (rows,) = [[item for item in timeline.search("jit_f")["hits"]["row"] if "modules" in item]]
     assert len(rows) == 2
     assert timeline.search("fusion_kernel")["count"] == 3
     run = timeline.event_at(rows[0], 10 * US)
     assert (run["name"], run["duration_ps"]) == ("jit_f(7)", 10 * US)
-    assert {it["name"]: it["value"] for it in run["stats"]} == {"hlo_module": "jit_f", "program_id": "7"}
-    assert [it["name"] for it in run["flow"]["from"]] == ["cuLaunchKernel"]
+    assert {item["name"]: item["value"] for item in run["stats"]} == {
+        "hlo_module": "jit_f",
+        "program_id": "7",
+    }
+    assert [item["name"] for item in run["flow"]["from"]] == ["cuLaunchKernel"]
     second = timeline.event_at(rows[0].replace("modules", "ops"), 15 * US)
-    assert [it["name"] for it in second["path"]] == ["jit_f(7)"]
+    assert [item["name"] for item in second["path"]] == ["jit_f(7)"]
 
 
 def test_ops_are_of_the_run_whose_kernels_they_are() -> None:
@@ -264,14 +267,16 @@ def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:
     kernels: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
     for plane in parse(path.read_bytes()):
         for line in plane.lines:
-            for it in line.events:
-                start = line.timestamp_ns * 1000 + it.offset_ps
-                if it.name == THUNKS:
-                    thunks[line.id].append((start, start + it.duration_ps))
-                elif plane.name == "/host:CPU" and "hlo_module" in it.stats:
-                    calls[it.stats["correlation_id"]] = (line.id, start, start + it.duration_ps)
-                elif plane.name.startswith("/device:GPU") and "hlo_module" in it.stats:
-                    kernels[plane.name].append((start, start + it.duration_ps, it.stats["correlation_id"]))
+            for item in line.events:
+                start = line.timestamp_ns * 1000 + item.offset_ps
+                if item.name == THUNKS:
+                    thunks[line.id].append((start, start + item.duration_ps))
+                elif plane.name == "/host:CPU" and "hlo_module" in item.stats:
+                    calls[item.stats["correlation_id"]] = (line.id, start, start + item.duration_ps)
+                elif plane.name.startswith("/device:GPU") and "hlo_module" in item.stats:
+                    kernels[plane.name].append(
+                        (start, start + item.duration_ps, item.stats["correlation_id"])
+                    )
     trace = real_trace(folder)
     zero = min(start for its in kernels.values() for start, *_ in its)
     first = min(int(device.modules.start_ps[0]) for device in trace.devices)

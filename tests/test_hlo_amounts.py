@@ -33,7 +33,7 @@ def amounts(
     module = HloModule()
     for id_, its in enumerate([body, *called]):
         module.computations.add(id=id_, instructions=its)
-    opcodes = {it.id: [inside.opcode for inside in it.instructions] for it in module.computations}
+    opcodes = {item.id: [inside.opcode for inside in item.instructions] for item in module.computations}
     return ProgramAmounts(module, opcodes).of_instruction(body[-1], body[-1].opcode, 0)
 
 
@@ -129,8 +129,8 @@ def test_a_convolution_and_its_gradients_have_the_same_flops(
 ) -> None:
     inputs = [instruction(id_, "parameter", shape(*sizes)) for id_, sizes in enumerate(read, 1)]
     opcode = "custom-call" if target else "convolution"
-    it = instruction(3, opcode, shape(*made), [1, 2], custom_call_target=target, **CONVOLUTION)
-    assert amounts(*inputs, it)[0] == 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4)
+    item = instruction(3, opcode, shape(*made), [1, 2], custom_call_target=target, **CONVOLUTION)
+    assert amounts(*inputs, item)[0] == 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4)
 
 
 @given(

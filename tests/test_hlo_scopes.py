@@ -29,7 +29,9 @@ def told(origin: Origin) -> tuple[str, dict[str, int]]:
 
 
 def ops(*op_names: str, opcode: str = "add") -> list[Instruction]:
-    return [Instruction(900 + n, f"{opcode}.{id(op_names)}.{n}", opcode, it) for n, it in enumerate(op_names)]
+    return [
+        Instruction(900 + n, f"{opcode}.{id(op_names)}.{n}", opcode, item) for n, item in enumerate(op_names)
+    ]
 
 
 def test_own_names() -> None:
@@ -171,11 +173,11 @@ def test_a_program_that_cannot_tell_leaves_its_ops_what_they_have(
     tmp_path: Path, hlo: bytes, says: str
 ) -> None:
     found = find_ops(training(tmp_path, RUN, hlo).traces[0])
-    assert [(name, *told(it)) for name, it in zip(found.name, found.origin, strict=True)] == [
+    assert [(name, *told(item)) for name, item in zip(found.name, found.origin, strict=True)] == [
         ("dot.1", "none", {}),
         ("dot.2", "direct", {"step.1/b.2": 1}),
     ]
-    assert [it.id for it in found.diagnostics] == ["no_hlo_scopes"]
+    assert [item.id for item in found.diagnostics] == ["no_hlo_scopes"]
     assert says in found.diagnostics[0].message
     assert "\n" not in found.diagnostics[0].message
 
@@ -191,7 +193,10 @@ def test_the_program_of_another_id_tells_nothing(tmp_path: Path) -> None:
 
 def test_metadata_and_program_complete_each_other(tmp_path: Path) -> None:
     found = find_ops(training(tmp_path, RUN, GOOD).traces[0])
-    assert [told(it) for it in found.origin] == [("direct", {"step.1/a.1": 1}), ("direct", {"step.1/b.2": 1})]
+    assert [told(item) for item in found.origin] == [
+        ("direct", {"step.1/a.1": 1}),
+        ("direct", {"step.1/b.2": 1}),
+    ]
     assert [op_source(found, k) for k in range(2)] == ["train.py:12", ""]
     assert found.diagnostics == []
 

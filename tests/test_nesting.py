@@ -16,12 +16,13 @@ from tb_xla_insights.trace.nesting import (
 
 Interval = tuple[int, int]
 INTERVALS = st.lists(
-    st.tuples(st.integers(0, 12), st.integers(0, 8)).map(lambda it: (it[0], it[0] + it[1])), max_size=25
+    st.tuples(st.integers(0, 12), st.integers(0, 8)).map(lambda item: (item[0], item[0] + item[1])),
+    max_size=25,
 )
 
 
 def ordered(intervals: list[Interval]) -> list[Interval]:
-    return sorted(intervals, key=lambda it: (it[0], -it[1]))
+    return sorted(intervals, key=lambda item: (item[0], -item[1]))
 
 
 def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:

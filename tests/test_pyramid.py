@@ -95,10 +95,10 @@ def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
     joined: list[list[list[Event]]] = []
     for part in slices:
         short = all(event.length < 2**level for event in part)
-        if joined and short and all(event.length < 2**level for it in joined[-1] for event in it):
+        if joined and short and all(event.length < 2**level for item in joined[-1] for event in item):
             before = joined[-1]
-            pause = part[0].start - max(event.end for it in before for event in it)
-            kinds = {most([(e.kind, e.length) for e in it])[0] for it in (before[0], part)}
+            pause = part[0].start - max(event.end for item in before for event in item)
+            kinds = {most([(e.kind, e.length) for e in item])[0] for item in (before[0], part)}
             if pause < 2**level and len(kinds) == 1:
                 before.append(part)
                 continue
@@ -107,7 +107,7 @@ def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
 
 
 def touching(slices: list[list[Event]], start: int, end: int) -> list[list[Event]]:
-    return [it for it in slices if it[0].start < end and max(event.end for event in it) >= start]
+    return [item for item in slices if item[0].start < end and max(event.end for event in item) >= start]
 
 
 def listed(slices: Slices) -> list[tuple[int, ...]]:
@@ -131,8 +131,8 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
     seen: list[Event] = []
     slices = buckets(events, level)
     for group in groups(touching(slices, start, end), level):
-        members = [event for it in group for event in it]
-        winners = [most([(event.name, event.length) for event in it]) for it in group]
+        members = [event for item in group for event in item]
+        winners = [most([(event.name, event.length) for event in item]) for item in group]
         seen = [event for event in events if event.id < members[0].id]
         busy = len(covered(members) - covered(seen))
         shape = members[0].start, max(event.end for event in members)
@@ -153,7 +153,7 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
 def test_nothing_is_lost(events: list[Event], level: int, part: float) -> None:
     start, end = window_of(events, level, part)
     shown = lane_of(events).view(start, end, level)
-    inside = [event for it in touching(buckets(events, level), start, end) for event in it]
+    inside = [event for item in touching(buckets(events, level), start, end) for event in item]
     assert int(shown.events.sum()) == len(inside)
     touch = [event for event in events if event.start < end and event.end >= start]
     assert {event.id for event in touch} <= {event.id for event in inside}

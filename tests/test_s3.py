@@ -149,7 +149,7 @@ def backend() -> Any:
     """Where the endpoint in this process keeps its buckets."""
     from moto.s3.models import s3_backends
 
-    [found] = [it for own in s3_backends.values() for it in own.values() if "counted" in it.buckets]
+    [found] = [item for own in s3_backends.values() for item in own.values() if "counted" in item.buckets]
     return found
 
 

@@ -39,19 +39,19 @@ def hosts(tmp_path: Path) -> list[HostCapture]:
 def in_processes(hosts: list[HostCapture], function: Callable[[Trace, HostCapture], Any]) -> list[Any]:
     """What two processes make of each host, or its Failure."""
     answers = run_in_processes(hosts, Task(function, load_catalog()), 2)
-    return [it.value if isinstance(it, HostResult) else it for it in answers]
+    return [item.value if isinstance(item, HostResult) else item for item in answers]
 
 
 def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostCapture]) -> None:
-    found = [it.value for it in run(hosts, count, load_catalog()) if isinstance(it, HostResult)]
+    found = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
     assert [name for name, _, _ in found] == list(NAMES)
     assert {process for _, _, process in found} == {os.getpid()}
 
 
 def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> None:
-    here = [it.value for it in run(hosts, count, load_catalog()) if isinstance(it, HostResult)]
+    here = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
     there = in_processes(hosts, count)
-    assert [it[:2] for it in there] == [it[:2] for it in here]
+    assert [item[:2] for item in there] == [item[:2] for item in here]
     assert os.getpid() not in {process for _, _, process in there}
 
 
@@ -71,8 +71,8 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes
     Path(hosts[3].path).unlink()
     task = Task(count, load_catalog())
     found = list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
-    assert [isinstance(it, Failure) for it in found] == [False, True, False, True, False]
-    assert all(it.message.startswith(it.host.path) for it in found if isinstance(it, Failure))
+    assert [isinstance(item, Failure) for item in found] == [False, True, False, True, False]
+    assert all(item.message.startswith(item.host.path) for item in found if isinstance(item, Failure))
 
 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_pa
 
 def test_a_host_whose_process_always_dies_is_said(hosts: list[HostCapture]) -> None:
     found = in_processes(hosts, partial(die, where="c"))
-    assert [it.host.name for it in found if isinstance(it, Failure)] == ["c"]
-    assert [it[0] for it in found if isinstance(it, tuple)] == ["a", "b", "d", "e"]
+    assert [item.host.name for item in found if isinstance(item, Failure)] == ["c"]
+    assert [item[0] for item in found if isinstance(item, tuple)] == ["a", "b", "d", "e"]
     failure = found[2]
     assert isinstance(failure, Failure)
     assert "killed" in failure.message
@@ -108,7 +108,7 @@ def test_a_script_without_a_main_guard_reads_in_processes(tmp_path: Path, hosts:
         "from tb_xla_insights.tasks.pool import run_in_processes\n"
         "from host_tasks import count\n"
         "print('script')\n"
-        f"hosts = [HostCapture(name, path, 0) for name, path in {[(it.name, it.path) for it in hosts]}]\n"
+        f"hosts = [HostCapture(name, path, 0) for name, path in {[(item.name, item.path) for item in hosts]}]\n"
         "print([it.value[0] for it in run_in_processes(hosts, Task(count, load_catalog()), 2)])\n"
     )
     done = subprocess.run(
@@ -137,7 +137,7 @@ def test_a_host_that_takes_long_holds_up_no_other(hosts: list[HostCapture]) -> N
     answers = run_in_threads(hosts, Task(held_back("a", late), load_catalog()), 2, in_order=False)
     assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
     late.set()
-    assert [it.host.name for it in answers] == ["a"]
+    assert [item.host.name for item in answers] == ["a"]
 
 
 def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
@@ -151,7 +151,7 @@ def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
     answers = run_in_threads(
         hosts, Task(held_back("a", late), load_catalog()), 2, in_order=True, should_continue=should_continue
     )
-    assert [it.host.name for it in answers] == list(NAMES)
+    assert [item.host.name for item in answers] == list(NAMES)
     assert asked
 
 

@@ -52,7 +52,7 @@ def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
 def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Timeline) -> None:
     event = timeline.event_at("h0.t0", STEP + 12 * MS)
     assert brief(event) == ("ScheduleSyncTensorsGraph", "h0.t0", 3)
-    assert [brief(it) for it in event["path"]] == [
+    assert [brief(item) for item in event["path"]] == [
         ("Training_Step", "h0.t0", 0),
         ("StepMarker", "h0.t0", 1),
         ("SyncTensorsGraphInternal", "h0.t0", 2),
@@ -83,7 +83,7 @@ def test_an_event_is_at_home_in_the_row_that_tells_most(timeline: Timeline) -> N
 def test_an_op_lies_in_the_run_of_its_program(timeline: Timeline) -> None:
     event = timeline.event_at("h0.d0.ops", 16 * MS)
     assert event["name"] == "dot.2"
-    assert [it["row"] for it in event["path"]] == ["h0.d0.modules"]
+    assert [item["row"] for item in event["path"]] == ["h0.d0.modules"]
     assert event["class"] is None
 
 
@@ -91,10 +91,10 @@ def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
     schedule = timeline.event_at("h0.t0", 12 * MS)
     execute = timeline.event_at("h0.t1", 13 * MS + 1000)
     thunk = timeline.event_at("h0.t2", 15 * MS + 1000)
-    assert [it["name"] for it in schedule["flow"]["to"]] == [execute["name"]]
-    assert [it["event"] for it in execute["flow"]["from"]] == [schedule["event"]]
-    assert [it["event"] for it in execute["flow"]["to"]] == [thunk["event"]]
-    assert [it["event"] for it in thunk["flow"]["from"]] == [execute["event"]]
+    assert [item["name"] for item in schedule["flow"]["to"]] == [execute["name"]]
+    assert [item["event"] for item in execute["flow"]["from"]] == [schedule["event"]]
+    assert [item["event"] for item in execute["flow"]["to"]] == [thunk["event"]]
+    assert [item["event"] for item in thunk["flow"]["from"]] == [execute["event"]]
 
 
 def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Path) -> None:
@@ -108,9 +108,11 @@ def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Pat
     two.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
     timeline = timeline_of(marks, tmp_path)
     taken_up = timeline.event_at("h0.t1", 12 * MS + 1000)
-    assert [it["name"] for it in taken_up["flow"]["from"]] == ["PjRtComputationClient::ExecuteComputation"]
+    assert [item["name"] for item in taken_up["flow"]["from"]] == [
+        "PjRtComputationClient::ExecuteComputation"
+    ]
     handed_over = timeline.event_at("h0.t0", 0)
-    assert [it["event"] for it in handed_over["flow"]["to"]] == [taken_up["event"]]
+    assert [item["event"] for item in handed_over["flow"]["to"]] == [taken_up["event"]]
     assert timeline.event_at("h0.t0", 2 * MS)["flow"]["to"] == []
     assert timeline.event_at("h0.t0", 13 * MS)["flow"]["to"] == []
 
@@ -126,7 +128,7 @@ def test_a_region_without_work_stands_for_itself(tmp_path: Path) -> None:
     timeline = timeline_of(marks, tmp_path)
     (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
     assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
-    assert [it["name"] for it in timeline.event(partner["event"])["flow"]["from"]] == [
+    assert [item["name"] for item in timeline.event(partner["event"])["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
     ]
     assert timeline.event_at("h0.t1", 4 * MS)["flow"]["from"] == []
@@ -143,7 +145,7 @@ def test_marks_have_details_and_are_found_by_what_their_names_begin_with(timelin
     assert mark["name"].startswith("end: dot")
     assert mark["row"] in ("h0.t2", "h0.t3")
     assert mark["occurrences"]["count"] == STEPS
-    assert not [it for it in timeline.search("dot")["names"] if it["name"].startswith("end")]
+    assert not [item for item in timeline.search("dot")["names"] if item["name"].startswith("end")]
 
 
 def test_neighbours_of_a_slice(timeline: Timeline) -> None:
@@ -157,7 +159,7 @@ def test_neighbours_of_a_slice(timeline: Timeline) -> None:
 def test_search_ignores_case_and_counts_each_event_once(timeline: Timeline) -> None:
     found = timeline.search("DOT")
     assert (found["count"], found["truncated"]) == (2 * STEPS, False)
-    assert [(it["name"], it["count"], it["total_ps"]) for it in found["names"]] == [
+    assert [(item["name"], item["count"], item["total_ps"]) for item in found["names"]] == [
         ("dot.2", STEPS, STEPS * 2 * MS),
         ("dot.1", STEPS, STEPS * MS),
     ]
@@ -189,7 +191,7 @@ def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: P
 def test_the_table_lists_what_touches_the_window_by_start(timeline: Timeline) -> None:
     listed = timeline.table(STEP + 9 * MS, STEP + 12 * MS, ["h0.t0"], 3)
     assert listed["count"] == 4  # forward ends where the window starts, the schedule starts where it ends
-    assert [it["name"] for it in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
+    assert [item["name"] for item in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
 
 
 def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_path: Path) -> None:
@@ -236,7 +238,7 @@ def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_
     assert timeline.view(0, 100, 100, ["h0.t0"])["names"] == [listed]
     event = timeline.event("0.0")
     assert (event["name"], event["title"]) == (listed, name)
-    assert [timeline.search(f"name:{it}")["count"] for it in (name, listed)] == [1, 1]
+    assert [timeline.search(f"name:{item}")["count"] for item in (name, listed)] == [1, 1]
 
 
 def test_of_more_events_around_one_the_outermost_and_the_innermost_are_told(tmp_path: Path) -> None:
@@ -246,7 +248,7 @@ def test_of_more_events_around_one_the_outermost_and_the_innermost_are_told(tmp_
         line.event(f"level_{depth}", depth, 1000 - 2 * depth)
     timeline = timeline_of(made, tmp_path)
     event = timeline.event("0.230")
-    names = [it["name"] for it in event["path"]]
+    names = [item["name"] for item in event["path"]]
     assert names[:100] == [f"level_{depth}" for depth in range(100)]
     assert names[100:] == [f"level_{depth}" for depth in range(130, 230)]
     assert event["path_left_out"] == 30

@@ -130,17 +130,17 @@ def test_a_scope_tells_its_annotation_and_its_step(tmp_path: Path) -> None:
     timeline = Timeline(training(tmp_path, steps((100, FORWARD), (200, AGAIN), (300, "aten__t:"), (50, ""))))
     timeline.find_scopes()
     inner = timeline.event_at("h0.d0.scopes", AT + 100, 2)
-    assert (inner["name"], [it["name"] for it in inner["path"]]) == (
+    assert (inner["name"], [item["name"] for item in inner["path"]]) == (
         "attention",
         ["Training_Step", "forward"],
     )
-    assert {it["name"]: it["value"] for it in inner["stats"]} == {
+    assert {item["name"]: item["value"] for item in inner["stats"]} == {
         "annotation": "Training_Step/forward/attention",
         "as recorded": "Training_Step.1/forward.2/attention.3",
     }
     bare = timeline.event_at("h0.d0.scopes", AT + 300, 0)
     assert bare["name"] == "no scope"
-    assert [it["name"] for it in bare["stats"]] == ["bare: 1 op", "none: 1 op"]
+    assert [item["name"] for item in bare["stats"]] == ["bare: 1 op", "none: 1 op"]
     place = {"step": 0, "device": "vm/TPU:0"}
     assert timeline.annotation_at("h0.d0.scopes", AT + 100, 2) == {
         "path": "Training_Step/forward/attention",
@@ -171,12 +171,12 @@ def test_an_op_tells_its_annotations_and_its_line(tmp_path: Path) -> None:
 
     def facts(at: int) -> list[str]:
         stats = timeline.event_at("h0.d0.ops", AT + at)["stats"]
-        return [it["value"] for it in stats if it["name"] in ("annotation", "python")]
+        return [item["value"] for item in stats if item["name"] in ("annotation", "python")]
 
     assert facts(0) == []  # nobody waits for programs to see an op
     timeline.find_scopes()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
-    assert [re.sub(r"[\u2009\u202f]", " ", it) for it in facts(0)] == [mixed, "model.py:7"]
+    assert [re.sub(r"[\u2009\u202f]", " ", item) for item in facts(0)] == [mixed, "model.py:7"]
     assert facts(300) == ["no annotation (bare)"]
 
 
@@ -191,7 +191,7 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
     """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
     from tb_xla_insights.timeline.kernels import op_pieces
 
-    ops.sort(key=lambda it: (it[0], -it[1]))
+    ops.sort(key=lambda item: (item[0], -item[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
     run = np.zeros(len(ops), np.int32)
     made = op_pieces(start, start + length, key.astype(np.int32), run,
@@ -216,10 +216,10 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]]) -> None:
     from tb_xla_insights.timeline.kernels import join_pieces
 
-    parts.sort(key=lambda it: it[2])
+    parts.sort(key=lambda item: item[2])
     begins = np.cumsum([pause + 5 for pause, _, _ in parts])
-    run = np.array([it[2] for it in parts], np.int32)
-    labels = np.array([it[1] for it in parts], np.int32)
+    run = np.array([item[2] for item in parts], np.int32)
+    labels = np.array([item[1] for item in parts], np.int32)
     found = join_pieces(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
     expected: list[list[int]] = []
     for n, begin in enumerate(begins.tolist()):
@@ -229,7 +229,7 @@ def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]])
             expected[-1][1] = begin + 5
         else:
             expected.append([begin, begin + 5, int(labels[n])])
-    assert [list(it) for it in zip(*(column.tolist() for column in found), strict=True)] == expected
+    assert [list(item) for item in zip(*(column.tolist() for column in found), strict=True)] == expected
 
 
 @pytest.mark.parametrize(
@@ -250,4 +250,4 @@ def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, f
     assert len(rows) == devices
     for row in rows:
         outer = slices(timeline.view(0, found.duration_ps + 1, 20_000, [row]), row)[0]
-        assert {it for _, _, it, _ in outer} - {""} <= first
+        assert {item for _, _, item, _ in outer} - {""} <= first

@@ -41,7 +41,7 @@ def capture() -> bytes:
             "was taken for ASCII text, and has lost",
         ),
         (
-            lambda data: bytes(it & 0x7F for it in data),
+            lambda data: bytes(item & 0x7F for item in data),
             "was taken for ASCII text, and has lost its bytes above 127",
         ),
         (
@@ -111,7 +111,7 @@ def test_what_it_is_instead(
 def test_a_file_that_is_cut_short_is_no_text(capture: bytes, tmp_path: Path) -> None:
     file = tmp_path / "vm.xplane.pb"
     file.write_bytes(capture[: len(capture) // 2])
-    assert "truncated_file" in {it["id"] for it in xi.load(str(file)).report()["diagnostics"]}
+    assert "truncated_file" in {item["id"] for item in xi.load(str(file)).report()["diagnostics"]}
 
 
 @pytest.mark.parametrize("text", ["Ein Text mit Ümläuten, äöüßÄÖÜß.\n" * 9, "lines\r\nof text\r\n" * 9])

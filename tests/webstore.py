@@ -33,13 +33,13 @@ class WebStore:
     asked: list[Asked] = field(default_factory=list)
 
     def of(self, path: str, method: str = "GET") -> list[Asked]:
-        return [it for it in self.asked if (it.method, it.path) == (method, path)]
+        return [item for item in self.asked if (item.method, item.path) == (method, path)]
 
     def bytes_asked(self, path: str) -> list[int]:
         """Of each byte of a file how many times it was asked for."""
         times = [0] * len(self.files[path])
-        for it in self.of(path):
-            for at in range(it.first or 0, len(times) if it.end is None else it.end):
+        for item in self.of(path):
+            for at in range(item.first or 0, len(times) if item.end is None else item.end):
                 times[at] += 1
         return times
 

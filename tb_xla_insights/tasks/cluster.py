@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 ANSWER_SECONDS = 10
-"""How long the scheduler may take to answer, and how often it is asked whether workers are there."""
+"""The timeout of the scheduler's answers, and the interval of checks for workers."""
 WORKER_SECONDS = 60
-"""How long a worker may take to be there where none is; those that are started on demand take a while."""
+"""How long to wait for a first worker; workers that are started on demand take a while."""
 _NO_WORKER_ERRORS = ("NoWorkerError", "NoValidWorkerError")
 """Errors of a task for which Dask found no worker in its `no-workers-timeout`; by name, as old versions lack them."""
 
@@ -89,7 +89,7 @@ def _wait_for(future: Future, host: HostCapture, client: Client, scheduler: str)
     """Returns once the task has ended, however it did. Raises InputError once no worker is left to run it."""
     while True:
         with suppress(TimeoutError):
-            future.exception(timeout=ANSWER_SECONDS)  # what the task itself raised is returned here
+            future.exception(timeout=ANSWER_SECONDS)  # returns the exception that the task itself raised
             return
         try:
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
@@ -124,7 +124,7 @@ def _connected(scheduler: str) -> Client:
 
 
 def _check_versions(client: Client, scheduler: str) -> None:
-    """Asks those workers that are there; those that come later answer for themselves (see `OnWorker`)."""
+    """Checks the versions of the present workers; later workers check their own (see `OnWorker`)."""
     try:
         client.wait_for_workers(1, timeout=WORKER_SECONDS)
     except TimeoutError as error:
@@ -141,17 +141,19 @@ def _check_versions(client: Client, scheduler: str) -> None:
         return tb_xla_insights.__version__
 
     answers: dict[str, Any] = client.run(version, on_error="ignore")
-    for address, its in sorted(answers.items()):
-        if its != __version__:
-            raise InputError(f"{scheduler}: {versions_text(__version__, its, address)}")
+    for address, worker_version in sorted(answers.items()):
+        if worker_version != __version__:
+            raise InputError(f"{scheduler}: {versions_text(__version__, worker_version, address)}")
 
 
-def versions_text(here: str, there: str | None, worker: str) -> str:
+def versions_text(own_version: str, worker_version: str | None, worker: str) -> str:
     """What to do about a worker of another version."""
     has = (
-        f"worker {worker} has tb-xla-insights {there}" if there else f"worker {worker} has no tb-xla-insights"
+        f"worker {worker} has tb-xla-insights {worker_version}"
+        if worker_version
+        else f"worker {worker} has no tb-xla-insights"
     )
-    return f"{has} and this command {here}; install {here} on all workers"
+    return f"{has} and this command {own_version}; install {own_version} on all workers"
 
 
 def _on_this_worker(failure: Failure) -> str:

@@ -87,8 +87,8 @@ class Details:
         trace = track.trace
         if isinstance(row_event, RowEvent):
             name, kind = int(row_event.lane.name[row_event.index]), int(row_event.lane.kind[row_event.index])
-            none = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
-            text = track.texts[name] if name >= 0 else none
+            missing_name = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
+            text = track.texts[name] if name >= 0 else missing_name
         else:
             text, kind = shorten_name(trace.short_name(event)), int(self._host.kind[event])
         return {
@@ -218,10 +218,12 @@ class Details:
         track = row_event.track
         if isinstance(row_event, HiddenEvent):
             first = track.trace.lines[track.line].rows if track.line is not None else slice(0)
-            same = np.flatnonzero(track.trace.meta[first] == track.trace.meta[row_event.event]) + first.start
-            depth, index = np.zeros(len(same), np.int64), same
-            start, duration = track.trace.start_ps[same], track.trace.duration_ps[same]
-            occurrence = int(np.searchsorted(same, row_event.event))
+            events_of_name = (
+                np.flatnonzero(track.trace.meta[first] == track.trace.meta[row_event.event]) + first.start
+            )
+            depth, index = np.zeros(len(events_of_name), np.int64), events_of_name
+            start, duration = track.trace.start_ps[events_of_name], track.trace.duration_ps[events_of_name]
+            occurrence = int(np.searchsorted(events_of_name, row_event.event))
         else:
             column = "name" if track.head.kind not in ("classes", "steps") else "kind"
             value_of_event = getattr(row_event.lane, column)[row_event.index]

@@ -79,7 +79,7 @@ def inherit_classes(own_class: Int8, is_disowned: Bools, parent: Int32, missing:
 def shown_parents(parent: Int32, is_shown: Bools, first: int64_t, shown_count: int64_t) -> NDArray[np.int32]:
     """The nearest shown ancestor of each shown event of a line, as an index among the shown events, -1: none."""
     result = np.empty(shown_count, np.int32)
-    found: OutInt32 = result
+    shown_parent: OutInt32 = result
     # The index of each shown event, for other events that of the nearest shown ancestor.
     shown_index: OutInt32 = np.empty(len(is_shown), np.int32)
     at: int32_t = 0
@@ -88,7 +88,7 @@ def shown_parents(parent: Int32, is_shown: Bools, first: int64_t, shown_count: i
             row = first + i
             above: int32_t = -1 if parent[row] < first else shown_index[parent[row] - first]
             if is_shown[i]:
-                found[at] = above
+                shown_parent[at] = above
                 shown_index[i] = at
                 at += 1
             else:
@@ -345,21 +345,21 @@ def find_matches(
     it is -1, to the class of the name's first match. `meta` and `home` are per event of the trace; with `home_row` >= 0
     only events with that home row match.
     """
-    found = np.empty(limit, np.int64)
-    places: OutInt64 = found
+    result = np.empty(limit, np.int64)
+    indices: OutInt64 = result
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(len(event)):
-            wanted = names[name[i]] or entries[meta[event[i]]]
-            if wanted and (home_row < 0 or home[event[i]] == home_row):
+            matches = names[name[i]] or entries[meta[event[i]]]
+            if matches and (home_row < 0 or home[event[i]] == home_row):
                 count[name[i]] += 1
                 total[name[i]] += end[i] - start[i]
                 if first_class[name[i]] < 0:
                     first_class[name[i]] = kind[i]
                 if size < limit:
-                    places[size] = i
+                    indices[size] = i
                     size += 1
-    return found[:size]
+    return result[:size]
 
 
 def op_pieces(

@@ -60,10 +60,11 @@ class ScopeTrack(Track):
 
     def around(self, event: RowEvent) -> list[RowEvent]:
         """The slices that enclose a slice, the outermost first."""
-        found = []
+        slices = []
         for depth, lane in enumerate(self.lanes[: event.depth]):
-            found.append(RowEvent(self, depth, int(np.searchsorted(lane.start, event.start_ps, "right")) - 1))
-        return found
+            index = int(np.searchsorted(lane.start, event.start_ps, "right")) - 1
+            slices.append(RowEvent(self, depth, index))
+        return slices
 
     def facts(self, event: RowEvent) -> list[dict[str, Any]]:
         """The facts that the panel lists about a slice: its annotation, or why it has none."""
@@ -78,17 +79,17 @@ class ScopeTrack(Track):
         ops, spans = find_ops(self.trace), self.trace.devices[self.number].ops
         low, high = np.searchsorted(spans.start_ps, [event.start_ps, event.start_ps + event.duration_ps])
         keys = ops.devices[self.number].key[low:high].tolist()
-        found = {}
+        reasons = {}
         for state in range(BARE, len(STATES)):
             kinds = Counter(op_kind(ops, k) for k in keys if ops.state[k] == state)
             if kinds:
-                some = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS))
+                listed = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS))
                 more = ", …" if len(kinds) > _MAX_LISTED_KINDS else ""
                 number = kinds.total()
-                found[f"{STATES[state]}: {number} op{'s' * (number != 1)}"] = (
-                    f"{_REASONS[STATES[state]]}: {some}{more}"
+                reasons[f"{STATES[state]}: {number} op{'s' * (number != 1)}"] = (
+                    f"{_REASONS[STATES[state]]}: {listed}{more}"
                 )
-        return found
+        return reasons
 
 
 def op_facts(trace: Trace, device: int, op: int) -> list[dict[str, Any]]:
@@ -116,13 +117,13 @@ def op_facts(trace: Trace, device: int, op: int) -> list[dict[str, Any]]:
 
 def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
     """The rows of scopes of one host's devices, without devices that store their own or whose ops have no scopes."""
-    found = []
+    tracks = []
     for number, device in enumerate(trace.devices):
         if not any(name in device.lines for name in STORED) and len(device.ops):
             track = _track(host, trace, number, duration_ps)
             if track is not None:
-                found.append(track)
-    return found
+                tracks.append(track)
+    return tracks
 
 
 def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack | None:
@@ -168,11 +169,11 @@ class _Labels:
         nodes = find_nodes(trace)
         chains: list[list[int]] = []
         scopes = ops.scope.tolist()
-        known: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
+        chain_of_scope: dict[int, list[int]] = {_NO_SCOPE: [_NO_SCOPE]}
         for scope, node in zip(scopes, nodes.of_part.tolist(), strict=True):
-            if scope not in known:
-                known[scope] = self._chain(nodes.path[node], ops.scopes[scope])
-            chains.append(known[scope])
+            if scope not in chain_of_scope:
+                chain_of_scope[scope] = self._chain(nodes.path[node], ops.scopes[scope])
+            chains.append(chain_of_scope[scope])
         depths = max(map(len, chains), default=1)
         self.of_part = [
             np.array([chain[depth] if depth < len(chain) else _NOTHING for chain in chains], np.int32)

@@ -81,18 +81,18 @@ class Searchable:
             results.name(label, kind, int(sums.count[name]), int(sums.total_ps[name]))
 
     def _find_hidden(
-        self, track: Track, line: int, wanted: NDArray[np.bool_], sums: _Sums, results: _Results
+        self, track: Track, line: int, searched_names: NDArray[np.bool_], sums: _Sums, results: _Results
     ) -> None:
         """Searches the events that a thread's row does not show, in the trace; event metadata stand for names."""
         host, trace = self.host, self.host.trace
         rows, of_meta = trace.lines[line].rows, host.names.of_meta
-        entries = wanted[of_meta]
+        entries = searched_names[of_meta]
         event = np.arange(rows.start, rows.stop, dtype=np.int32)
         columns = event, trace.start_ps[rows], trace.end_ps[rows], trace.meta[rows], host.kind[rows]
         of_entries = _Sums(len(entries))
-        none = np.zeros_like(entries)
+        no_names = np.zeros_like(entries)
         arrays = of_entries.of(track)
-        at = kernels.find_matches(*columns, trace.meta, entries, none, host.home, -1, _MAX_HITS, *arrays)
+        at = kernels.find_matches(*columns, trace.meta, entries, no_names, host.home, -1, _MAX_HITS, *arrays)
         np.add.at(sums.count, of_meta, of_entries.count)
         np.add.at(sums.total_ps, of_meta, of_entries.total_ps)
         sums.kind[of_meta[entries]] = OTHER

@@ -77,13 +77,13 @@ def collective_at(
     start_ps: int,
     end_ps: int | None = None,
 ) -> Json:
-    """The `collective` whose op starts on a device at an instant; with `end_ps` the one that a gap from `start_ps` on
-    delays; None where there is none, or nothing compares it.
+    """The `collective` whose op starts on a device at an instant; with `end_ps` the one that is delayed by a gap from
+    `start_ps` to `end_ps`. None if there is none, or if its arrivals cannot be compared.
 
-    `name` and `kind`; `last`: who arrives last; of `hosts` that take part `waiting` wait
-    for it by more than clocks can be wrong (`unsure_ps` at most), the longest for `longest_ps`, in all `waits_ps`;
-    `cores`: the ops of these hosts, as columns. There `begin_ps` is when the core takes part, the rest as in
-    `waits_in`, with `waits_ps` 0 where it does not wait.
+    Keys: `name`, `kind`; `last`, the host that arrives last; `hosts`, the number of participants; `waiting`, the number
+    of those that wait longer than the clocks' uncertainty (`unsure_ps` at most); `longest_ps`, the longest wait;
+    `waits_ps`, the sum of waits; `cores`, the ops of these hosts as columns, as in `waits_in`, with `begin_ps`, when
+    the core joins, and `waits_ps` 0 for cores that do not wait.
     """
     for index, host in hosts.items():
         ids = [device_.id for device_ in host.trace.devices]

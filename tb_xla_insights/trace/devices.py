@@ -73,24 +73,24 @@ def plane_devices(trace: Trace) -> list[Device]:
     for line in trace.lines:
         lines.setdefault(line.plane, []).append(line)
     names = _names([f"{kind}:{number}" for kind, _, number, _ in named])
-    found = run_parallel(
+    devices = run_parallel(
         [
             partial(_device, trace, plane, _KIND_OF_NAME.get(kind, "other"), name, lines.get(plane.index, []))
             for (kind, *_, plane), name in zip(named, names, strict=True)
         ]
     )
-    return _with_runs(trace, [device for device in found if len(device.modules) or len(device.ops)])
+    return _with_runs(trace, [device for device in devices if len(device.modules) or len(device.ops)])
 
 
 def _names(planes: list[str]) -> list[str]:
     """Unique names of devices: repeated names get a number, `TPU:0 (2)`; overlong names of damaged files are cut."""
     count: dict[str, int] = {}
-    found = []
+    names = []
     for plane in planes:
         name = plane if len(plane) <= _MAX_NAME_LENGTH else f"{plane[:_MAX_NAME_LENGTH]}…"
         count[name] = count.get(name, 0) + 1
-        found.append(f"{name} ({count[name]})" if count[name] > 1 else name)
-    return found
+        names.append(f"{name} ({count[name]})" if count[name] > 1 else name)
+    return names
 
 
 def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
@@ -155,5 +155,5 @@ def _kernels(trace: Trace, rows: Int32) -> Int32:
     of_op = (
         np.isin(rows, trace.stats["hlo_op"].rows) if "hlo_op" in trace.stats else np.zeros(len(rows), bool)
     )
-    found: Int32 = rows[(kinds <= _OTHER) | (kinds == _COPY_KERNEL) & of_op]
-    return found
+    kernels: Int32 = rows[(kinds <= _OTHER) | (kinds == _COPY_KERNEL) & of_op]
+    return kernels

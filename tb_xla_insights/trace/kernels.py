@@ -74,15 +74,15 @@ def nest(
             open_rows += 1
 
 
-def climb(parent: Int32, member: Bools, found: OutInt32) -> None:
+def climb(parent: Int32, member: Bools, result: OutInt32) -> None:
     """For each row: itself if it is a member, else its nearest ancestor that is; -1: none. Parents precede their
     children."""
     with cython.nogil:
         for row in range(len(parent)):
             if member[row]:
-                found[row] = row
+                result[row] = row
             else:
-                found[row] = found[parent[row]] if parent[row] >= 0 else -1
+                result[row] = result[parent[row]] if parent[row] >= 0 else -1
 
 
 def span(start: Int64, duration: Int64) -> tuple[int, int]:
@@ -110,38 +110,38 @@ def in_order(start: Int64, duration: Int64) -> bool:
 
 
 def self_times(
-    start: Int64, duration: Int64, parent: Int32, first: int64_t, own: OutInt64, covered: OutInt64
+    start: Int64, duration: Int64, parent: Int32, first: int64_t, self_time: OutInt64, covered: OutInt64
 ) -> None:
-    """Subtracts the children from `own`. `covered` is scratch memory: the end of the children so far, initially the
-    events' starts."""
+    """Subtracts the children from `self_time`, initially the durations. `covered` is scratch memory: the end of the
+    children so far, initially the events' starts."""
     with cython.nogil:
         for i in range(len(start)):
             above = parent[i] - first
             end = start[i] + duration[i]
             if above >= 0 and end > covered[above]:
-                own[above] -= end - max(start[i], covered[above])
+                self_time[above] -= end - max(start[i], covered[above])
                 covered[above] = end
 
 
-def look_up(values: Int8, meta: Int32, found: OutInt8) -> None:
+def look_up(values: Int8, meta: Int32, result: OutInt8) -> None:
     """Looks up the value of each event's metadata; -1 stands for the last."""
     with cython.nogil:
         for row in range(len(meta)):
-            found[row] = values[meta[row]]
+            result[row] = values[meta[row]]
 
 
-def look_up_texts(texts: Int32, meta: Int32, found: OutInt32) -> None:
+def look_up_texts(texts: Int32, meta: Int32, result: OutInt32) -> None:
     """Looks up the text of each event's metadata; -1 stands for the last."""
     with cython.nogil:
         for row in range(len(meta)):
-            found[row] = texts[meta[row]]
+            result[row] = texts[meta[row]]
 
 
-def count_entries(meta: Int32, found: OutInt64) -> None:
+def count_entries(meta: Int32, result: OutInt64) -> None:
     """Counts the events of each metadata."""
     with cython.nogil:
         for row in range(len(meta)):
-            found[meta[row]] += 1
+            result[meta[row]] += 1
 
 
 _STEP = cython.declare(cython.Py_ssize_t, 17)
@@ -180,7 +180,7 @@ def enter_producers(kind: Int32, id_: Int64, head: OutInt32, slots: OutInt32) ->
 
 
 def find_producers(
-    producer_kind: Int32, producer_id: Int64, slots: Int32, kind: Int32, id_: Int64, found: OutInt32
+    producer_kind: Int32, producer_id: Int64, slots: Int32, kind: Int32, id_: Int64, result: OutInt32
 ) -> None:
     """Finds the first producer with the flow of each consumer, -1: none."""
     mask: cython.Py_ssize_t = len(slots) - 1
@@ -191,17 +191,17 @@ def find_producers(
                 producer_id[slots[slot]] != id_[index] or producer_kind[slots[slot]] != kind[index]
             ):
                 slot = (slot + _STEP) & mask
-            found[index] = slots[slot]
+            result[index] = slots[slot]
 
 
-def join_rows(producer_row: Int32, consumer_row: Int32, found: OutInt32, consumer: OutInt32) -> int:
-    """Lists the rows of both ends of the flows that have a producer and lead to another event: producers in `found`
+def join_rows(producer_row: Int32, consumer_row: Int32, result: OutInt32, consumer: OutInt32) -> int:
+    """Lists the rows of both ends of the flows that have a producer and lead to another event: producers in `result`
     (which it overwrites), consumers in `consumer`. Returns the number of these flows."""
     count: cython.Py_ssize_t = 0
     with cython.nogil:
-        for index in range(len(found)):
-            if found[index] >= 0 and producer_row[found[index]] != consumer_row[index]:
-                found[count], consumer[count] = producer_row[found[index]], consumer_row[index]
+        for index in range(len(result)):
+            if result[index] >= 0 and producer_row[result[index]] != consumer_row[index]:
+                result[count], consumer[count] = producer_row[result[index]], consumer_row[index]
                 count += 1
     return count
 
@@ -360,7 +360,7 @@ def time_ops(
 
 def find_launches(
     region_of_run: Int32, calls: Bools, inner: cython.bint, meta: Int32, parent: Int32, row: Int32, outer: Int32,
-    source: Int32, of_row: Int32, runs: Bools, visited_by: OutInt32, found: OutInt32,
+    source: Int32, of_row: Int32, runs: Bools, visited_by: OutInt32, result: OutInt32,
 ) -> None:  # fmt: skip
     """Finds the outermost execute call on the way back from each run along flows; with `inner` the innermost. The way
     ends at another run: a queued run is released by the run before it. `visited_by` is scratch memory: the run for
@@ -375,7 +375,7 @@ def find_launches(
                 producer = source[region]
                 at = producer if producer >= 0 else row[region]
                 while at >= 0:
-                    if calls[meta[at]] and not (inner and found[i] >= 0):
-                        found[i] = at
+                    if calls[meta[at]] and not (inner and result[i] >= 0):
+                        result[i] = at
                     at = parent[at]
                 region = of_row[producer] if producer >= 0 else outer[region]

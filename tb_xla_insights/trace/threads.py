@@ -88,8 +88,8 @@ def thread_labels(trace: Trace) -> list[str]:
     labels = [line.name for line in trace.lines]
     roles = {thread.line: ROLES.index(thread.role) for thread in trace.threads}
     driving_rank = trace.lines_with("driving")
-    own = {device.plane for device in trace.devices}
-    lines = [line.index for line in trace.lines if line.count and line.plane not in own]
+    device_planes = {device.plane for device in trace.devices}
+    lines = [line.index for line in trace.lines if line.count and line.plane not in device_planes]
     lines.sort(key=lambda line: (roles.get(line, len(ROLES)), line))
     short = [_THREAD_ID.sub("", labels[line]) or "thread" for line in lines]
     total, numbered = Counter(short), Counter[str]()
@@ -132,9 +132,9 @@ class _ThreadEvents:
         """A sort key: the line with the highest is most likely the thread that drives the device."""
         launch_flows = self.launch_flows[line.index]
         markers = int(self.carries_step[line.rows].sum()) + self.count(line, _STEP_MARKER)
-        own = self.count(line, _LAUNCH)
+        launches = self.count(line, _LAUNCH)
         return (
-            2 * (launch_flows > 0) + 2 * (markers > 0) + (own > 0),
+            2 * (launch_flows > 0) + 2 * (markers > 0) + (launches > 0),
             launch_flows + markers,
             self.count(line, _UNKNOWN),
             _PYTHON_NAME.match(line.name) is not None,
@@ -160,8 +160,8 @@ class _ThreadEvents:
         kinds = self.trace.class_indices(line.rows)
         has_class = kinds >= 0
         trace, rows = self.trace, line.rows
-        own = self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)
-        sums = np.bincount(kinds[has_class], own[has_class], minlength=OTHER + 1)
+        self_time = self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)
+        sums = np.bincount(kinds[has_class], self_time[has_class], minlength=OTHER + 1)
         counts = np.bincount(kinds[has_class], minlength=OTHER + 1)
         return {CLASSES[kind]: float(sums[kind]) for kind in np.flatnonzero(counts)}
 
