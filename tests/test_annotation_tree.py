@@ -16,7 +16,7 @@ from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
-from tb_xla_insights.analysis.propagation.kernels import distinct, own_times, tally
+from tb_xla_insights.analysis.propagation.kernels import find_distinct, own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.report import propagation_diagnostics
 from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS
@@ -143,7 +143,7 @@ def test_an_op_is_divided_without_a_rest(parts: list[list[int]], data: st.DataOb
     ops = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(0, 2**50)), max_size=20))
     key, own = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
     time, count = np.zeros(len(upto), np.int64), np.zeros(len(parts), np.int64)
-    tally(key, own, first, upto, time, count)
+    sum_by_part(key, own, first, upto, time, count)
     for k, its in enumerate(parts):
         whole = sum(duration for number, duration in ops if number == k)
         shares = time[first[k] : first[k + 1]]
@@ -156,7 +156,7 @@ def test_an_op_is_divided_without_a_rest(parts: list[list[int]], data: st.DataOb
 @given(st.lists(st.integers(-5, 5) | st.integers(-(2**62), 2**62), max_size=3000))
 def test_values_are_numbered_in_order_of_occurrence(values: list[int]) -> None:
     known = {value: number for number, value in enumerate(dict.fromkeys(values))}
-    first, number = distinct(np.array(values, np.int64))
+    first, number = find_distinct(np.array(values, np.int64))
     assert number.tolist() == [known[value] for value in values]
     assert [values[at] for at in first.tolist()] == list(known)
 
@@ -164,7 +164,7 @@ def test_values_are_numbered_in_order_of_occurrence(values: list[int]) -> None:
 @given(st.integers(0, 5000))
 def test_numbering_survives_growth(count: int) -> None:
     values = np.concatenate((np.arange(count), np.arange(count))).astype(np.int64)
-    first, number = distinct(values)
+    first, number = find_distinct(values)
     assert first.tolist() == list(range(count))
     assert number.tolist() == [*range(count), *range(count)]
 

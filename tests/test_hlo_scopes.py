@@ -44,8 +44,8 @@ def test_own_names() -> None:
     assert told(its.origin("dot.2")) == ("bare", {})
     assert told(its.origin("dot.3")) == ("none", {})
     assert told(its.origin("dot.4")) == ("none", {})
-    assert its.origin("dot.3").found
-    assert not its.origin("dot.4").found
+    assert its.origin("dot.3").in_program
+    assert not its.origin("dot.4").in_program
 
 
 def test_a_fusion_without_a_name_has_the_scope_of_its_parts() -> None:
@@ -122,8 +122,8 @@ def test_nothing_is_recovered_across_ops_that_work() -> None:
 def test_the_innermost_recorded_caller_holds_an_op() -> None:
     bodies = {5: [Instruction(2, "inner", "call", calls=[6])], 6: [Instruction(3, "add.1", "add")]}
     its = program([Instruction(1, "outer", "call", calls=[5])], bodies)
-    assert its.holders(["outer", "inner", "add.1"]) == {"inner": "outer", "add.1": "inner"}
-    assert its.holders(["outer", "add.1", "gone"]) == {"add.1": "outer"}
+    assert its.containers(["outer", "inner", "add.1"]) == {"inner": "outer", "add.1": "inner"}
+    assert its.containers(["outer", "add.1", "gone"]) == {"add.1": "outer"}
 
 
 def test_computations_that_call_in_a_circle_or_do_not_exist_are_told() -> None:
@@ -217,10 +217,10 @@ def test_frames_count_from_one_and_lead_outward() -> None:
     inner, outer = Frame("/x/site-packages/torch/nn/linear.py", "forward", 134), Frame("train.py", "step", 85)
     assert frames().stack(2) == [inner, outer]
     assert frames().stack(1) == [outer]
-    assert frames().own(2) == outer
+    assert frames().user_frame(2) == outer
     for missing in (0, -1, 4):
         assert frames().stack(missing) == []
-        assert frames().own(missing) is None
+        assert frames().user_frame(missing) is None
 
 
 def test_a_damaged_index_ends_the_stack() -> None:
@@ -240,7 +240,7 @@ def test_computations_that_call_each_other_tell_a_bounded_number_of_scopes() -> 
     its = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2000 + many: ops(A)})
     assert len(its.origin("call").parts) == 64
     names = ["call", *(f"call.{n}" for n in bodies)]
-    assert its.holders(names) == dict(zip(names[1:], names, strict=False))
+    assert its.containers(names) == dict(zip(names[1:], names, strict=False))
 
 
 def test_computations_that_each_call_the_next_twice_are_counted_no_further_than_weights_go() -> None:

@@ -15,8 +15,13 @@ from synthetic import case_study
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
-from tb_xla_insights.analysis.propagation.order import device_stretches, find_order, find_phases, sequence
-from tb_xla_insights.analysis.propagation.tree import annotation_rows, chosen_runs
+from tb_xla_insights.analysis.propagation.order import (
+    device_phase_segments,
+    find_order,
+    find_phases,
+    phase_sequence,
+)
+from tb_xla_insights.analysis.propagation.tree import annotation_rows, select_runs
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -172,8 +177,8 @@ TRUTH = case_study.truth()
 def test_the_case_study_is_told_as_it_was_planned(demo: SessionTrace) -> None:
     trace = demo.traces[0]
     step = next(n for n, it in enumerate(steps_of(trace)) if it.number == TRUTH.gap_step)
-    runs = device_stretches(trace, 0, chosen_runs(trace, step, 0))
-    assert tuple(sequence(find_phases(trace), runs)) == TRUTH.phase_order
+    runs = device_phase_segments(trace, 0, select_runs(trace, step, 0))
+    assert tuple(phase_sequence(find_phases(trace), runs)) == TRUTH.phase_order
     times = {row.path: row.device_ps for row in annotation_rows(trace, step, 0) if row.device_ps}
     assert times == TRUTH.scope_ps
 
