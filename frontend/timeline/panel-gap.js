@@ -7,7 +7,7 @@ import { count, cutMiddle, digits, plural, rangeText, timeText } from '../lib/fo
 import { stepOf } from '../gaps/group.js';
 import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
-import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
+import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './panel-parts.js';
 
 /** @typedef {import('../lib/views').GapDetail} GapDetail */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -34,9 +34,9 @@ const COMPILES = ['recompilation', 'dynamo_recompilation'];
 
 /**
  * @param {GapDetail} gap
- * @param {import('./parts.js').PanelActions} act
+ * @param {import('./panel-parts.js').PanelActions} act
  * @param {GapActions} on
- * @returns {import('./parts.js').PanelContent}
+ * @returns {import('./panel-parts.js').PanelContent}
  */
 export function gapContent(gap, act, on) {
   const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, mean_ps, occurrences } =
@@ -166,7 +166,7 @@ function findingLine(gap, on) {
 
 /** The time of a chain by class. @param {GapDetail} gap */
 function sumChain({ chain }) {
-  /** @type {import('./parts.js').ByClass} */
+  /** @type {import('./panel-parts.js').ByClass} */
   const sums = {};
   for (const piece of chain) sums[piece.class] = (sums[piece.class] ?? 0) + piece.duration_ps;
   return sums;
@@ -185,7 +185,7 @@ function hasOtherClasses(gap) {
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
-/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./parts.js').PanelActions} act */
+/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./panel-parts.js').PanelActions} act */
 const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */
@@ -202,7 +202,7 @@ function meanwhile({ meanwhile: its }, most) {
  * @param {GapDetail} gap
  * @param {GapActions} on
  * @param {string} end
- * @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside
+ * @param {import('./panel-parts.js').Beside & {chain_ps: Record<string, number>}|null} beside
  * @param {boolean} brief
  */
 function chainTable(gap, on, end, beside, brief) {

@@ -146,13 +146,13 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 
-def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
+def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int64, Int64]:
     """Returns, per early launch, the time of its runs and the starved gaps right after them."""
     runs, gaps = launches.runs, find_gaps(trace)
     starved = (gaps.kind == STARVED) & ~gaps.inside
     idle = np.zeros(len(runs) + 1, np.int64)  # the last value: gaps before the first run
     np.add.at(idle, gaps.before_run[starved], gaps.duration_ps[starved])
-    return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]
+    return launches.sums(runs.duration_ps)[early_launches], launches.sums(idle[:-1])[early_launches]
 
 
 def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:

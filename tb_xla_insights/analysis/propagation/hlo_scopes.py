@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_number
 from tb_xla_insights.xplane.hlo_amounts import (
-    NOTHING_KNOWN,
+    UNKNOWN_AMOUNTS,
     InstructionAmounts,
     ProgramAmounts,
     instruction_shape,

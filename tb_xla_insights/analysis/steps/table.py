@@ -42,7 +42,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
         )
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
-        for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
+        for number, (step, (device, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
             zip(steps_of(trace), columns, strict=True)
         ):
             rows.append(
@@ -59,8 +59,8 @@ def steps_report(session: SessionTrace) -> list[Step]:
                     "device_work_ps": None if work is None else int(work[number]),
                     "executions": executions,
                     "compiles": compiles,
-                    "early_syncs": early,
-                    "input_syncs": inputs,
+                    "early_syncs": early_executions,
+                    "input_syncs": input_syncs,
                     "from_device": reads,
                 }
             )
