@@ -72,7 +72,7 @@ class Origin:
     source: str = ""
     frame: int = 0
     in_program: bool = False
-    amounts: InstructionAmounts = NOTHING_KNOWN
+    amounts: InstructionAmounts = UNKNOWN_AMOUNTS
     shape: str = ""
 
     @property
