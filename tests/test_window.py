@@ -31,14 +31,14 @@ def training() -> SessionTrace:
 
 
 def test_classes_add_up_to_the_window(training: SessionTrace) -> None:
-    found = window(training, 5, 85)
-    assert (found["start_ps"], found["end_ps"], found["duration_ps"]) == (5, 85, 80)
-    assert found["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
-    assert found["hosts"] == [{"host": "vm", "by_class_ps": found["by_class_ps"]}]
-    assert found["host"] == "vm"
+    answer = window(training, 5, 85)
+    assert (answer["start_ps"], answer["end_ps"], answer["duration_ps"]) == (5, 85, 80)
+    assert answer["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
+    assert answer["hosts"] == [{"host": "vm", "by_class_ps": answer["by_class_ps"]}]
+    assert answer["host"] == "vm"
 
 
-def test_outside_of_what_a_host_recorded_nothing_is_recorded(training: SessionTrace) -> None:
+def test_time_outside_a_hosts_recording_is_unrecorded(training: SessionTrace) -> None:
     assert window(training, 90, 250)["by_class_ps"] == {"tracing": 10, "unrecorded": 150}
     nothing = window(training, 200, 250)
     assert nothing["by_class_ps"] == {"unrecorded": 50}
@@ -46,8 +46,8 @@ def test_outside_of_what_a_host_recorded_nothing_is_recorded(training: SessionTr
 
 
 def test_threads_that_recorded_something(training: SessionTrace) -> None:
-    found = {it["name"]: it for it in window(training, 65, 100)["threads"]}
-    assert found["python"] == {
+    threads = {row["name"]: row for row in window(training, 65, 100)["threads"]}
+    assert threads["python"] == {
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
         "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10}, "no_class_ps": 0,
         "top": [
@@ -57,14 +57,14 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
         ],
         "more": {"names": 0, "count": 0, "self_ps": 0},
     }  # fmt: skip
-    assert (found["tf_pytorchxla"]["by_class_ps"], found["tf_pytorchxla"]["events"]) == (
+    assert (threads["tf_pytorchxla"]["by_class_ps"], threads["tf_pytorchxla"]["events"]) == (
         {"dispatch": 6},
         1,
     )
-    pool = found["tf_XLAEigen"]
+    pool = threads["tf_XLAEigen"]
     assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
     assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
-    assert [it["name"] for it in window(training, 0, 20)["threads"]] == ["python"]
+    assert [row["name"] for row in window(training, 0, 20)["threads"]] == ["python"]
 
 
 def test_devices_within_the_window(training: SessionTrace) -> None:
@@ -79,40 +79,40 @@ def test_devices_within_the_window(training: SessionTrace) -> None:
 
 
 def test_marks_of_a_thread_pool_are_work_without_a_class() -> None:
-    """A thread of the pool is busy in events that belong to nobody: they are told by name, also over all threads."""
-    made = session(capture(
+    """A pool thread is busy in events without a class: they are listed by name, also over all threads."""
+    loaded = session(capture(
         thread("python", ("StepMarker", 0, 100), role="driving"),
         thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),
     ))  # fmt: skip
-    found = window(made, 0, 50)
-    pool = found["threads"][1]
+    answer = window(loaded, 0, 50)
+    pool = answer["threads"][1]
     assert (pool["busy_ps"], pool["by_class_ps"], pool["no_class_ps"]) == (40, {}, 40)
     assert [(row["name"], row["class"], row["self_ps"]) for row in pool["top"]] == [
         ("BufferSequencingEvent::Execute", None, 25),
         ("ThenExecuteCallback", None, 15),
     ]
     assert ("BufferSequencingEvent::Execute", None, 25) in [
-        (row["name"], row["class"], row["self_ps"]) for row in found["top"]
+        (row["name"], row["class"], row["self_ps"]) for row in answer["top"]
     ]
 
 
-def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
+def test_names_beyond_the_limit_are_summed() -> None:
     events = [(f"call {number}", 20 * number, number + 1) for number in range(12)]
     ops = [(f"fusion.{number}", 10 * number, number % 9 + 1) for number in range(30)]
-    found = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
-    (python,), (core,) = found["threads"], found["devices"]
+    answer = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
+    (python,), (core,) = answer["threads"], answer["devices"]
     assert [row["self_ps"] for row in python["top"]] == list(range(12, 4, -1))
     assert python["more"] == {"names": 4, "count": 4, "self_ps": 1 + 2 + 3 + 4}
     assert (len(core["top_ops"]), core["more_ops"]["names"]) == (20, 10)
     assert sum(row["self_ps"] for row in core["top_ops"]) + core["more_ops"]["self_ps"] == core["busy_ps"]
 
 
-def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
+def test_own_time_in_a_window_excludes_the_ops_parts() -> None:
     core = Core([("while.1", 0, 100), ("dot.1", 10, 40), ("dot.1", 60, 20), ("add.1", 120, 10)])
-    made = session(capture(core))
+    loaded = session(capture(core))
 
     def own(start: int, end: int) -> dict[str, tuple[int, int]]:
-        (device,) = window(made, start, end)["devices"]
+        (device,) = window(loaded, start, end)["devices"]
         return {row["op"]: (row["count"], row["self_ps"]) for row in device["top_ops"]}
 
     assert own(0, 200) == {"dot.1": (2, 60), "while.1": (1, 40), "add.1": (1, 10)}
@@ -122,7 +122,7 @@ def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
 
 
 def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
-    """A loop's own time is that of no annotation; `s` around `f` has no ops of its own; ops are cut at the window."""
+    """A loop's own time has no annotation; `s` around `f` has no own ops; ops are cut at the window."""
     f, g = {"tf_op": "s/f/dot:"}, {"tf_op": "s/g/add:"}
     first = Core([("while.1", 0, 100), ("dot.1", 10, 40, f), ("add.1", 60, 21, g), ("dot.2", 90, 10, f)])
     second = Core([("dot.1", 20, 20, f)], name="TPU:1")
@@ -140,7 +140,7 @@ def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
 
 def test_the_names_with_most_time_of_their_own(training: SessionTrace) -> None:
     top = window(training, 0, 75)["top"]
-    assert [(it["name"], it["self_ps"], it["total_ps"], it["count"]) for it in top] == [
+    assert [(row["name"], row["self_ps"], row["total_ps"], row["count"]) for row in top] == [
         ("Training_Step", 30, 75, 1), ("forward", 30, 30, 1), ("StepMarker", 10, 15, 1),
         ("TensorCollectionBarrier", 5, 5, 1), ("ExecuteComputation", 3, 3, 1),
     ]  # fmt: skip
@@ -155,23 +155,23 @@ def test_two_hosts_and_one_of_their_devices() -> None:
         thread("python", ("StepMarker", 0, 100), role="driving"), Core([("dot", 0, 50)]), host="a"
     )
     second = capture(thread("python", ("forward", 0, 100), role="driving"), Core([("dot", 0, 80)]), host="b")
-    both = session(first, second)
-    found = window(both, 0, 100)
-    assert [it["host"] for it in found["hosts"]] == ["a", "b"]
-    assert (found["host"], found["by_class_ps"]) == ("a", {"sync_prepare": 100})
-    assert [it["row"] for it in found["threads"]] == ["h0.t0", "h1.t0"]
-    of_b = window(both, 0, 100, "b/TPU:0")
-    assert [it["busy_ps"] for it in of_b["devices"]] == [80]
+    two_hosts = session(first, second)
+    answer = window(two_hosts, 0, 100)
+    assert [row["host"] for row in answer["hosts"]] == ["a", "b"]
+    assert (answer["host"], answer["by_class_ps"]) == ("a", {"sync_prepare": 100})
+    assert [row["row"] for row in answer["threads"]] == ["h0.t0", "h1.t0"]
+    of_b = window(two_hosts, 0, 100, "b/TPU:0")
+    assert [row["busy_ps"] for row in of_b["devices"]] == [80]
     assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"python": 100})
-    assert [it["row"] for it in of_b["threads"]] == ["h1.t0"]
+    assert [row["row"] for row in of_b["threads"]] == ["h1.t0"]
 
 
 def own_ps(device: Any) -> int:
     return int(sum(row["self_ps"] for row in device["top_ops"]) + device["more_ops"]["self_ps"])
 
 
-def of(found: Any, key: str) -> list[int]:
-    return [it[key] for it in found["devices"]]
+def of(answer: Any, key: str) -> list[int]:
+    return [value[key] for value in answer["devices"]]
 
 
 @pytest.mark.parametrize(
@@ -184,20 +184,22 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     cuts = [0, end // 7, end // 7 + 1, end // 3, end - 1, end]
     parts = [window(whole_session, a, b) for a, b in pairwise(cuts)]
     whole: Any = window(whole_session, 0, end)
-    found: Any
-    for found in [*parts, whole]:
-        assert sum(found["by_class_ps"].values()) == found["duration_ps"]
-        for it in found["devices"]:
-            assert it["busy_ps"] + it["idle_ps"] == it["span_ps"]
-            assert it["stall_ps"] <= it["busy_ps"]
-        op_ps = sum(own_ps(device) for device in found["devices"])
-        assert sum(row["self_ps"] for row in found["annotations"]) == op_ps
-        for it in found["threads"]:
+    answer: Any
+    for answer in [*parts, whole]:
+        assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]
+        for row in answer["devices"]:
+            assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
+            assert row["stall_ps"] <= row["busy_ps"]
+        op_ps = sum(own_ps(device) for device in answer["devices"])
+        assert sum(row["self_ps"] for row in answer["annotations"]) == op_ps
+        for row in answer["threads"]:
             assert (
-                sum(it["by_class_ps"].values()) + it["no_class_ps"] == it["busy_ps"] <= found["duration_ps"]
+                sum(row["by_class_ps"].values()) + row["no_class_ps"]
+                == row["busy_ps"]
+                <= answer["duration_ps"]
             )
-            assert sum(row["self_ps"] for row in it["top"]) + it["more"]["self_ps"] == it["busy_ps"]
-            assert sum(row["count"] for row in it["top"]) + it["more"]["count"] == it["events"]
+            assert sum(row["self_ps"] for row in row["top"]) + row["more"]["self_ps"] == row["busy_ps"]
+            assert sum(row["count"] for row in row["top"]) + row["more"]["count"] == row["events"]
     for name, total in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True):
         assert (
             sum(part["by_class_ps"].get(name, 0) for part in parts)
@@ -205,10 +207,14 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             == whole["by_class_ps"].get(name, 0)
         )
     for key in ("busy_ps", "idle_ps", "stall_ps"):
-        assert [sum(it) for it in zip(*(of(part, key) for part in parts), strict=True)] == of(whole, key)
-        assert of(whole, key) == [it[key] for it in device_summaries(whole_session)]
-    ops = [[own_ps(device) for device in found["devices"]] for found in parts]
-    assert [sum(it) for it in zip(*ops, strict=True)] == [own_ps(device) for device in whole["devices"]]
+        assert [sum(column) for column in zip(*(of(part, key) for part in parts), strict=True)] == of(
+            whole, key
+        )
+        assert of(whole, key) == [device[key] for device in device_summaries(whole_session)]
+    ops = [[own_ps(device) for device in answer["devices"]] for answer in parts]
+    assert [sum(column) for column in zip(*ops, strict=True)] == [
+        own_ps(device) for device in whole["devices"]
+    ]
     assert (
         sum(own_ps(device) for device in whole["devices"])
         == (propagation_report(whole_session)["propagation"]["device_ps"])

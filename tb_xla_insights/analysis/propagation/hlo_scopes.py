@@ -131,7 +131,7 @@ class Program:
         metadata = instruction.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
         origin = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
-        origin.amounts = self._amounts.of(instruction, opcode, computation, self._by_shapes)
+        origin.amounts = self._amounts.of_instruction(instruction, opcode, computation, self._by_shapes)
         if self._by_shapes:
             origin.shape = instruction_shape(instruction)
         own_scope = self._scope(op_name)
