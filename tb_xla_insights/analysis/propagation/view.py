@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.step_phases import phase_strips
 from tb_xla_insights.analysis.propagation.tree import coverage, select_runs
 from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
