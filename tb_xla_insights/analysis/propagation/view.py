@@ -125,7 +125,9 @@ def _find_step(
     """The host and the index within it, of a step index over all hosts, or of a step number. Without either, the
     `usual` step if the devices recorded its work; otherwise the step of median duration (the shorter of two) among
     those with recorded work on the first host that has any; None if no step's work is known."""
-    all_hosts = [(host, *trace_and_offset) for host, trace_and_offset in enumerate(with_offsets(session))]
+    all_hosts = [
+        (host, *trace_and_offset) for host, trace_and_offset in enumerate(traces_with_step_offsets(session))
+    ]
     if step is not None:
         for host, trace, offset in all_hosts:
             if 0 <= step - offset < len(steps_of(trace)):
@@ -170,7 +172,7 @@ def _find_device(session: SessionTrace, trace: Trace, step: int | None, device: 
 
 
 def _step_row(session: SessionTrace, host: int, index: int) -> dict[str, Any]:
-    trace, offset = list(with_offsets(session))[host]
+    trace, offset = list(traces_with_step_offsets(session))[host]
     step = steps_of(trace)[index]
     return {
         "index": offset + index,
@@ -184,7 +186,7 @@ def _step_row(session: SessionTrace, host: int, index: int) -> dict[str, Any]:
 def _step_numbers(session: SessionTrace, host: int, index: int | None) -> dict[str, Any]:
     if not session.traces:
         return {"first": 0, "numbers": []}
-    trace, offset = list(with_offsets(session))[host]
+    trace, offset = list(traces_with_step_offsets(session))[host]
     steps = steps_of(trace)
     first = max(0, min((index or 0) - _MAX_STEPS // 2, len(steps) - _MAX_STEPS))
     return {"first": offset + first, "numbers": [step.number for step in steps[first : first + _MAX_STEPS]]}
