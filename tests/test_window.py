@@ -46,8 +46,8 @@ def test_time_outside_a_hosts_recording_is_unrecorded(training: SessionTrace) ->
 
 
 def test_threads_that_recorded_something(training: SessionTrace) -> None:
-    threads = {row["name"]: row for row in window(training, 65, 100)["threads"]}
-    assert threads["python"] == {
+    found = {thread["name"]: thread for thread in window(training, 65, 100)["threads"]}
+    assert found["python"] == {
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
         "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10}, "no_class_ps": 0,
         "top": [
@@ -64,7 +64,7 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
     pool = threads["tf_XLAEigen"]
     assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
     assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
-    assert [row["name"] for row in window(training, 0, 20)["threads"]] == ["python"]
+    assert [thread["name"] for thread in window(training, 0, 20)["threads"]] == ["python"]
 
 
 def test_devices_within_the_window(training: SessionTrace) -> None:
@@ -155,13 +155,13 @@ def test_two_hosts_and_one_of_their_devices() -> None:
         thread("python", ("StepMarker", 0, 100), role="driving"), Core([("dot", 0, 50)]), host="a"
     )
     second = capture(thread("python", ("forward", 0, 100), role="driving"), Core([("dot", 0, 80)]), host="b")
-    two_hosts = session(first, second)
-    answer = window(two_hosts, 0, 100)
-    assert [row["host"] for row in answer["hosts"]] == ["a", "b"]
-    assert (answer["host"], answer["by_class_ps"]) == ("a", {"sync_prepare": 100})
-    assert [row["row"] for row in answer["threads"]] == ["h0.t0", "h1.t0"]
-    of_b = window(two_hosts, 0, 100, "b/TPU:0")
-    assert [row["busy_ps"] for row in of_b["devices"]] == [80]
+    both = session(first, second)
+    found = window(both, 0, 100)
+    assert [row["host"] for row in found["hosts"]] == ["a", "b"]
+    assert (found["host"], found["by_class_ps"]) == ("a", {"sync_prepare": 100})
+    assert [row["row"] for row in found["threads"]] == ["h0.t0", "h1.t0"]
+    of_b = window(both, 0, 100, "b/TPU:0")
+    assert [device["busy_ps"] for device in of_b["devices"]] == [80]
     assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"python": 100})
     assert [row["row"] for row in of_b["threads"]] == ["h1.t0"]
 
@@ -170,8 +170,8 @@ def own_ps(device: Any) -> int:
     return int(sum(row["self_ps"] for row in device["top_ops"]) + device["more_ops"]["self_ps"])
 
 
-def of(answer: Any, key: str) -> list[int]:
-    return [value[key] for value in answer["devices"]]
+def of(found: Any, key: str) -> list[int]:
+    return [device[key] for device in found["devices"]]
 
 
 @pytest.mark.parametrize(
@@ -184,22 +184,22 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     cuts = [0, end // 7, end // 7 + 1, end // 3, end - 1, end]
     parts = [window(whole_session, a, b) for a, b in pairwise(cuts)]
     whole: Any = window(whole_session, 0, end)
-    answer: Any
-    for answer in [*parts, whole]:
-        assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]
-        for row in answer["devices"]:
+    found: Any
+    for found in [*parts, whole]:
+        assert sum(found["by_class_ps"].values()) == found["duration_ps"]
+        for row in found["devices"]:
             assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
             assert row["stall_ps"] <= row["busy_ps"]
-        op_ps = sum(own_ps(device) for device in answer["devices"])
-        assert sum(row["self_ps"] for row in answer["annotations"]) == op_ps
-        for row in answer["threads"]:
+        op_ps = sum(own_ps(device) for device in found["devices"])
+        assert sum(row["self_ps"] for row in found["annotations"]) == op_ps
+        for row in found["threads"]:
             assert (
                 sum(row["by_class_ps"].values()) + row["no_class_ps"]
                 == row["busy_ps"]
-                <= answer["duration_ps"]
+                <= found["duration_ps"]
             )
-            assert sum(row["self_ps"] for row in row["top"]) + row["more"]["self_ps"] == row["busy_ps"]
-            assert sum(row["count"] for row in row["top"]) + row["more"]["count"] == row["events"]
+            assert sum(name["self_ps"] for name in row["top"]) + row["more"]["self_ps"] == row["busy_ps"]
+            assert sum(name["count"] for name in row["top"]) + row["more"]["count"] == row["events"]
     for name, total in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True):
         assert (
             sum(part["by_class_ps"].get(name, 0) for part in parts)
@@ -207,12 +207,12 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             == whole["by_class_ps"].get(name, 0)
         )
     for key in ("busy_ps", "idle_ps", "stall_ps"):
-        assert [sum(column) for column in zip(*(of(part, key) for part in parts), strict=True)] == of(
+        assert [sum(values) for values in zip(*(of(part, key) for part in parts), strict=True)] == of(
             whole, key
         )
-        assert of(whole, key) == [device[key] for device in device_summaries(whole_session)]
-    ops = [[own_ps(device) for device in answer["devices"]] for answer in parts]
-    assert [sum(column) for column in zip(*ops, strict=True)] == [
+        assert of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
+    ops = [[own_ps(device) for device in found["devices"]] for found in parts]
+    assert [sum(values) for values in zip(*ops, strict=True)] == [
         own_ps(device) for device in whole["devices"]
     ]
     assert (
