@@ -31,14 +31,14 @@ def training() -> SessionTrace:
 
 
 def test_classes_add_up_to_the_window(training: SessionTrace) -> None:
-    answer = window(training, 5, 85)
-    assert (answer["start_ps"], answer["end_ps"], answer["duration_ps"]) == (5, 85, 80)
-    assert answer["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
-    assert answer["hosts"] == [{"host": "vm", "by_class_ps": answer["by_class_ps"]}]
-    assert answer["host"] == "vm"
+    found = window(training, 5, 85)
+    assert (found["start_ps"], found["end_ps"], found["duration_ps"]) == (5, 85, 80)
+    assert found["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
+    assert found["hosts"] == [{"host": "vm", "by_class_ps": found["by_class_ps"]}]
+    assert found["host"] == "vm"
 
 
-def test_time_outside_a_hosts_recording_is_unrecorded(training: SessionTrace) -> None:
+def test_outside_of_what_a_host_recorded_nothing_is_recorded(training: SessionTrace) -> None:
     assert window(training, 90, 250)["by_class_ps"] == {"tracing": 10, "unrecorded": 150}
     nothing = window(training, 200, 250)
     assert nothing["by_class_ps"] == {"unrecorded": 50}
@@ -57,11 +57,11 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
         ],
         "more": {"names": 0, "count": 0, "self_ps": 0},
     }  # fmt: skip
-    assert (threads["tf_pytorchxla"]["by_class_ps"], threads["tf_pytorchxla"]["events"]) == (
+    assert (found["tf_pytorchxla"]["by_class_ps"], found["tf_pytorchxla"]["events"]) == (
         {"dispatch": 6},
         1,
     )
-    pool = threads["tf_XLAEigen"]
+    pool = found["tf_XLAEigen"]
     assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
     assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
     assert [thread["name"] for thread in window(training, 0, 20)["threads"]] == ["python"]
@@ -79,40 +79,40 @@ def test_devices_within_the_window(training: SessionTrace) -> None:
 
 
 def test_marks_of_a_thread_pool_are_work_without_a_class() -> None:
-    """A pool thread is busy in events without a class: they are listed by name, also over all threads."""
-    loaded = session(capture(
+    """A thread of the pool is busy in events that belong to nobody: they are told by name, also over all threads."""
+    made = session(capture(
         thread("python", ("StepMarker", 0, 100), role="driving"),
         thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),
     ))  # fmt: skip
-    answer = window(loaded, 0, 50)
-    pool = answer["threads"][1]
+    found = window(made, 0, 50)
+    pool = found["threads"][1]
     assert (pool["busy_ps"], pool["by_class_ps"], pool["no_class_ps"]) == (40, {}, 40)
     assert [(row["name"], row["class"], row["self_ps"]) for row in pool["top"]] == [
         ("BufferSequencingEvent::Execute", None, 25),
         ("ThenExecuteCallback", None, 15),
     ]
     assert ("BufferSequencingEvent::Execute", None, 25) in [
-        (row["name"], row["class"], row["self_ps"]) for row in answer["top"]
+        (row["name"], row["class"], row["self_ps"]) for row in found["top"]
     ]
 
 
-def test_names_beyond_the_limit_are_summed() -> None:
+def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
     events = [(f"call {number}", 20 * number, number + 1) for number in range(12)]
     ops = [(f"fusion.{number}", 10 * number, number % 9 + 1) for number in range(30)]
-    answer = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
-    (python,), (core,) = answer["threads"], answer["devices"]
+    found = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
+    (python,), (core,) = found["threads"], found["devices"]
     assert [row["self_ps"] for row in python["top"]] == list(range(12, 4, -1))
     assert python["more"] == {"names": 4, "count": 4, "self_ps": 1 + 2 + 3 + 4}
     assert (len(core["top_ops"]), core["more_ops"]["names"]) == (20, 10)
     assert sum(row["self_ps"] for row in core["top_ops"]) + core["more_ops"]["self_ps"] == core["busy_ps"]
 
 
-def test_own_time_in_a_window_excludes_the_ops_parts() -> None:
+def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
     core = Core([("while.1", 0, 100), ("dot.1", 10, 40), ("dot.1", 60, 20), ("add.1", 120, 10)])
-    loaded = session(capture(core))
+    made = session(capture(core))
 
     def own(start: int, end: int) -> dict[str, tuple[int, int]]:
-        (device,) = window(loaded, start, end)["devices"]
+        (device,) = window(made, start, end)["devices"]
         return {row["op"]: (row["count"], row["self_ps"]) for row in device["top_ops"]}
 
     assert own(0, 200) == {"dot.1": (2, 60), "while.1": (1, 40), "add.1": (1, 10)}
@@ -122,7 +122,7 @@ def test_own_time_in_a_window_excludes_the_ops_parts() -> None:
 
 
 def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
-    """A loop's own time has no annotation; `s` around `f` has no own ops; ops are cut at the window."""
+    """A loop's own time is that of no annotation; `s` around `f` has no ops of its own; ops are cut at the window."""
     f, g = {"tf_op": "s/f/dot:"}, {"tf_op": "s/g/add:"}
     first = Core([("while.1", 0, 100), ("dot.1", 10, 40, f), ("add.1", 60, 21, g), ("dot.2", 90, 10, f)])
     second = Core([("dot.1", 20, 20, f)], name="TPU:1")
