@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import Part
+from tb_xla_insights.row_ids import RowId
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def occurrences(part: Part) -> dict[Key, Occurrence]:
         top = longest[begins]
         last = np.maximum.reduceat(end[longest], begins) if len(top) else end
         first = np.minimum.reduceat(start[longest], begins) if len(top) else start
-        row = f"h{part.place}.d{number}.ops"
+        row = str(RowId(part.place, "ops", number))
         columns = (key[top], end[top] - start[top], start[top], spans.depth[at[top]], first, last)
         for k, length, begin, depth, early, late in zip(*(it.tolist() for it in columns), strict=True):
             program, run = (
