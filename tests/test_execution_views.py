@@ -23,7 +23,7 @@ def case_study() -> SessionTrace:
 
 class TestExecutions:
     def test_totals_by_kind_add_up(self) -> None:
-        view = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
+        view: Any = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
         for name in ("count", "host_ps", "overhead_ps"):
             assert sum(it[name] for it in view["kinds"].values()) == sum(
                 it[name] for it in view["executions"]
@@ -35,7 +35,7 @@ class TestExecutions:
 
     def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
-        view = execution_views.executions(case_study)
+        view: Any = execution_views.executions(case_study)
         runs = sum(it["count"] for it in view["executions"])
         assert (runs, runs / view["per_step"]) == (12 * 8, 11 / 10)
         one = execution_views.executions(case_study, devices=[case_study.devices[3].id])
@@ -59,7 +59,7 @@ class TestExecutions:
         }
 
     def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
-        view = execution_views.executions(case_study, 7)
+        view: Any = execution_views.executions(case_study, 7)
         runs = view["runs"]
         assert view["step"] == 7
         assert {len(column) for column in runs.values()} == {16}
@@ -75,7 +75,7 @@ class TestExecutions:
 
 class TestCompiles:
     def test_graphs_by_step(self, case_study: SessionTrace) -> None:
-        view = execution_views.compiles(case_study)
+        view: Any = execution_views.compiles(case_study)
         assert view["steps"] == list(range(1204, 1214))
         first = view["graphs"][0]
         assert (first["module"], first["compiles"], first["steps"]) == (
@@ -89,7 +89,7 @@ class TestCompiles:
         assert len(usual["steps"]) == 8
 
     def test_programs_of_one_name_are_graphs_of_their_own(self, shared_traces: Path) -> None:
-        view = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
+        view: Any = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
         assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
         assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
 
@@ -139,7 +139,7 @@ class TestCompilesInWords:
         self, tmp_path: Path, framework: Framework, word: str
     ) -> None:
         graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]
-        view = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
+        view: Any = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
         assert word in view["how_to_see_why"]
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]

@@ -95,14 +95,16 @@ class TestOverview:
             assert sum(host.values()) == step["duration_ps"]
 
     def test_four_figures(self, case_study: SessionTrace) -> None:
-        figures = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
+        figures: dict[str, Any] = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
         assert list(figures) == ["duty", "step", "work", "idle"]
         assert figures["duty"] == pytest.approx(0.605, abs=0.001)
         assert figures["idle"] == figures["step"] - figures["work"]
 
     def test_what_no_device_did_is_not_known(self) -> None:
         steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
-        figures = {it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]}
+        figures: dict[str, Any] = {
+            it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]
+        }
         assert figures == {"duty": None, "step": 9, "work": None, "idle": None}
 
     def test_ops_that_wait_are_summed_over_devices(self) -> None:
@@ -305,7 +307,7 @@ class TestThroughHttp:
 
 class TestChoiceOfDevices:
     def test_idle_time_of_each_device_adds_up(self, case_study: SessionTrace) -> None:
-        told = views.overview(case_study)
+        told: Any = views.overview(case_study)
         every, devices = told["step_idle"]["all_cores"], told["devices"]
         for name, time in every["by_class_ps"].items():
             assert sum(devices["idle"][name]) == time
@@ -313,8 +315,8 @@ class TestChoiceOfDevices:
         assert sum(map(sum, parts)) == every["idle_ps"]
 
     def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
-        whole = execution_views.executions(case_study)
-        each = [execution_views.executions(case_study, None, [it.id]) for it in case_study.devices]
+        whole: Any = execution_views.executions(case_study)
+        each: list[Any] = [execution_views.executions(case_study, None, [it.id]) for it in case_study.devices]
         for row in whole["executions"]:
             its = [next(own for own in one["executions"] if own["program"] == row["program"]) for one in each]
             for name in ("count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
@@ -369,7 +371,7 @@ def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.M
 
     monkeypatch.setattr(views, "session_report", report)
     with ThreadPoolExecutor(3) as threads:
-        asked = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
+        asked: list[Any] = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
     assert asked[0].result()["counts"] == asked[2].result()
     assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
     assert len(made) == 1

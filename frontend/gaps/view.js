@@ -36,9 +36,9 @@ import {
 } from '../lib/table.js';
 import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
 
-/** @typedef {import('../lib/views').Gaps} Gaps */
+/** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/views').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('./group.js').GapRow} GapRow */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
 

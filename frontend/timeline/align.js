@@ -21,7 +21,7 @@ import { maximum, minimum } from '../lib/totals.js';
 
 /**
  * Null where no device work is known to belong to a step of a host; steps that a device tells are none.
- * @param {import('../lib/views').Overview['steps']} steps
+ * @param {import('../lib/routes').Overview['steps']} steps
  * @param {import('../lib/types').Row[]} rows
  * @returns {Alignment|null}
  */

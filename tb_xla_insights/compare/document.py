@@ -17,6 +17,7 @@ from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import Comparison
+    from tb_xla_insights.schema.executions_route import Executions
 
 SCHEMA = 1
 
@@ -68,7 +69,7 @@ def compare(
     }
 
 
-def _order(view: dict[str, Any]) -> list[str]:
+def _order(view: Executions) -> list[str]:
     """Programs as the usual step runs them."""
     return view["runs"]["program"] if view["runs"] else []
 

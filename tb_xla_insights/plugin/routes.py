@@ -17,6 +17,7 @@ from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace
@@ -182,7 +183,8 @@ class Routes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
         ids = [] if other_host is None else [f"h{other_host}."]
-        return views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
+        answer = views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
+        return {**answer}
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
@@ -191,7 +193,7 @@ class Routes:
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         devices = arguments.names("devices")
 
-        def view(session: SessionTrace) -> dict[str, Any]:
+        def view(session: SessionTrace) -> Executions:
             return execution_views.executions(session, step, devices)
 
         return self._report_view(arguments, view, devices or [], step, usual=step is None)
@@ -335,7 +337,7 @@ class Routes:
     def _report_view(
         self,
         arguments: Arguments,
-        view: Callable[[SessionTrace], dict[str, Any]],
+        view: Callable[[SessionTrace], Mapping[str, Any]],
         devices: Sequence[str] = (),
         step: int | None = None,
         usual: bool = False,
@@ -346,8 +348,8 @@ class Routes:
         load.check(arguments.optional_text("mark"))
         partial_report = _current_partial_report(load)
         if partial_report is not None:
-            return view(partial_report.session) | {"partial": _host_counts(load, partial_report)}
-        return view(self._hosts_for(arguments, (), devices, step, usual, strict=False).trace)
+            return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
+        return {**view(self._hosts_for(arguments, (), devices, step, usual, strict=False).trace)}
 
 
 def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:

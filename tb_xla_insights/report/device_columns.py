@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import DutyDefinition
+    from tb_xla_insights.schema.overview_route import DeviceColumns
 
 Row = Mapping[str, Any]
 
@@ -33,7 +37,7 @@ def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[str, Any]:
+def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> DeviceColumns:
     """Columns of the report's `devices`: `host`, `name` and `duty`: `span`, `busy` and `stall` by definition.
     And of `whole_steps`, the devices of `step_idle`: `steps` (null without an entry), `small`, `edges`, and by
     class `idle`.
@@ -44,21 +48,24 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[s
     classes = dict.fromkeys(name for row in idle if row for name in row["by_class_ps"])
     # Columns that are alike stand side by side and pack well: ops within the devices' span and within the capture.
     definitions = sorted(devices[0]["duty"], key=lambda it: it != "modules") if devices else []
+
+    def of_duty(name: str) -> dict[DutyDefinition, list[int]]:
+        return {
+            definition: rounded_to_unit((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
+            for definition in definitions
+        }
+
+    def of_steps(name: str) -> list[int]:
+        return rounded_to_unit((row[f"{name}_ps"] if row else 0 for row in idle), unit)
+
     return {
         "unit_ps": unit,
-        **{name: [row[name] for row in devices] for name in ("host", "name")},
-        "duty": {
-            name: {
-                definition: rounded_to_unit((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
-                for definition in definitions
-            }
-            for name in ("span", "busy", "stall")
-        },
-        "steps": [row and row["steps"] for row in idle],
-        **{
-            name: rounded_to_unit((row[f"{name}_ps"] if row else 0 for row in idle), unit)
-            for name in ("small", "edges")
-        },
+        "host": [row["host"] for row in devices],
+        "name": [row["name"] for row in devices],
+        "duty": {"span": of_duty("span"), "busy": of_duty("busy"), "stall": of_duty("stall")},
+        "steps": [row["steps"] if row else None for row in idle],
+        "small": of_steps("small"),
+        "edges": of_steps("edges"),
         "idle": {
             name: rounded_to_unit((row["by_class_ps"].get(name, 0) if row else 0 for row in idle), unit)
             for name in classes

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.graph_words import types_text
 from tb_xla_insights.analysis.findings.compile_advice import (
@@ -20,7 +19,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching_report, runs_on
+from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.catalog.classes import CLASSES
@@ -46,6 +45,9 @@ from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import ExecutionKind
+    from tb_xla_insights.schema.compiles_route import Compiles, CountedMetrics
+    from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, FittedCost, RunColumns
     from tb_xla_insights.schema.speedups import Between as BetweenRow
 
 _TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
@@ -57,7 +59,7 @@ _Choice = frozenset[str] | None
 
 def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
-) -> dict[str, Any]:
+) -> Executions:
     """`data/executions`: the report's `programs` (as `executions`, `join` a text), their totals by kind, what an
     execution costs however short it is, idle time between programs, how far the host runs ahead; and the runs of one
     step (an index into the report's `steps`), of the one of median length where none is given. With `devices` (ids)
@@ -76,7 +78,12 @@ def executions(
     chosen = usual_step(steps) if step is None else step
     numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
     return {
-        **common,
+        "executions": common["executions"],
+        "kinds": common["kinds"],
+        "per_step": common["per_step"],
+        "fit": common["fit"],
+        "between": common["between"],
+        "lead": common["lead"],
         "steps": numbers,
         "step": chosen,
         "runs": None if chosen is None else _runs(session, chosen, on),
@@ -90,19 +97,21 @@ def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
     return order[(len(order) - 1) // 2] if order else None
 
 
-def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
+def _executions(session: SessionTrace, on: _Choice) -> ExecutionSums:
     programs: Sequence[Mapping[str, Any]] = (
         whole_report(session)["programs"] if on is None else program_rows(session, on)
     )
-    rows = [{**row, "join": joins_text(row["joins"])} for row in programs]
-    kinds: dict[str, dict[str, int]] = {}
+    rows: list[Any] = [{**row, "join": joins_text(row["joins"])} for row in programs]
+    kinds: dict[ExecutionKind, Any] = {}
     for row in rows:
         total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
         for name in _TOTALS:
             total[name] += row[name]
     told = whole_report(session)["launching"] if on is None else launching_report(session, on)
     fixed = told["fixed"]
-    fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
+    fit: FittedCost | None = None
+    if fixed is not None:
+        fit = {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
         "executions": rows,
         "kinds": kinds,
@@ -146,14 +155,14 @@ def _between(session: SessionTrace, on: _Choice) -> list[BetweenRow]:
     ]
 
 
-def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
+def _runs(session: SessionTrace, step: int, on: _Choice) -> RunColumns | None:
     for trace, offset in with_offsets(session):
         if 0 <= step - offset < len(steps_of(trace)):
             return _columns(trace, step - offset, on)
     return None
 
 
-def _columns(trace: Trace, step: int, on: _Choice) -> dict[str, list[Any]]:
+def _columns(trace: Trace, step: int, on: _Choice) -> RunColumns:
     launches, costs = find_launches(trace), find_costs(trace)
     runs = launches.runs
     its = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, on))
@@ -167,16 +176,14 @@ def _columns(trace: Trace, step: int, on: _Choice) -> dict[str, list[Any]]:
         "kind": [KINDS[it] for it in launches.kind[runs.launch[its]].tolist()],
         "launch_start_ps": trace.start_ps[calls].tolist(),
         "join": [JOINS[it] for it in runs.join[its].tolist()],
-        **_cost_columns(costs, its),
+        "host_ps": costs.host_ps[its].tolist(),
+        "queue_ps": costs.queue_ps[its].tolist(),
+        "overhead_ps": costs.overhead_ps[its].tolist(),
+        "lead_ps": costs.lead_ps[its].tolist(),
     }
 
 
-def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
-    names = ("host_ps", "queue_ps", "overhead_ps", "lead_ps")
-    return {name: getattr(costs, name)[its].tolist() for name in names}
-
-
-def compiles(session: SessionTrace) -> dict[str, Any]:
+def compiles(session: SessionTrace) -> Compiles:
     """`data/compiles`: the report's rows, each with words on it (see `compile_text`) and the `advice` on it (None in
     warm-up); graphs that compiled, or ran, by step; the steps' numbers, and whose they are (`step_hosts`: in their
     order `[host, how many steps]`); what a metrics report beside the trace counts; where causes come from (`note`),
@@ -184,7 +191,7 @@ def compiles(session: SessionTrace) -> dict[str, Any]:
     return kept_view(session, "compiles", _compiles)
 
 
-def _compiles(session: SessionTrace) -> dict[str, Any]:
+def _compiles(session: SessionTrace) -> Compiles:
     report = whole_report(session)
     graphs = _graphs(session)
     dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
@@ -197,7 +204,7 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
         "count": len(ordered),
         "steps": numbers,
         "step_hosts": [
-            [host, sum(1 for _ in its)] for host, its in groupby(report["steps"], key=lambda it: it["host"])
+            (host, sum(1 for _ in its)) for host, its in groupby(report["steps"], key=lambda it: it["host"])
         ],
         "metrics": _counted(report["metrics"]),
         "note": _FROM_LOG if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
@@ -229,7 +236,7 @@ def _advice(row: dict[str, Any], tracer: Tracer) -> str | None:
     return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(at, "", len(row["kin"]))
 
 
-def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
+def _counted(metrics: dict[str, Any] | None) -> CountedMetrics | None:
     """What a metrics report beside the trace counts, beside the trace's own counts; None without a report."""
     if metrics is None or metrics["file"] is None:
         return None
@@ -243,9 +250,9 @@ def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _graphs(session: SessionTrace) -> dict[str, dict[str, Any]]:
+def _graphs(session: SessionTrace) -> dict[str, Any]:
     """The graphs of all hosts by name, with steps (by index, as text) counted over all of them."""
-    graphs: dict[str, dict[str, Any]] = {}
+    graphs: dict[str, Any] = {}
     offset = 0
     for steps, host in zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True):
         for name, its in host.items():

@@ -4,16 +4,19 @@ time by cause, how runs were joined to their launches. (docs/definitions.md, "Wo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import Figure
 
 Document = Mapping[str, Any]
 _REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
 
 
-def headline_figures(report: Document) -> list[dict[str, Any]]:
+def headline_figures(report: Document) -> list[Figure]:
     """`duty`, `step`, `work`, `idle`: each with `value` (a share from 0 to 1, or ps; None where nothing tells it),
     `text` (as it is shown: work and idle time add up to the step, to the digit), `meaning`, and `note`, what is left
     out of it and why (None: nothing)."""
@@ -23,13 +26,16 @@ def headline_figures(report: Document) -> list[dict[str, Any]]:
     shown = iter(step_texts(told, 1))
     each = "per step and core" if told["steps"] else "per core, first to last run"
     note = left_out_note(told)
-    rows = [
+    rows: list[tuple[Literal["duty", "step", "work", "idle"], float | None, str, str, str | None]] = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
         ("step", told["step_ps"], next(shown), _mean_step(told, report["hosts"]), note),
         ("work", told["work_ps"], next(shown), _work(told, each, _waits_for_hosts(report)), note),
         ("idle", told["idle_ps"], next(shown), f"idle {each}{_outside_runs(told)}", note),
     ]
-    return [dict(zip(("name", "value", "text", "meaning", "note"), row, strict=True)) for row in rows]
+    return [
+        {"name": name, "value": value, "text": text, "meaning": meaning, "note": text_of_hosts}
+        for name, value, text, meaning, text_of_hosts in rows
+    ]
 
 
 def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
+
+if TYPE_CHECKING:
+    from tb_xla_insights.catalog.classes import ClassName
+    from tb_xla_insights.schema.gaps_route import ThreadTime
 
 _MOST_OF_GAP = 0.8
 """Of a gap, what its sentence tells of; the table beside it has the rest."""
@@ -78,11 +82,13 @@ def _late_text(gap: Mapping[str, Any], waits: Sequence[tuple[str, str]]) -> str:
     return f"{gap['after'] or 'The next run'} was {'; '.join(parts)}."
 
 
-def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[ThreadTime]:
     """A chain's time by class and thread, the most first; it adds up to the gap."""
-    sums: dict[tuple[str, str], int] = {}
+    sums: dict[tuple[ClassName, str], int] = {}
     for link in chain:
         key = link["class"], link["thread"]
         sums[key] = sums.get(key, 0) + link["duration_ps"]
-    parts = [{"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()]
+    parts: list[ThreadTime] = [
+        {"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()
+    ]
     return sorted(parts, key=lambda it: -it["ps"])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import HostRanks
 
 _MOST_LATE = 8
 
 
-def rank_hosts(report: Mapping[str, Any]) -> dict[str, Any]:
+def rank_hosts(report: Mapping[str, Any]) -> HostRanks:
     """`slowest`: the host that the others wait for longest (where hosts are not compared, that with the longest median
     step); `median`: the median one as the finding on late hosts names it (else the one in the middle by its steps);
     `late`: the hosts that others wait for at all, longest first, 8 at most. All by their places in the report's

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -34,6 +33,21 @@ from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Gap, Gaps
+    from tb_xla_insights.schema.gaps_route import DeviceStrip, GapAnswer, GapItem, GapOfOtherHost, GapsAnswer
+    from tb_xla_insights.schema.overview_route import (
+        ExplainedGaps,
+        FindingGroup,
+        GroupedFinding,
+        Overview,
+        StepColumns,
+    )
+    from tb_xla_insights.schema.route_parts import ViewCounts
+    from tb_xla_insights.schema.steps import MeanStep, StepIdle
+
+Answer = TypeVar("Answer")
 
 MOST_STEPS = 1000
 """Steps whose columns are sent, of the hosts that are in memory; the full count stands beside."""
@@ -65,9 +79,7 @@ _STEP_COLUMNS = (
 )  # fmt: skip
 
 
-def kept_view(
-    session: SessionTrace, name: str, make: Callable[[SessionTrace], dict[str, Any]]
-) -> dict[str, Any]:
+def kept_view(session: SessionTrace, name: str, make: Callable[[SessionTrace], Answer]) -> Answer:
     """The answer of that name, made once however many views ask for it at the same time (see `memoised_on`)."""
     return memoised_on(session, name, lambda: make(session))
 
@@ -82,7 +94,7 @@ def keep_report(session: SessionTrace, report: Any) -> None:
     kept_view(session, "report", lambda _: report)
 
 
-def overview(session: SessionTrace) -> dict[str, Any]:
+def overview(session: SessionTrace) -> Overview:
     """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
     their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), the classes that are causes
     of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work_intervals`), findings,
@@ -93,7 +105,7 @@ def overview(session: SessionTrace) -> dict[str, Any]:
     return kept_view(session, "overview", _overview)
 
 
-def _overview(session: SessionTrace) -> dict[str, Any]:
+def _overview(session: SessionTrace) -> Overview:
     report = whole_report(session)
     here = {trace.host for trace in session.traces}
     steps, idle = report["steps"], report["step_idle"]
@@ -103,7 +115,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "verdict": report["verdict"],
         "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
-        "step_idle": {name: value for name, value in idle.items() if name != "devices"},
+        "step_idle": _without_devices(idle),
         "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
         "steps": {
             "source": steps[0]["source"] if steps else None,
@@ -114,7 +126,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
-        "explains": places(gaps(session)["items"]),
+        "explains": cast("dict[str, ExplainedGaps]", places(gaps(session)["items"])),
         "mistakes": report["mistakes"],
         "groups": _groups(report),
         "input": report["input_pipeline"],
@@ -125,7 +137,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
     }
 
 
-def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
+def _groups(report: dict[str, Any]) -> list[FindingGroup]:
     """The findings by kind, in order: what to say above them (`title` is empty for what is no fault), and of each its
     `id` and what its fix gains (`share`, `of`, `change`, see `Gain`)."""
     return [
@@ -133,13 +145,23 @@ def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
             "title": group.title,
             "note": group.note,
             "gain": group.gain,
-            "findings": [{"id": its["id"], **asdict(gain_of(its, report))} for its in group.findings],
+            "findings": [_grouped(finding, report) for finding in group.findings],
         }
         for group in finding_groups(report)
     ]
 
 
-def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _grouped(finding: Mapping[str, Any], report: Mapping[str, Any]) -> GroupedFinding:
+    gain = gain_of(finding, report)
+    return {"id": finding["id"], "share": gain.share, "of": gain.of, "change": gain.change}
+
+
+def _without_devices(idle: StepIdle) -> MeanStep:
+    row: Any = {name: value for name, value in idle.items() if name != "devices"}
+    return cast("MeanStep", row)
+
+
+def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The first rows; those left out are one row with their sums, whose `op` is None and `more` their number."""
     shown, others = [*rows[:MOST_OPS]], rows[MOST_OPS:]
     if not others:
@@ -148,7 +170,7 @@ def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [*shown, {"op": None, "more": len(others)} | {it: sum(row[it] for row in others) for it in names}]
 
 
-def counts(session: SessionTrace) -> dict[str, int]:
+def counts(session: SessionTrace) -> ViewCounts:
     """`data/counts`: what stands beside the names of the views: gaps, programs that ran, compilations after the
     warm-up, annotations that are lost."""
     report = whole_report(session)
@@ -160,7 +182,7 @@ def counts(session: SessionTrace) -> dict[str, int]:
     }
 
 
-def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _columns(steps: list[dict[str, Any]]) -> StepColumns:
     """Steps of several hosts may be many: their times have the digits then that a page shows."""
     many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
     unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)
@@ -171,10 +193,11 @@ def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
     used = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
     host = {name: column((step["host_ps"].get(name, 0) for step in steps), True) for name in used}
     told = {name: column((step[name] for step in steps), name.endswith("_ps")) for name in _STEP_COLUMNS}
-    return told | {"host_ps": host}
+    columns: Any = told | {"host_ps": host}
+    return cast("StepColumns", columns)
 
 
-def gaps(session: SessionTrace) -> dict[str, Any]:
+def gaps(session: SessionTrace) -> GapsAnswer:
     """`data/gaps`: the report's gaps without chains, with `by_finding_ps`, the findings that explain each (see
     `gap_findings`); the same gap on several cores is one item with `cores`, `devices`, and where it lies on each
     (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle;
@@ -184,15 +207,15 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
     return kept_view(session, "gaps", _gaps)
 
 
-def _gaps(session: SessionTrace) -> dict[str, Any]:
-    report = whole_report(session)["gaps"]
+def _gaps(session: SessionTrace) -> GapsAnswer:
     whole = whole_report(session)
+    report: Gaps = whole["gaps"]
     hosts = {row["id"]: row["host"] for row in whole["devices"]}
     groups: list[dict[str, Any]] = []
     latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     several = {host for host, count in _cores(session).items() if count > 1}
-    listed = [
-        item | {"together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
+    listed: list[Any] = [
+        {**item, "together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
         for item in report["items"][: MOST_GAPS * max(1, len(hosts))]
     ]
     for item in sorted(listed, key=lambda it: it["start_ps"]):
@@ -217,14 +240,25 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
     idle = whole["step_idle"]
     in_steps = idle["all_cores"] if idle["steps"] else None
     titles = {it["id"]: it["title"] for it in whole["findings"]}
-    told = {"groups": len(groups), "step_idle": in_steps, "strip": _strip(session), "findings": titles}
-    return {**report, "items": items, **told}
+    return {
+        "count": report["count"],
+        "total_ps": report["total_ps"],
+        "listed_ps": report["listed_ps"],
+        "by_class_ps": report["by_class_ps"],
+        "by_kind_ps": report["by_kind_ps"],
+        "patterns": report["patterns"],
+        "items": cast("list[GapItem]", items),
+        "groups": len(groups),
+        "step_idle": in_steps,
+        "strip": _strip(session),
+        "findings": titles,
+    }
 
 
-def _strip(session: SessionTrace) -> list[dict[str, str]]:
+def _strip(session: SessionTrace) -> list[DeviceStrip]:
     edges = np.array([session.duration_ps * i // _BUCKETS for i in range(_BUCKETS + 1)], np.int64)
     start, end = edges[:-1], edges[1:]
-    rows = []
+    rows: list[DeviceStrip] = []
     for trace in session.traces:
         found = find_gaps(trace)
         for number, device in enumerate(trace.devices):
@@ -247,7 +281,7 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
     return bool(10 * (end - start) >= 9 * max(group["duration_ps"], item["duration_ps"]))
 
 
-def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
+def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> GapAnswer:
     """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, the
     `findings` that explain it, those with most of it first, a sentence (on a host with several cores also whether all
     were idle), on how many `cores` it is the same, the index of its `pattern` and how many gaps that has
@@ -264,8 +298,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         for number, trace in session.numbered()
         if any(it.id == device for it in trace.devices)
     )
-    chain = [
-        piece | {"event": None if piece["event"] is None else f"{number}.{piece['event']}"}
+    chain: list[Any] = [
+        {**piece, "event": None if piece["event"] is None else f"{number}.{piece['event']}"}
         for piece in found["chain"]
     ]
     listed = gaps(session)
@@ -286,7 +320,13 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "by_thread": by_thread(chain),
         "by_finding_ps": told,
         "findings": [
-            {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
+            {
+                "id": id_,
+                "severity": findings[id_]["severity"],
+                "title": findings[id_]["title"],
+                "advice": findings[id_]["advice"],
+            }
+            for id_ in told
         ],
         "sentence": gap_text(found, told, doing, report),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
@@ -303,7 +343,7 @@ def _ends(gap: Mapping[str, Any]) -> list[Any]:
 
 def _beside(
     session: SessionTrace, gap: Mapping[str, Any], host: str, known: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
+) -> GapOfOtherHost | None:
     """The gap of another host in the step of the same number between the same programs, on the core of the same name
     where that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`,
     the time by name of its chain's events. None where the host has none."""
@@ -322,8 +362,14 @@ def _beside(
     chain: Counter[str] = Counter()
     for piece in best["chain"]:
         chain[piece["name"]] += piece["duration_ps"]
-    told = {key: best[key] for key in ("device", "start_ps", "duration_ps", "by_class_ps")}
-    return {"host": host, **told, "chain_ps": dict(chain)}
+    return {
+        "host": host,
+        "device": best["device"],
+        "start_ps": best["start_ps"],
+        "duration_ps": best["duration_ps"],
+        "by_class_ps": best["by_class_ps"],
+        "chain_ps": dict(chain),
+    }
 
 
 def _cores(session: SessionTrace) -> Counter[str]:
@@ -331,7 +377,7 @@ def _cores(session: SessionTrace) -> Counter[str]:
     return Counter(row["host"] for row in whole_report(session)["devices"])
 
 
-def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
+def _together(gap: Gap, alike: int, cores: int) -> str:
     """Whether all of a host's cores are idle; nothing where it has one, or where the gap is on all of them, `alike`,
     and at the same time but for a hundredth."""
     if cores == 1 or (alike == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
@@ -344,11 +390,11 @@ def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
     return f" All cores of the host are idle for {together} of it; for the rest others work."
 
 
-def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:
+def _has_place(item: GapItem, device: str, start_ps: int) -> bool:
     return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
-def _by_place(session: SessionTrace) -> dict[str, Any]:
+def _by_place(session: SessionTrace) -> dict[str, Gap]:
     # Of hosts that were chosen all gaps are there, of others the longest of the session.
     chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
     items = [*chosen, *whole_report(session)["gaps"]["items"]]

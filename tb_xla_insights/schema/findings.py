@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import Severity
 
+VerdictSeverity = Literal["critical", "warning", "info", "good"]
+
 
 class FindingWindow(TypedDict):
     """A place that shows a finding."""
@@ -79,5 +81,5 @@ class Verdict(TypedDict):
 
     text: str
     """Up to 230 letters."""
-    severity: Literal["critical", "warning", "info", "good"]
+    severity: VerdictSeverity
     """That of the worst finding in it; `good` where nothing is to be done."""

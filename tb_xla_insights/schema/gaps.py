@@ -41,8 +41,8 @@ class Link(LinkClass):
     """Where a launch waits, what the driving thread did, the most first; adds up to `duration_ps`. Else empty."""
 
 
-class Gap(TypedDict):
-    """One gap of one device of at least 10 µs."""
+class GapInterval(TypedDict):
+    """Where a gap is, and what the host did in it."""
 
     device: str
     """Id of the device."""
@@ -64,10 +64,15 @@ class Gap(TypedDict):
     """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
     cause: ClassName
     """The class with most time until the work was queued; `wait` where it had been queued before."""
-    together_ps: int
-    """How long all cores of its host are idle in it."""
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
+
+
+class Gap(GapInterval):
+    """One gap of one device of at least 10 µs."""
+
+    together_ps: int
+    """How long all cores of its host are idle in it."""
     chain: list[Link]
     """Why it ended, in order; adds up to `duration_ps`."""
     explained_by: dict[str, int]

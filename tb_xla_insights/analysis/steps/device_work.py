@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
 from tb_xla_insights.trace.model import SessionTrace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import StepWorkIntervals
+
 
 def step_work_intervals(
     session: SessionTrace, most: int, told: Sequence[int] | None = None
-) -> list[dict[str, Any]]:
+) -> list[StepWorkIntervals]:
     """Per device `{device, steps, step, start_ps, end_ps}`: stretches by start, each from the first run to the end of
     the last of consecutive runs that one step launched (docs/definitions.md, "Step"). They overlap where runs do.
 
@@ -37,7 +40,7 @@ def step_work_intervals(
             start = runs.start_ps[its][first]
             end = np.maximum.reduceat(runs.end_ps[its], first)
             keep = (step[first] >= 0) & np.isin(step[first] + offset, among)
-            whose = [offset, offset + len(steps_of(trace))]
+            whose = (offset, offset + len(steps_of(trace)))
             found.append((device.id, whose, step[first][keep] + offset, start[keep], end[keep]))
     steps = np.sort(np.concatenate([step for _, _, step, _, _ in found] or [np.zeros(0, np.int64)]))
     last = int(steps[most]) if len(steps) > most else np.inf
