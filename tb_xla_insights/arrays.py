@@ -13,7 +13,7 @@ def empty_columns(most: int, *types: Any) -> tuple[NDArray[Any], ...]:
     return tuple(np.empty(most, it) for it in types)
 
 
-def trimmed(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def trim_columns(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Columns of one's own, filled up to `made`, without the rest of their memory, which goes back uncopied."""
     for column in columns:
         column.resize(made, refcheck=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 
 Severity = Literal["info", "warning", "error"]
 
@@ -16,7 +16,7 @@ class InputError(Exception):
     may be printed."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(escaped(message))
+        super().__init__(escape_text(message))
 
 
 class NoDeviceError(InputError):
@@ -41,7 +41,7 @@ class Diagnostic:
     host: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", escaped(self.message))
+        object.__setattr__(self, "message", escape_text(self.message))
 
     def as_json(self) -> Any:
         """A row of the report's `diagnostics`, whose type lies in a layer above this one."""

@@ -25,7 +25,7 @@ _ESCAPES = _Escapes()
 _UNUSUAL = re.compile(r"[^ -~\n]")
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """The text with escapes as Python writes them (`\\x1b`, `\\n`, `\\u202e`) in the place of control characters, line
     ends, marks of direction, characters without width, halves of pairs, and what no standard describes.
 
@@ -35,7 +35,7 @@ def escaped(text: str) -> str:
     return text if text.isprintable() else text.translate(_ESCAPES)
 
 
-def escaped_json(text: str) -> str:
+def escape_json(text: str) -> str:
     """The same of JSON in lines: with JSON's escapes, so that whoever reads it gets what was written."""
     return _UNUSUAL.sub(lambda it: it[0] if _is_seen(it[0]) else _of_json(it[0]), text)
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 
 @runtime_checkable
-class InChunks(Protocol):
+class ChunkedRows(Protocol):
     """Rows of a document that are not held as such (`report.step_rows`)."""
 
     def chunks(self) -> Iterator[list[Any]]:
@@ -26,18 +26,21 @@ def json_bytes(document: Any, *, lines: bool = False) -> bytes:
     try:
         return orjson.dumps(
             document,
-            default=rows_of if lines else _packed_rows_of,
+            default=collect_rows if lines else _packed_rows_of,
             option=orjson.OPT_INDENT_2 if lines else None,
         )
     except TypeError:
         return json.dumps(
-            document, default=rows_of, indent=2 if lines else None, separators=None if lines else (",", ":")
+            document,
+            default=collect_rows,
+            indent=2 if lines else None,
+            separators=None if lines else (",", ":"),
         ).encode()
 
 
-def rows_of(value: Any) -> list[Any]:
+def collect_rows(value: Any) -> list[Any]:
     """What an encoder asks for. Raises TypeError for what is no rows."""
-    if not isinstance(value, InChunks):
+    if not isinstance(value, ChunkedRows):
         raise TypeError(f"{type(value).__name__} is not JSON")
     return [row for some in value.chunks() for row in some]
 
@@ -46,6 +49,6 @@ def _packed_rows_of(value: Any) -> Any:
     """The same as text, for which only some rows are made at a time."""
     import orjson
 
-    if not isinstance(value, InChunks):
+    if not isinstance(value, ChunkedRows):
         raise TypeError(f"{type(value).__name__} is not JSON")
     return orjson.Fragment(b"[" + b",".join(orjson.dumps(some)[1:-1] for some in value.chunks()) + b"]")

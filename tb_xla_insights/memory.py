@@ -13,10 +13,10 @@ _UNKNOWN_BYTES = 4 << 30
 _CONTAINER = Path("/sys/fs/cgroup")
 
 _keeps_freed = False
-"""Whether `keep_freed` was called."""
+"""Whether `retain_freed_memory` was called."""
 
 
-def give_back() -> None:
+def release_freed_memory() -> None:
     """Gives freed memory back to the system where the C library (glibc) otherwise keeps it for later.
 
     Decoding leaves holes between the columns that stay, and a session that was released is one hole. A process that
@@ -28,7 +28,7 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def keep_one_heap() -> None:
+def use_single_heap() -> None:
     """All threads to come take memory from one heap (glibc). Each would have its own otherwise, and what one of them
     has freed would be of no use to the others: a report on a capture of 120 MB takes 367 MB at its peak then, and
     341 MB with one heap. A server of four sessions of 40 MB each that has answered on 16 threads keeps 440 MB then,
@@ -37,7 +37,7 @@ def keep_one_heap() -> None:
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
 
 
-def keep_freed() -> None:
+def retain_freed_memory() -> None:
     """Freed memory stays with this process from now on (glibc): one that reads host after host needs as much again at
     once, and what the system gives anew it clears first."""
     global _keeps_freed

@@ -15,14 +15,14 @@ _most_threads: int | None = None
 
 
 def limit_threads(most: int) -> None:
-    """Has `side_by_side` use at most so many threads in this process from now on: one of several processes, which have
+    """Has `run_parallel` use at most so many threads in this process from now on: one of several processes, which have
     work for all processors, only pays for more. A session of 32 hosts of 120 MB takes 34 to 39 s of processor time so,
     and 40 s otherwise."""
     global _most_threads
     _most_threads = most
 
 
-def side_by_side(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[Any]:
+def run_parallel(tasks: Sequence[Callable[[], Any]], threads: int = 2) -> list[Any]:
     """What each task answers. Tasks begin in order, on at most `threads` threads, of which the caller's is one.
 
     Raises what the first of the failed tasks raised; tasks that had not begun by then are left out.

@@ -11,7 +11,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import Reading, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts
 from tb_xla_insights.logdir.sessions import SessionFiles, resolve
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import release_freed_memory
 from tb_xla_insights.table import Table
 from tb_xla_insights.tasks import HostCapture, HostResult
 
@@ -361,7 +361,7 @@ def unshifted_window_task(
     events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
-    part = host_window(events, start_ps, end_ps) if is_inside else events.alone()
+    part = host_window(events, start_ps, end_ps) if is_inside else events.without_unused_strings()
     return [known.id for known in trace.devices], part
 
 
@@ -382,7 +382,7 @@ def load(
     Dask scheduler whose workers read the hosts. Raises InputError.
     """
     loaded = open_session(resolve(str(path), session), catalog, scheduler=scheduler)
-    give_back()
+    release_freed_memory()
     return loaded
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-MOST_SAMPLES = 10**15
+MAX_SAMPLES_PER_STEP = 10**15
 """Of a step; sums of more would be no numbers any longer."""
 THIN = "\u202f"
 MISSING = "–"
@@ -21,7 +21,7 @@ MINUS = "\u2212"
 PS_PER = {"ns": 10**3, "µs": 10**6, "ms": 10**9, "s": 10**12}
 
 
-def peaks_of(text: str) -> tuple[float, float]:
+def parse_peaks(text: str) -> tuple[float, float]:
     """FLOP/s and bytes/s of a device, written as `918e12,1638e9`. Raises ValueError unless both are numbers above 0."""
     flops, nbytes = map(float, text.split(","))
     if not (0 < flops < math.inf and 0 < nbytes < math.inf):
@@ -106,7 +106,7 @@ def share(value: float | None) -> str:
     return f"{shown:.1f}{THIN}%"
 
 
-def less_text(best: float, worst: float) -> str:
+def reduction_text(best: float, worst: float) -> str:
     """What goes, as shares from 0 to 1 at best and at worst: `−36.0 %`, `−74.8 to −25.3 %`, `−6.2 to 0.0 %`; `< 0.1 %`
     for less."""
     if best < 0.001:
@@ -115,7 +115,7 @@ def less_text(best: float, worst: float) -> str:
     return f"{shown}{THIN}%" if shown == least else f"{shown} to {least}{THIN}%"
 
 
-def less_time_text(best_ps: int, worst_ps: int) -> str:
+def time_reduction_text(best_ps: int, worst_ps: int) -> str:
     """The same as times: `−318.4 ms`, `−318.4 ms to −120.0 ms`."""
     texts = dict.fromkeys(f"{MINUS}{time_text(ps, 1)}" for ps in (best_ps, worst_ps))
     return " to ".join(texts)

@@ -80,5 +80,5 @@ def ops(trace: Trace, device: Device) -> list[tuple[str, int, int]]:
 
 def only(trace: Trace) -> Device:
     (device,) = trace.devices
-    assert (device.id, device.kind, device.made, device.plane) == ("vm/CPU:0", "cpu", True, None)
+    assert (device.id, device.kind, device.from_host_events, device.plane) == ("vm/CPU:0", "cpu", True, None)
     return device

@@ -86,7 +86,7 @@ def _back(trace: Trace, tops: list[int], order: int, annotations: set[int]) -> l
     """The events before, the last first, as long as the bridge can have recorded them."""
     out, now = [], order
     for row in reversed(tops[: tops.index(order)]):
-        kind = CATALOG.kind(trace.name(row))
+        kind = CATALOG.class_index(trace.name(row))
         if kind not in (1, 5, 6, 8) or not _together(trace, row, now, annotations):
             break
         out.append(row)
@@ -95,4 +95,4 @@ def _back(trace: Trace, tops: list[int], order: int, annotations: set[int]) -> l
 
 
 def _syncs(trace: Trace, row: int) -> bool:
-    return CATALOG.kind(trace.name(row)) == 1 and "step_marker" not in _tags(trace, row)
+    return CATALOG.class_index(trace.name(row)) == 1 and "step_marker" not in _tags(trace, row)

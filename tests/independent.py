@@ -193,7 +193,7 @@ def as_columns(planes: list[Plane], numbers: frozenset[str], texts: frozenset[st
 
 def of_space(space: XSpace) -> list[Plane]:
     """What our reader made of a file, in the same form."""
-    kinds = [kind for plane in space.planes for kind in plane.kinds]
+    kinds = [kind for plane in space.planes for kind in plane.event_metadata]
     stats: list[dict[str, Value]] = [{} for _ in range(len(space.metadata))]
     for name, column in space.stats.items():
         for row, value in zip(column.rows.tolist(), column.values.tolist(), strict=True):
@@ -208,7 +208,7 @@ def of_space(space: XSpace) -> list[Plane]:
         Plane(
             plane.name,
             plane.stats,
-            {kind.id: (kind.name, kind.display_name, kind.stats) for kind in plane.kinds},
+            {kind.id: (kind.name, kind.display_name, kind.stats) for kind in plane.event_metadata},
             [
                 Line(line.id, line.name.decode("utf-8", "replace"), line.timestamp_ns,
                      events[line.first : line.first + line.count])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights.files import blocks
-from tb_xla_insights.files.blocks import Blocks, patiently
+from tb_xla_insights.files.blocks import Blocks, call_with_timeout
 
 BLOCK = 16
 CONTENT = bytes(range(256)) * 3
@@ -20,7 +20,7 @@ CONTENT = bytes(range(256)) * 3
 @pytest.fixture(autouse=True, scope="module")
 def small_blocks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK", BLOCK)
+        patch.setattr(blocks, "BLOCK_BYTES", BLOCK)
         yield
 
 
@@ -64,7 +64,7 @@ def test_who_reads_on_is_read_ahead_for_and_who_hops_is_not() -> None:
 
 
 def test_a_file_too_large_to_be_held_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "WHOLE", len(CONTENT) - 1)
+    monkeypatch.setattr(blocks, "MAX_PREFETCH_BYTES", len(CONTENT) - 1)
     file = File(whole=True)
     file.read(30 * BLOCK, 1)
     file.blocks.close()
@@ -86,7 +86,7 @@ def test_a_call_without_an_answer_is_given_up() -> None:
     over = threading.Event()
     try:
         with pytest.raises(OSError, match=r"no answer for 0\.01 s"):
-            patiently(over.wait, 0.01)
+            call_with_timeout(over.wait, 0.01)
     finally:
         over.set()
-    assert patiently(lambda: 5) == 5
+    assert call_with_timeout(lambda: 5) == 5

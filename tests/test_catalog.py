@@ -17,7 +17,7 @@ def catalog() -> Catalog:
 
 
 def class_of(catalog: Catalog, name: str) -> str | None:
-    kind = catalog.kind(name)
+    kind = catalog.class_index(name)
     return None if kind < 0 else CLASSES[kind]
 
 

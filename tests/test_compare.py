@@ -15,7 +15,7 @@ from loops import LAUNCH, STEP, loop
 from synthetic import dynamo_issue
 
 from tb_xla_insights.compare.document import comparison_view
-from tb_xla_insights.compare.step import usual_step
+from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -120,7 +120,7 @@ class TestSteps:
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
-        assert usual_step(none) is None
+        assert usual_step_view(none) is None
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +256,7 @@ class TestLazyAgainstDynamo:
 
 
 def test_the_usual_step_lies_on_one_axis() -> None:
-    step = usual_step(session(demo("synthetic_case_study_8_tpu_cores")))
+    step = usual_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
     assert step is not None
     end = step["start_ps"] + step["duration_ps"]
     assert [it["name"] for it in step["phases"]] == ["data_loading", "forward", "backward", "FINISH_UPDATE"]

@@ -17,8 +17,8 @@ from test_compare import measure, plain
 
 from tb_xla_insights.cli.compare_text import print_comparison
 from tb_xla_insights.compare.document import comparison_view
-from tb_xla_insights.compare.sentences import VERDICTS
-from tb_xla_insights.compare.significance import LEVEL
+from tb_xla_insights.compare.sentences import VERDICT_TEXTS
+from tb_xla_insights.compare.significance import SIGNIFICANCE_LEVEL
 from tb_xla_insights.trace.model import SessionTrace
 
 DEMOS = (
@@ -53,10 +53,10 @@ def says_one_thing(document: dict[str, Any]) -> None:
         assert ("faster" in headline) == (step["b_ps"] < step["a_ps"]) == (step["verdict"] == "better")
     for row in judged_rows(document):
         if row["verdict"] in ("better", "worse"):
-            assert row["p"] <= LEVEL, row
+            assert row["p"] <= SIGNIFICANCE_LEVEL, row
             assert row["chance"] is None, row
         elif row["verdict"] == "chance":
-            assert row["p"] > LEVEL, row
+            assert row["p"] > SIGNIFICANCE_LEVEL, row
         elif row["verdict"] == "few":
             assert row["p"] is None, row
     for line in text_of(document).splitlines():
@@ -84,7 +84,7 @@ class TestDemos:
         lines = [" ".join(line.split()) for line in plain(text_of(document)).splitlines()]
         for row in document["measures"]:
             [line] = [line for line in lines if line.startswith(f"{row['label']} ")]
-            verdict = VERDICTS.get(row["verdict"])
+            verdict = VERDICT_TEXTS.get(row["verdict"])
             assert line.endswith(verdict) if verdict else not re.search("better|worse|chance|same|few", line)
 
     def test_the_page_gets_the_same(self) -> None:

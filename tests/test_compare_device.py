@@ -13,7 +13,7 @@ from programs import Step, training
 from synthetic.writer import Space
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.compare.device import matched
+from tb_xla_insights.compare.device import match_ops
 from tb_xla_insights.device_work import op_times
 from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import SessionTrace
@@ -115,8 +115,8 @@ def test_a_name_says_nothing_where_the_compiler_numbered_anew() -> None:
     renumbered = {"fusion.1": "f32[4]", "fusion.4": "f32[8]", "dot.3": "f32[2]"}
     a, b = list(map(key, shapes)), list(map(key, renumbered))
     identity = [lambda it, own=own: (it[1], own[it[1]]) for own in (shapes, renumbered)]
-    assert matched(a, b, *identity) == [([a[2]], [b[2]]), (a[:2], b[:2])]
-    assert matched(a, a, *identity) == [([it], [it]) for it in a]
+    assert match_ops(a, b, *identity) == [([a[2]], [b[2]]), (a[:2], b[:2])]
+    assert match_ops(a, a, *identity) == [([it], [it]) for it in a]
 
 
 def test_sessions_alike_seldom_have_any_op_that_seems_to_differ(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_file_that_changed_is_refused_in_one_line(path: Path) -> None:
 def test_bytes_that_are_no_event_are_refused_in_one_line(path: Path) -> None:
     trace = trace_at(path)
     with open_source(str(path)) as source:
-        place = trace.places.find(source, 0)
+        place = trace.event_offsets.find(source, 0)
     good = path.read_bytes()
     for where, wrong, told in ((place + 1, b"\xff", place), (place, b"\xff\xff", place - 1)):
         path.write_bytes(good[:where] + wrong + good[where + len(wrong) :])

@@ -28,7 +28,7 @@ def test_a_tpu_plane() -> None:
         Core([("fusion.1", 10, 5), ("copy.2", 20, 3)], [("jit_f(7)", 9, 20)], stats={"peak": 1.5})
     )
     device = only(trace)
-    assert (device.id, device.name, device.kind, device.host, device.made) == (
+    assert (device.id, device.name, device.kind, device.host, device.from_host_events) == (
         "vm/TPU:0",
         "TPU:0",
         "tpu",

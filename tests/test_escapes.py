@@ -23,7 +23,7 @@ import tb_xla_insights as xi
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.printing import console
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escaped, escaped_json
+from tb_xla_insights.escapes import escape_json, escape_text
 from tb_xla_insights.html.page import report_html
 
 PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
@@ -50,7 +50,7 @@ def unseen(text: str) -> set[str]:
 class TestVisible:
     def test_text_for_people_stays(self) -> None:
         for text in ("", "forward/µ – 3\u202fms", "日本語 עברית", r"C:\new\x1b", "a\u00a0b", "👩 ü"):
-            assert escaped(text) == text
+            assert escape_text(text) == text
 
     @pytest.mark.parametrize(
         ("text", "shown"),
@@ -62,19 +62,19 @@ class TestVisible:
         ],
     )
     def test_what_is_obeyed_or_not_seen_is_an_escape(self, text: str, shown: str) -> None:
-        assert escaped(text) == shown == escaped(shown)
+        assert escape_text(text) == shown == escape_text(shown)
         assert str(InputError(text)) == shown
 
     def test_no_character_is_left_out(self) -> None:
         every = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
-        assert not unseen(escaped(every))
-        assert escaped(every).encode()
+        assert not unseen(escape_text(every))
+        assert escape_text(every).encode()
 
     def test_json_means_what_it_meant(self) -> None:
         names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
         text = json.dumps(names, ensure_ascii=False, indent=2)
-        assert json.loads(escaped_json(text)) == names
-        assert not unseen(escaped_json(text))
+        assert json.loads(escape_json(text)) == names
+        assert not unseen(escape_json(text))
 
 
 def test_nothing_else_prints() -> None:

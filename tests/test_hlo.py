@@ -14,7 +14,7 @@ from synthetic.writer import Space
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
-from tb_xla_insights.xplane.hlo import program_places, read_module
+from tb_xla_insights.xplane.hlo import program_ranges, read_module
 from tb_xla_insights.xplane.metadata import LARGE
 from tb_xla_insights.xplane.read import read_space
 
@@ -40,7 +40,7 @@ def capture(**programs: bytes) -> MemorySource:
 @pytest.mark.parametrize("size", [0, 1000, LARGE, 3 * LARGE])
 def test_a_program_of_any_size(size: int) -> None:
     source = capture(negative=program(), graph=program(size), other=program())
-    places = program_places(read_space(source))
+    places = program_ranges(read_space(source))
     assert list(places) == [2**64 - 1, 0, 1]
     module = read_module(source, places[0])
     assert (module.name, module.id, module.entry_computation_id) == ("graph", 5, 2)
@@ -61,7 +61,7 @@ def test_the_program_id_is_the_stat_of_that_name_where_an_entry_has_one() -> Non
     stats: tuple[dict[str, int], ...] = ({"program_id": 2**63 + 5}, {"program_id": 2}, {})
     for number, own in enumerate(stats, 1):
         plane.event_metadata(f"graph {number}", id=number, stats=own | {"Hlo Proto": program(number)})
-    assert list(program_places(read_space(MemorySource(space.to_bytes())))) == [2**63 + 5, 2, 3]
+    assert list(program_ranges(read_space(MemorySource(space.to_bytes())))) == [2**63 + 5, 2, 3]
 
 
 def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:
     whole = program()
     for data in (whole[:-3], whole[:40], b"\xff" * 50, b"MODULE graph", block(1, integer(1, 5)[:-1])):
         source = capture(graph=data)
-        (place,) = program_places(read_space(source)).values()
+        (place,) = program_ranges(read_space(source)).values()
         with pytest.raises(InputError, match=rf"^memory\.xplane\.pb: byte {place[0]}: ") as raised:
             read_module(source, place)
         assert "\n" not in str(raised.value)
@@ -88,7 +88,7 @@ def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:
 
 def test_a_program_behind_the_end_of_the_file_or_too_large_is_refused() -> None:
     source = capture(graph=program())
-    (place,) = program_places(read_space(source)).values()
+    (place,) = program_ranges(read_space(source)).values()
     for wrong in ((place[0], source.size), (source.size, 5), (place[0], -1), (place[0], 1 << 31)):
         with pytest.raises(InputError, match="cannot be read"):
             read_module(source, wrong)
@@ -98,7 +98,7 @@ def test_programs_of_a_real_capture(shared_traces: Path) -> None:
     path = next((shared_traces / "torch_xla" / "baseline_session_debug").rglob("*.xplane.pb"))
     with open_source(str(path)) as source:
         space = read_space(source)
-        places = program_places(space)
+        places = program_ranges(space)
         ids = space.stats["program_id"].values
         assert {int(id_) % 2**64 for id_ in ids} <= set(places)
         modules = {id_: read_module(source, place) for id_, place in places.items()}

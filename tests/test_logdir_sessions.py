@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import fsspec
 import pytest
+from helpers import ordinary_user
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve, roots
@@ -20,6 +23,18 @@ def capture(directory: Path, host: str = "vm", content: bytes = b"") -> Path:
     path = directory / f"{host}.xplane.pb"
     path.write_bytes(content)
     return path
+
+
+@pytest.fixture
+def public_directory() -> Iterator[Path]:
+    """A directory that every user may enter, unlike pytest's own."""
+    with TemporaryDirectory() as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+        for directory, children, _ in os.walk(path):
+            for child in children:
+                (Path(directory) / child).chmod(0o755)
 
 
 def names(*places: Root) -> list[str]:
@@ -224,6 +239,39 @@ def test_where_nothing_is_the_error_names_the_place(tmp_path: Path, name: str | 
         resolve(str(tmp_path / "missing"), name)
     with pytest.raises(InputError, match="no profile under this directory"):
         resolve(str(tmp_path), name)
+
+
+def test_directories_without_permission_are_named_where_nothing_else_is_found(
+    public_directory: Path,
+) -> None:
+    for run in ("a", "b"):
+        capture(public_directory / run / "plugins/profile/s").parents[3].chmod(
+            0o700 if os.geteuid() == 0 else 0
+        )
+    with ordinary_user(), pytest.raises(InputError) as error:
+        resolve(str(public_directory))
+    assert str(error.value) == (
+        f"{public_directory}: no profile found, and {public_directory}/a and 1 more are not readable for this "
+        "user; permit reading"
+    )
+
+
+def test_a_session_without_permission_hides_no_other(public_directory: Path) -> None:
+    for session in (f"{STAMP}1", f"{STAMP}2"):
+        capture(public_directory / "plugins/profile" / session)
+    (public_directory / "plugins/profile" / f"{STAMP}2").chmod(0o700 if os.geteuid() == 0 else 0)
+    with ordinary_user():
+        assert names(Root(str(public_directory))) == [f"{STAMP}1"]
+
+
+def test_a_session_s_directory_without_permission_is_one_line(public_directory: Path) -> None:
+    session = capture(public_directory / "plugins/profile/s").parent
+    session.chmod(0o700 if os.geteuid() == 0 else 0)
+    with (
+        ordinary_user(),
+        pytest.raises(InputError, match="permission denied; make it readable for this user"),
+    ):
+        resolve(str(session))
 
 
 def test_an_unknown_session_names_the_known_ones(tmp_path: Path) -> None:

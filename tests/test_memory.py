@@ -9,14 +9,14 @@ import sys
 
 import pytest
 
-from tb_xla_insights.memory import give_back, keep_one_heap
+from tb_xla_insights.memory import release_freed_memory, use_single_heap
 
 GLIBC = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
 THREADS = """
 import ctypes, threading
-from tb_xla_insights.memory import keep_one_heap
+from tb_xla_insights.memory import use_single_heap
 if {shared}:
-    keep_one_heap()
+    use_single_heap()
 held, libc = [], ctypes.CDLL(None)
 libc.malloc.restype, libc.fdopen.restype = ctypes.c_void_p, ctypes.c_void_p
 barrier = threading.Barrier(4)
@@ -33,16 +33,16 @@ libc.fflush(out)
 
 
 HOLES = """
-from tb_xla_insights.memory import give_back, keep_freed
+from tb_xla_insights.memory import release_freed_memory, retain_freed_memory
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 if {keeps}:
-    keep_freed()
+    retain_freed_memory()
 blocks = [b"x" * 100_000 for _ in range(2000)]
 del blocks[:-1]  # the last one holds what lies below it
 before = resident()
-give_back()
+release_freed_memory()
 print(before - resident())
 """
 
@@ -73,5 +73,5 @@ def test_threads_share_one_heap() -> None:
 
 def test_a_library_without_such_a_call_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
-    give_back()
-    keep_one_heap()
+    release_freed_memory()
+    use_single_heap()

@@ -6,7 +6,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.trace.nesting import DEEPEST, climb, nearest, nest, self_times
+from tb_xla_insights.trace.nesting import (
+    DEEPEST,
+    nearest_ancestor,
+    nearest_enclosing,
+    nest_events,
+    self_times,
+)
 
 Interval = tuple[int, int]
 INTERVALS = st.lists(
@@ -23,7 +29,7 @@ def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
     firsts = np.cumsum([0, *(len(line) for line in lines)]).tolist()
     start, end = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
     ranges = [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
-    depth, parent = nest(start, end - start, ranges)
+    depth, parent = nest_events(start, end - start, ranges)
     own: list[int] = []
     for first, count in ranges:
         its = slice(first, first + count)
@@ -96,9 +102,11 @@ def test_nothing_nests_in_nothing() -> None:
 def test_the_nearest_of_some_is_found_however_far_above() -> None:
     deep = 500
     parent = np.arange(-1, deep - 1, dtype=np.int32)
-    found = nearest(parent, np.array([0, 7, deep - 1], np.int32))
+    found = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))
     assert found.tolist() == [-1, 0, 7]
-    assert climb(parent, np.array([-1, 6, deep - 1], np.int32), np.array([7], np.int32)).tolist() == [
+    assert nearest_enclosing(
+        parent, np.array([-1, 6, deep - 1], np.int32), np.array([7], np.int32)
+    ).tolist() == [
         -1,
         -1,
         7,

@@ -10,7 +10,7 @@ import pytest
 from helpers import write_session
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.files.replace import replacing
+from tb_xla_insights.files.replace import replace_atomically
 
 Capture = pytest.CaptureFixture[str]
 WRITING = [["report", "--html"], ["export", "--format", "chrome", "-o"], ["export", "--format", "csv", "-o"]]
@@ -90,7 +90,7 @@ def test_beside_the_inputs_there_is_room(session: Path) -> None:
 
 
 def write_half(path: Path) -> None:
-    with replacing(path) as place:
+    with replace_atomically(path) as place:
         place.write_text("half")
         raise KeyboardInterrupt
 
@@ -105,7 +105,7 @@ class TestReplacing:
             with pytest.raises(KeyboardInterrupt):
                 write_half(path)
             assert file.read_text() == "old"
-        with replacing(link) as place:
+        with replace_atomically(link) as place:
             place.write_text("new")
         assert (file.read_text(), link.readlink(), file.stat().st_mode & 0o777) == ("new", file, 0o640)
         assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "link"]
@@ -113,14 +113,14 @@ class TestReplacing:
     def test_a_new_file_has_the_usual_mode(self, tmp_path: Path) -> None:
         before = os.umask(0o027)
         try:
-            with replacing(tmp_path / "new") as place:
+            with replace_atomically(tmp_path / "new") as place:
                 place.write_text("new")
         finally:
             os.umask(before)
         assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
 
     def test_a_name_as_long_as_names_may_be(self, tmp_path: Path) -> None:
-        with replacing(tmp_path / ("x" * 255)) as place:
+        with replace_atomically(tmp_path / ("x" * 255)) as place:
             place.write_text("new")
         assert (tmp_path / ("x" * 255)).read_text() == "new"
 
@@ -129,5 +129,5 @@ class TestReplacing:
     ) -> None:
         out = (tmp_path / "out").open("w")
         monkeypatch.setattr(os, "fstat", lambda number: os.stat(out.name) if number == 1 else os.stat("/"))
-        with out, replacing(Path(out.name)) as place:
+        with out, replace_atomically(Path(out.name)) as place:
             assert place == Path(out.name)

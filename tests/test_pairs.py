@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loops import loop
 
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
-from tb_xla_insights.compare.pairs import Timed, read_pairs, steps_to_time
+from tb_xla_insights.compare.pairs import SessionSteps, read_pairs, session_steps
 from tb_xla_insights.errors import InputError
 
 ISSUE = """model,first,second,third
@@ -31,7 +31,7 @@ squeezenet1_1,0.72,0.958,1.563
 """
 
 
-def never(path: str) -> Timed:
+def never(path: str) -> SessionSteps:
     raise AssertionError(path)
 
 
@@ -68,12 +68,12 @@ def test_step_times_in_milliseconds(file: Path) -> None:
     ]
 
 
-def timed(*milliseconds: float, samples: float | None = None) -> Timed:
+def timed(*milliseconds: float, samples: float | None = None) -> SessionSteps:
     rows = [
         {"host": "vm", "number": number, "duration_ps": round(ms * MS), "compiles": 0}
         for number, ms in enumerate(milliseconds)
     ]
-    return Timed(rows, samples)
+    return SessionSteps(rows, samples)
 
 
 def test_sessions_beside_the_file(file: Path) -> None:
@@ -101,7 +101,7 @@ def test_sessions_beside_the_file(file: Path) -> None:
     ],
 )
 def test_pairs_of_sessions_are_judged_as_comparisons_are(
-    file: Path, a: Timed, b: Timed, verdict: str | None
+    file: Path, a: SessionSteps, b: SessionSteps, verdict: str | None
 ) -> None:
     file.write_text("model,a,b\nx,one,other\n")
     table: Any = read_pairs(str(file), lambda path: a if path.endswith("one") else b)
@@ -116,7 +116,7 @@ def test_quoted_cells(file: Path) -> None:
 def test_what_is_no_plain_number_is_a_path(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def steps_of(path: str) -> Timed:
+    def steps_of(path: str) -> SessionSteps:
         asked.append(path)
         return timed(5)
 
@@ -171,7 +171,7 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, said: str) -> None:
-    def none(path: str) -> Timed:
+    def none(path: str) -> SessionSteps:
         raise InputError(f"no such session as {path}")
 
     file.write_text(text)
@@ -191,12 +191,12 @@ def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
 
 
 def test_the_step_time_of_a_session(tmp_path: Path) -> None:
-    found = steps_to_time(session(loop(steps=3).trace()))
+    found = session_steps(session(loop(steps=3).trace()))
     assert [step["duration_ps"] for step in found.steps] == [1000 * 10**6] * 3
     assert found.samples is None
     import tb_xla_insights as xi
 
     path = write_session(tmp_path / "s", "vm")
     (path / RECORD_FILE).write_text('{"samples_per_step": 64}')
-    found = steps_to_time(xi.load(str(path)).trace)
+    found = session_steps(xi.load(str(path)).trace)
     assert ([step["duration_ps"] for step in found.steps], found.samples) == ([9 * MS] * 3, 64)

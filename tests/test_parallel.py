@@ -15,7 +15,7 @@ import pytest
 from helpers import raising
 
 import tb_xla_insights as xi
-from tb_xla_insights.parallel import limit_threads, side_by_side
+from tb_xla_insights.parallel import limit_threads, run_parallel
 
 DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").glob("*_*") if path.is_dir())
 
@@ -27,18 +27,18 @@ def test_tasks_run_at_the_same_time_and_answer_in_order() -> None:
         both.wait(60)
         return number
 
-    assert side_by_side([partial(meet, number) for number in range(6)]) == [*range(6)]
-    assert side_by_side([]) == []
+    assert run_parallel([partial(meet, number) for number in range(6)]) == [*range(6)]
+    assert run_parallel([]) == []
 
 
 def test_one_thread_is_the_callers() -> None:
-    assert side_by_side([threading.get_ident] * 3, threads=1) == [threading.get_ident()] * 3
+    assert run_parallel([threading.get_ident] * 3, threads=1) == [threading.get_ident()] * 3
 
 
 def test_a_process_can_be_limited_to_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tb_xla_insights.parallel._most_threads", None)
     limit_threads(1)
-    assert side_by_side([threading.get_ident] * 3) == [threading.get_ident()] * 3
+    assert run_parallel([threading.get_ident] * 3) == [threading.get_ident()] * 3
 
 
 def test_the_first_failure_is_raised_and_what_was_not_begun_is_left_out() -> None:
@@ -50,24 +50,24 @@ def test_the_first_failure_is_raised_and_what_was_not_begun_is_left_out() -> Non
         partial(begun.append, 2),
     ]
     with pytest.raises(KeyError, match="a"):
-        side_by_side(failing, threads=1)
+        run_parallel(failing, threads=1)
     assert begun == [1]
 
 
 def test_where_no_thread_starts_any_more_the_caller_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", raising(RuntimeError("interpreter shutdown")))
-    assert side_by_side([lambda: 1, lambda: 2], threads=4) == [1, 2]
+    assert run_parallel([lambda: 1, lambda: 2], threads=4) == [1, 2]
 
 
 def test_a_process_ends_whatever_is_still_at_work() -> None:
     program = """
 import threading
-from tb_xla_insights.parallel import limit_threads, side_by_side
+from tb_xla_insights.parallel import limit_threads, run_parallel
 begun = threading.Barrier(3)
 def never_ends():
     begun.wait()
     threading.Event().wait()
-threading.Thread(target=side_by_side, args=([never_ends] * 3,), daemon=True).start()
+threading.Thread(target=run_parallel, args=([never_ends] * 3,), daemon=True).start()
 begun.wait()
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
@@ -84,5 +84,5 @@ def test_a_report_is_the_same_in_any_order(logdir: Path, monkeypatch: pytest.Mon
 
     found = text()
     for module in ("report.host_document", "trace.build", "xplane.columns", "xplane.read"):
-        monkeypatch.setattr(f"tb_xla_insights.{module}.side_by_side", one_by_one)
+        monkeypatch.setattr(f"tb_xla_insights.{module}.run_parallel", one_by_one)
     assert text() == found

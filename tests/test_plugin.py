@@ -298,7 +298,7 @@ def test_json_is_packed_for_whoever_takes_it(client: Client) -> None:
 
 def test_threads_that_answer_share_one_heap(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
     called: list[bool] = []
-    monkeypatch.setattr("tb_xla_insights.plugin.plugin.keep_one_heap", lambda: called.append(True))
+    monkeypatch.setattr("tb_xla_insights.plugin.plugin.use_single_heap", lambda: called.append(True))
     tensorboard("--logdir", str(logdir))
     assert called == [True]
 

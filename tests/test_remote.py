@@ -32,7 +32,7 @@ HOSTS = [f"{SESSION}/{name}.xplane.pb" for name in ("a", "b", "c", "d")]
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
     """A session of four hosts, in a store that is asked for many blocks."""
-    monkeypatch.setattr(blocks, "BLOCK", BLOCK)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", BLOCK)
     remote._keep.clear()
     with web_store() as served:
         served.files = dict.fromkeys(HOSTS, CONTENT)
@@ -97,27 +97,27 @@ def test_hosts_and_blocks_are_asked_for_side_by_side(store: WebStore) -> None:
     """Answers wait until all that may be under way at a time have been asked for: one after the other none comes."""
     last = HOSTS[-1]
     together = threading.Barrier(len(HOSTS))
-    several = threading.Barrier(blocks.AT_ONCE)
+    several = threading.Barrier(blocks.MAX_REQUESTS)
     met: list[str] = []
 
     def first_blocks(_: Answer, asked: Asked) -> bool:
         if asked.first == 0:
             together.wait(60)
             met.append("hosts")
-        elif asked.path == last and asked.first is not None and asked.first // BLOCK <= blocks.AT_ONCE:
+        elif asked.path == last and asked.first is not None and asked.first // BLOCK <= blocks.MAX_REQUESTS:
             several.wait(60)
             met.append("blocks")
         return False
 
-    assert len(CONTENT) > (blocks.AT_ONCE + 1) * BLOCK
+    assert len(CONTENT) > (blocks.MAX_REQUESTS + 1) * BLOCK
     store.faults = dict.fromkeys(HOSTS, first_blocks)
     trace = read_session(resolve(f"{store.address}/logs"), load_catalog())
     assert len(trace.traces) == 4
-    assert sorted(met) == ["blocks"] * blocks.AT_ONCE + ["hosts"] * 4
+    assert sorted(met) == ["blocks"] * blocks.MAX_REQUESTS + ["hosts"] * 4
 
 
 def test_progress_counts_the_bytes_that_came(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "AT_ONCE", 1)
+    monkeypatch.setattr(blocks, "MAX_REQUESTS", 1)
     session = resolve(f"{store.address}/logs")
     readings = initial_readings(session)
     seen: list[tuple[int, int]] = []
@@ -257,7 +257,7 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
     def others_are_done() -> bool:
         """Asked while somebody waits for the store: no patience is left once nobody else needs any."""
         if [it.state for it in readings] == ["ready", "reading", "ready", "ready"]:
-            monkeypatch.setattr(blocks, "PATIENCE_S", 0)
+            monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0)
         return False
 
     store.faults[HOSTS[1]] = lambda _, asked: asked.first == 2 * BLOCK and over.wait()
@@ -272,7 +272,7 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
 
 def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
     session, over = resolve(f"{store.address}{HOSTS[0]}"), threading.Event()
-    monkeypatch.setattr(blocks, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0.2)
     store.faults[HOSTS[0]] = lambda *_: over.wait()
     try:
         with pytest.raises(
@@ -382,12 +382,12 @@ def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:
 
 
 def test_no_more_of_closed_files_is_kept_than_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "KEPT", 10)
-    keep = blocks.Keep()
+    monkeypatch.setattr(blocks, "MAX_CACHE_BYTES", 10)
+    keep = blocks.BlockCache()
     for name in "abc":
-        keep.put((name, ""), blocks.Kept(9, {0: b"12345"}))
+        keep.put((name, ""), blocks.CachedBlocks(9, {0: b"12345"}))
         keep.get(("a", ""))
-    assert keep.get(("a", "")) == blocks.Kept(9, {0: b"12345"})
+    assert keep.get(("a", "")) == blocks.CachedBlocks(9, {0: b"12345"})
     assert keep.get(("b", "")) is None
-    keep.put(("c", ""), blocks.Kept(9, {1: b"1234567"}))
+    keep.put(("c", ""), blocks.CachedBlocks(9, {1: b"1234567"}))
     assert keep.get(("c", "")) is None

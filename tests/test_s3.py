@@ -195,7 +195,7 @@ def test_a_session_is_asked_for_block_by_block_and_each_once(
 
     client, lines = counted
     put_session(client)
-    monkeypatch.setattr(blocks, "BLOCK", 64 << 10)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 64 << 10)
     ranges: list[tuple[str, str]] = []
     call = s3fs.S3FileSystem._call_s3
 
@@ -224,7 +224,7 @@ def test_a_file_that_goes_or_changes_on_the_way_is_told_and_the_others_are_shown
 
     client, _ = counted
     _, key = put_session(client)
-    monkeypatch.setattr(blocks, "BLOCK", 64 << 10)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 64 << 10)
     call = s3fs.S3FileSystem._call_s3
 
     async def then(self: Any, method: str, *arguments: Any, **options: Any) -> Any:

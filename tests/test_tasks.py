@@ -143,12 +143,14 @@ def test_a_host_that_takes_long_holds_up_no_other(hosts: list[HostCapture]) -> N
 def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
     late, asked = threading.Event(), []
 
-    def go_on() -> bool:
+    def should_continue() -> bool:
         asked.append(1)
         late.set()
         return True
 
-    answers = run_in_threads(hosts, Task(held_back("a", late), load_catalog()), 2, in_order=True, go_on=go_on)
+    answers = run_in_threads(
+        hosts, Task(held_back("a", late), load_catalog()), 2, in_order=True, should_continue=should_continue
+    )
     assert [it.host.name for it in answers] == list(NAMES)
     assert asked
 
@@ -157,7 +159,7 @@ def test_who_says_stop_waits_for_no_host(hosts: list[HostCapture]) -> None:
     late = threading.Event()
     task = Task(held_back("".join(NAMES), late), load_catalog())
     try:
-        assert list(run_in_threads(hosts, task, 2, in_order=False, go_on=lambda: False)) == []
+        assert list(run_in_threads(hosts, task, 2, in_order=False, should_continue=lambda: False)) == []
     finally:
         late.set()
 

@@ -12,7 +12,7 @@ import pytest
 from helpers import write_session
 
 from tb_xla_insights.cli.main import main
-from tb_xla_insights.files.texts import MOST_BYTES, TextError, parsed_json, read_text
+from tb_xla_insights.files.texts import MAX_TEXT_BYTES, TextError, parse_json, read_text
 
 Capture = pytest.CaptureFixture[str]
 DIGITS = "9" * 5000
@@ -124,9 +124,9 @@ class TestReading:
         os.close(out)
 
     def test_up_to_the_limit(self, tmp_path: Path) -> None:
-        (tmp_path / "large").write_bytes(b"x" * MOST_BYTES)
-        assert len(read_text(str(tmp_path / "large"))) == MOST_BYTES
-        (tmp_path / "large").write_bytes(b"x" * (MOST_BYTES + 1))
+        (tmp_path / "large").write_bytes(b"x" * MAX_TEXT_BYTES)
+        assert len(read_text(str(tmp_path / "large"))) == MAX_TEXT_BYTES
+        (tmp_path / "large").write_bytes(b"x" * (MAX_TEXT_BYTES + 1))
         with pytest.raises(TextError, match="larger than 8 MB"):
             read_text(str(tmp_path / "large"))
 
@@ -137,4 +137,4 @@ class TestReading:
     @pytest.mark.parametrize("document", [b'{"a": "\xff"}', "", "{'a': 1}", "1 2", '"\ud800', '{"a": 1e}'])
     def test_what_is_no_json(self, document: str | bytes) -> None:
         with pytest.raises(TextError):
-            parsed_json(document)
+            parse_json(document)

@@ -11,7 +11,7 @@ from synthetic.writer import Space
 from timelines import STEP, STEPS, brief, hand_over, space, timeline_of
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.name_limit import LONGEST_NAME
+from tb_xla_insights.name_limit import MAX_NAME_LENGTH
 from tb_xla_insights.timeline import Timeline
 
 
@@ -228,7 +228,7 @@ def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
 
 
 def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_path: Path) -> None:
-    name = "f" * (LONGEST_NAME + 1)
+    name = "f" * (MAX_NAME_LENGTH + 1)
     made = Space()
     made.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
     timeline = timeline_of(made, tmp_path)

@@ -19,7 +19,7 @@ from synthetic.writer import Space
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Bytes, open_source
 from tb_xla_insights.xplane import events
-from tb_xla_insights.xplane.hlo import program_places
+from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.read import read_space
 
 
@@ -159,5 +159,5 @@ def test_a_file_above_2_gib(tmp_path: Path) -> None:
     with open_source(str(path)) as source:
         space = read_space(source)
     assert ids(space) == []
-    assert program_places(space)[7] == (len(head), size)
+    assert program_ranges(space)[7] == (len(head), size)
     assert of_space(space)[1:] == of_space(read(small()))

@@ -12,7 +12,7 @@ from independent import Plane, of_space
 from synthetic.wire import block, integer, varint
 from synthetic.writer import Space
 
-from tb_xla_insights.xplane.hlo import program_places
+from tb_xla_insights.xplane.hlo import program_ranges
 
 
 def test_a_file_cut_at_any_byte_keeps_every_whole_line() -> None:
@@ -182,7 +182,7 @@ def test_a_damaged_program_costs_no_other() -> None:
         1, block(2, "/host:metadata") + program(1, stat) + program(2, bad) + program(3, stat) + names
     )
     space = read(data)
-    assert list(program_places(space)) == [1, 3]
+    assert list(program_ranges(space)) == [1, 3]
     assert ids(space) == ["corrupt_file"]
     assert f"Byte {data.index(bad)} " in space.diagnostics[0].message
 

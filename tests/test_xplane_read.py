@@ -265,7 +265,7 @@ def test_a_line_without_a_name_shows_its_display_name() -> None:
     ]
 
 
-def test_places_lead_back_to_the_events() -> None:
+def test_offsets_lead_back_to_the_events() -> None:
     space = Space()
     line = space.plane("p").line("l")
     for number in range(100):
@@ -273,9 +273,9 @@ def test_places_lead_back_to_the_events() -> None:
     other = space.plane("q").line("m")
     other.event("f", 7, 1)
     source = MemorySource(space.to_bytes())
-    places = read_space(source).places
+    offsets = read_space(source).event_offsets
     for row, (kind, number) in enumerate([*((1, number) for number in range(100)), (1, 7)]):
-        message = wire.message_at(source, places.find(source, row))
+        message = wire.message_at(source, offsets.find(source, row))
         assert message.startswith(integer(1, kind) + integer(2, number))
 
 

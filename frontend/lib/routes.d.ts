@@ -416,10 +416,14 @@ export interface GapAnswer {
   findings: ExplainingFinding[];
   /** What the host did, in words. */
   sentence: string;
+  /** How much more the largest limit gains than the mistake that the sentence names; empty without such a limit. */
+  more: string;
   /** The gap of another host; `null` if no host was requested, or it has none. */
   beside: GapOfOtherHost | null;
   /** Number of cores that have the same gap. */
   cores: number;
+  /** Mean duration of the gap on these cores. */
+  mean_ps: number;
   /** Index of its pattern in `data/gaps`. */
   pattern: number;
   /** Number of gaps of the pattern. */

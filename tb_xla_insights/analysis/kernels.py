@@ -154,24 +154,17 @@ def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, out: Ou
 
 
 def add_class_times(
-    segment_start: Int64,
-    segment_end: Int64,
-    segment_class: Int8,
-    start: Int64,
-    end: Int64,
-    first: Int64,
+    segment_start: Int64, segment_end: Int64, segment_class: Int8, start: Int64, end: Int64, first: Int64,
     out: OutTable64,
-) -> None:
-    """Adds each window's time by class to `out`. `first`: per window, the first segment that ends after the window's
-    start."""
+) -> None:  # fmt: skip
+    """Adds each window's time by class to `out`; `first`: per window, the first segment that ends after its start."""
     with cython.nogil:
         for i in range(len(start)):
             segment = first[i]
             while segment < len(segment_start) and segment_start[segment] < end[i]:
                 if segment_class[segment] >= 0:
-                    out[i, segment_class[segment]] += min(segment_end[segment], end[i]) - max(
-                        segment_start[segment], start[i]
-                    )
+                    low, high = max(segment_start[segment], start[i]), min(segment_end[segment], end[i])
+                    out[i, segment_class[segment]] += high - low
                 segment += 1
 
 
@@ -234,9 +227,8 @@ def innermost(
             if i == count:
                 break
             now = max(now, starts[i])
-            inherits[i] = flags[i] & INHERIT != 0 or (
-                parents[i] >= first and inherits[parents[i] - first] != 0
-            )
+            parent = parents[i] - first
+            inherits[i] = flags[i] & INHERIT != 0 or (parent >= 0 and inherits[parent] != 0)
             if inherits[i]:
                 own_classes[i] = -1
             stack[top] = i
@@ -293,8 +285,7 @@ def replay(
     """Replays the host's segments and the runs, and returns when the host is done.
 
     `order` sorts the runs by the segment that launches them; `first` holds the start of each segment's runs in it.
-    Filled in are `ends` of runs, and per core when it becomes free (`free`) and when its first run starts
-    (`first_start`).
+    Filled in are `ends` of runs, when each core becomes free (`free`) and when its first run starts (`first_start`).
     """
     now: int64_t = 0
     with cython.nogil:
@@ -312,8 +303,7 @@ def replay(
 
 
 def open_tasks(boundaries: Int64, begins: Bools, lines: Int32, stack: OutInt32, open_after: OutInt32) -> None:
-    """Fills in the task that is open on its line after each task boundary (an event that begins or ends a task); -1:
-    none."""
+    """Fills in the task open on its line after each boundary (an event that begins or ends a task); -1: none."""
     depth: cython.Py_ssize_t = 0
     line: int32_t = -1
     with cython.nogil:

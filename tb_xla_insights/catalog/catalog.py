@@ -39,7 +39,7 @@ from typing import Any
 
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.texts import TextError, parsed_json, read_text
+from tb_xla_insights.files.texts import TextError, parse_json, read_text
 
 __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
@@ -69,7 +69,7 @@ _LISTS = ("names", "prefixes", "suffixes")
 
 @dataclass(frozen=True)
 class _Entry:
-    kind: int
+    class_index: int
     tags: frozenset[str]
 
 
@@ -91,9 +91,9 @@ class Catalog:
     _end_sizes: Sequence[int] = ()
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
-    def kind(self, name: str) -> int:
+    def class_index(self, name: str) -> int:
         """Index into CLASSES of the events of this name, -1 where the table gives them none."""
-        return self._entry(name).kind
+        return self._entry(name).class_index
 
     def tags(self, name: str) -> frozenset[str]:
         """The tags of the events of this name."""
@@ -176,7 +176,7 @@ def load_catalog(extra: str | None = None) -> Catalog:
 
 def _read(path: str) -> Mapping[str, Any]:
     try:
-        table = parsed_json(read_text(path))
+        table = parse_json(read_text(path))
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read ({error.strerror}); give a JSON file of event groups"

@@ -71,7 +71,7 @@ def samples(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value <= units.MOST_SAMPLES:
+    if not 0 < value <= units.MAX_SAMPLES_PER_STEP:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of samples; give a number above 0")
     return int(value) if value == int(value) else value
 
@@ -79,7 +79,7 @@ def samples(text: str) -> float:
 def peaks(text: str) -> tuple[float, float]:
     """Parses the value of `--peaks`."""
     try:
-        return units.peaks_of(text)
+        return units.parse_peaks(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(
             f"{text[:40]!r} is not FLOP/s,bytes/s; give two numbers above 0, as 918e12,1638e9"

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.cli import common, printing
 
 if TYPE_CHECKING:
-    from tb_xla_insights.compare.pairs import Timed
+    from tb_xla_insights.compare.pairs import SessionSteps
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -92,12 +92,12 @@ def run(options: Any) -> int:
 
 def _is_worse(document: dict[str, Any], share: float) -> bool:
     """Whether B's steps are longer by more than the share; prints the result, or why there is none, to stderr."""
-    from tb_xla_insights.compare.sentences import longer, unjudged
+    from tb_xla_insights.compare.sentences import step_increase, unjudged_reason
 
-    if reason := unjudged(document):
+    if reason := unjudged_reason(document):
         printing.print_note(f"warning: --fail-on worse has nothing to judge: {reason}")
         return False
-    increase = longer(document)
+    increase = step_increase(document)
     if increase <= share:
         return False
     printing.print_note(f"B is worse than A: its steps are {units.share(increase)} longer, beyond chance")
@@ -109,14 +109,14 @@ def _read(options: Any, path: str, name: str | None) -> Any:
     return common.read(argparse.Namespace(**session))
 
 
-def _steps_to_time(options: Any, path: str) -> Timed:
-    from tb_xla_insights.compare.pairs import parse_steps, steps_to_time
+def _steps_to_time(options: Any, path: str) -> SessionSteps:
+    from tb_xla_insights.compare.pairs import report_steps, session_steps
 
     session = _read(options, path, None)
     if not session.hosts.is_streamed:
         common.warn(session)
-        return steps_to_time(session.trace)
+        return session_steps(session.trace)
     with common.reading(session):
         report = session.report()
     common.warn(session)
-    return parse_steps(session.hosts.files.path, report["steps"], report["recorded"])
+    return report_steps(session.hosts.files.path, report["steps"], report["recorded"])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
-from tb_xla_insights.compare.sentences import FOUND, VERDICTS, op_names, times
-from tb_xla_insights.compare.session_totals import EACH
+from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
+from tb_xla_insights.compare.session_totals import EXECUTION_TIMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +72,7 @@ def _device_work(out: Console, work: Document) -> None:
         work["annotations"],
     )
     names = [
-        (units.cut_middle(op_names(row)), (row["annotation"] or "no annotation").rpartition("/")[2])
+        (units.cut_middle(op_names_text(row)), (row["annotation"] or "no annotation").rpartition("/")[2])
         for row in work["ops"]
     ]
     _step_differences(out, "Device time per step and core, by op", ("Op", "Annotation"), names, work["ops"])
@@ -95,8 +95,10 @@ def _step_differences(
         step = units.share(abs(row["of_step"]))
         if step[0].isdigit():  # a share shown as `<` has no sign
             step = f"{'+' if row['of_step'] > 0 else '−'}{step}"
-        verdict = VERDICTS.get(row["verdict"] or "", "")
-        table.add_row(*name, *_cells(row, unit), step, _ratio(row["ratio"]), FOUND[row["found"]], verdict)
+        verdict = VERDICT_TEXTS.get(row["verdict"] or "", "")
+        table.add_row(
+            *name, *_cells(row, unit), step, _ratio(row["ratio"]), PRESENCE_TEXTS[row["found"]], verdict
+        )
     out.print(table)
 
 
@@ -122,7 +124,7 @@ def _measures(out: Console, rows: Sequence[Document]) -> None:
             row["label"],
             *(_value(row, letter) for letter in "ab"),
             _ratio(row["ratio"]),
-            VERDICTS.get(row["verdict"], ""),
+            VERDICT_TEXTS.get(row["verdict"], ""),
         )
     out.print(table)
 
@@ -139,7 +141,7 @@ def _value(row: Document, letter: str) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return units.MISSING if value is None else times(value)
+    return units.MISSING if value is None else ratio_text(value)
 
 
 def _differences(
@@ -155,7 +157,7 @@ def _differences(
     table = common.table(title + more, head, *heads, left=(0, 5))
     for name, row in rows if summed else rows[: common.ROWS]:
         table.add_row(
-            name, *_cells(row, unit), _ratio(row["ratio"]), VERDICTS.get(row.get("verdict") or "", "")
+            name, *_cells(row, unit), _ratio(row["ratio"]), VERDICT_TEXTS.get(row.get("verdict") or "", "")
         )
     if summed:
         a, b = (sum(row[key] or 0 for _, row in rows) for key in ("a_ps", "b_ps"))
@@ -192,7 +194,7 @@ def _lazy_dynamo(out: Console, document: Document) -> None:
     )
     for kind in ("lazy", "dynamo"):
         for row in document["executions"][document[kind]]:
-            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in EACH)
+            cells = (_ms(row[f"{key}_ps"], 5 if key == "device" else 3) for key in EXECUTION_TIMES)
             table.add_row(f"{kind}: {row['program']}", row["kind"], f"{row['per_step'] or 0:g}", *cells)
         for gap in document["between"][document[kind]][: common.ROWS]:
             between.add_row(
@@ -213,7 +215,7 @@ def _pairs(out: Console, pairs: Document) -> None:
     left = (0, *range(2, len(heads) + 1, 2))
     table = common.table("Speed-up over pairs, A / B", "Model", *heads, left=left)
     for row in pairs["rows"]:
-        verdicts = [VERDICTS.get(pair["verdict"], "") if pair else "" for pair in row["pairs"]]
+        verdicts = [VERDICT_TEXTS.get(pair["verdict"], "") if pair else "" for pair in row["pairs"]]
         pairs_of_row = zip(row["speedups"], verdicts, strict=True)
         cells = [cell for value, verdict in pairs_of_row for cell in (_speedup(value), verdict)]
         table.add_row(row["model"], *cells)
@@ -224,4 +226,4 @@ def _pairs(out: Console, pairs: Document) -> None:
 
 
 def _speedup(value: float | None) -> str:
-    return units.MISSING if value is None else times(value, 3)
+    return units.MISSING if value is None else ratio_text(value, 3)

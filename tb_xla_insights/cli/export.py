@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tb_xla_insights.cli import common, printing
-from tb_xla_insights.files.replace import replacing, writing
+from tb_xla_insights.files.replace import replace_atomically, report_write_errors
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -56,8 +56,8 @@ def _export_chrome(session: Any, path: Path) -> str:
     from tb_xla_insights.export.chrome import write_chrome, write_chrome_of_hosts
 
     with (
-        writing(path, "give a file that can be written with -o"),
-        replacing(path) as temporary_path,
+        report_write_errors(path, "give a file that can be written with -o"),
+        replace_atomically(path) as temporary_path,
         _open_output(temporary_path, path.suffix == ".gz") as file,
     ):
         with common.reading(session):

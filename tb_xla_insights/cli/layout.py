@@ -20,7 +20,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.units import MISSING
 
 _OPTIONAL_COLUMNS = {
@@ -66,7 +66,7 @@ class _Wrapper(textwrap.TextWrapper):
 
 def wrap(text: str, width: int, indent: str = "", hanging: str = "") -> list[str]:
     """The lines of a text, at most `width` cells wide; the first is indented by `indent`, the others by `hanging`."""
-    text = escaped(text)
+    text = escape_text(text)
     if cell_len(text) <= width - len(indent):
         return [indent + text.replace(NO_BREAK_SPACE, " ")]
     words = (
@@ -125,8 +125,8 @@ class FittingTable(Table):
         total_width = options.max_width
         columns = [
             _Column(
-                escaped(str(column.header)),
-                [escaped(str(cell)) for cell in column.cells],
+                escape_text(str(column.header)),
+                [escape_text(str(cell)) for cell in column.cells],
                 column.justify == "left",
             )
             for column in self.columns

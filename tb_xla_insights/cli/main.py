@@ -20,7 +20,7 @@ from typing import NoReturn
 from tb_xla_insights import __version__
 from tb_xla_insights.cli import printing, signals
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.memory import keep_one_heap
+from tb_xla_insights.memory import use_single_heap
 
 USAGE_ERROR, INPUT_ERROR = 2, 3
 _DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT)
@@ -115,7 +115,7 @@ def _fail(message: str, code: int) -> int:
 def command() -> NoReturn:
     """Runs `main` and ends the process without cleaning up objects: deallocating a large trace takes an eighth of a
     report's time."""
-    keep_one_heap()
+    use_single_heap()
     gc.disable()  # objects live until the command ends; looking for cycles takes a thirtieth of a report's time
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # unused linear algebra threads would spin
     code = 0

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.escapes import escaped, escaped_json
-from tb_xla_insights.json_text import json_bytes, rows_of
+from tb_xla_insights.escapes import escape_json, escape_text
+from tb_xla_insights.json_text import collect_rows, json_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,20 +29,20 @@ _CLEAR_LINE = "\r\033[K"
 
 def print_line(line: str) -> None:
     """Prints a line of the command's result to stdout."""
-    print(escaped(line))
+    print(escape_text(line))
 
 
 def print_note(line: str) -> None:
     """Prints a line of progress or a warning to stderr; errors are ignored, as the result does not depend on it."""
     with suppress(OSError):
-        print(escaped(line), file=sys.stderr)
+        print(escape_text(line), file=sys.stderr)
 
 
 def rewrite_note(line: str) -> None:
     """Rewrites the current line of a terminal's stderr; an empty line clears it. Lines wider than the terminal are cut,
     as a wrapped line could not be rewritten."""
     with suppress(OSError):
-        sys.stderr.write(_CLEAR_LINE + escaped(line)[: shutil.get_terminal_size().columns - 1])
+        sys.stderr.write(_CLEAR_LINE + escape_text(line)[: shutil.get_terminal_size().columns - 1])
         sys.stderr.flush()
 
 
@@ -75,9 +75,9 @@ def print_json(document: Any) -> None:
     if (sys.stdout.encoding or "").lower() in ("utf-8", "utf8") and hasattr(sys.stdout, "buffer"):
         text = json_bytes(document, lines=is_terminal)
         sys.stdout.flush()
-        sys.stdout.buffer.write((escaped_json(text.decode()).encode() if is_terminal else text) + b"\n")
+        sys.stdout.buffer.write((escape_json(text.decode()).encode() if is_terminal else text) + b"\n")
     else:  # in other encodings (see main) backslash escapes would not be valid JSON, so non-ASCII is escaped here
-        text_json = json.dumps(document, default=rows_of, indent=2 if is_terminal else None)
+        text_json = json.dumps(document, default=collect_rows, indent=2 if is_terminal else None)
         sys.stdout.write(f"{text_json}\n")
 
 
@@ -107,7 +107,7 @@ def console() -> Console:
         ) -> Iterable[Segment]:
             for segment in super().render(renderable, options):
                 lines = segment.text.split("\n")
-                text = segment.text if segment.control else "\n".join(map(escaped, lines))
+                text = segment.text if segment.control else "\n".join(map(escape_text, lines))
                 yield segment if text == segment.text else Segment(text, segment.style)
 
         def on_broken_pipe(self) -> None:

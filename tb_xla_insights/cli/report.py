@@ -80,10 +80,13 @@ def run(options: Any) -> int:
 
 
 def _write_page(document: Any, path: Path) -> None:
-    from tb_xla_insights.files.replace import replacing, writing
+    from tb_xla_insights.files.replace import replace_atomically, report_write_errors
     from tb_xla_insights.html.page import report_html
 
     page = report_html(document)
-    with writing(path, "give a file that can be written with --html"), replacing(path) as place:
+    with (
+        report_write_errors(path, "give a file that can be written with --html"),
+        replace_atomically(path) as place,
+    ):
         place.write_text(page, encoding="utf-8", errors="backslashreplace")
     printing.print_note(f"{path}: the report as a page")

@@ -14,7 +14,7 @@ from tb_xla_insights.cli.idle_text import print_gaps, print_idle, print_input
 from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.sidecars_text import print_sidecars
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
     if session["description"]:
         common.print_paragraph(out, session["description"])
         out.print()
-    out.print(f"Session   {escaped(session['name'])}")
-    out.print(f"System    {escaped(_system(document))}")
+    out.print(f"Session   {escape_text(session['name'])}")
+    out.print(f"System    {escape_text(_system(document))}")
     start = int(session["start_unix_ns"])
     out.print(f"Start     {units.moment(start)}{' UTC' if start else ''}")
     out.print(f"Duration  {units.time_text(session['duration_ps'])}\n")

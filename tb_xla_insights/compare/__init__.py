@@ -1,4 +1,4 @@
-"""Two sessions side by side, and speed-ups over many pairs of them."""
+"""Compares two sessions, and tabulates speed-ups over many pairs of sessions."""
 
 from tb_xla_insights.compare.document import compare
 

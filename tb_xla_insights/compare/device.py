@@ -1,15 +1,15 @@
-"""What the device's ops took in both sessions, by annotation and one by one: slower, faster, new, gone, changed."""
+"""Compares the time of the device's ops in two sessions, by annotation and op by op."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from tb_xla_insights.compare.measures import judged, way_of
+from tb_xla_insights.compare.measures import better_step_time, judged_time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import Floats, PermutationResult, PermutationTest
 from tb_xla_insights.device_work import OpTimes
@@ -19,181 +19,203 @@ from tb_xla_insights.report.host_parts import parts_of_hosts
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, ComparedOp, ComparedWork, WorkDifference
 
-Found = Literal["both", "only_a", "only_b", "changed"]
-"""`changed`: ops of the same annotation with other names or shapes, which cannot be told from each other."""
+Presence = Literal["both", "only_a", "only_b", "changed"]
+"""Which sessions have the ops. `changed`: both have ops in the annotation, but with different names or shapes, so they
+cannot be matched one by one."""
 
-Pair = tuple[list[Key], list[Key]]
-"""Ops of A and ops of B that belong together."""
+OpPair = tuple[list[Key], list[Key]]
+"""Matching ops of A and of B."""
 
-_MOST_NAMES = 20
+OpIdentity = Callable[[Key], tuple[str, ...]]
+
+_MAX_NAMES = 20
 
 _Row = TypeVar("_Row", bound="WorkDifference")
 
 
-def device_work(
+def compare_device_work(
     a: SessionTotals, b: SessionTotals, test: PermutationTest, programs: Iterable[Row]
 ) -> ComparedDeviceWork:
-    """Own time of ops per step and core, B against A, the largest difference first; nothing where a session has no
-    steps. `programs` are the rows of `matches.programs`.
+    """Compares the own time of ops per step and core, the largest difference first; empty if a session has no steps.
+    `programs`: the rows of `match_programs`.
 
-    `annotations` have a row per `path` (None: no annotation), whose differences add up to that of all ops; `ops` a row
-    per op: `program` (A's where it has it), `annotation`, `category`, `kind`, `found`, and the names of the ops that it
-    stands for in A and in B (`ops_a`, `ops_b`; the first 20, and their `count`). `of_step`: the difference as a share
-    of A's mean step. Beyond chance are differences that stand out from those of all rows (`ChanceTest.of_many_means`);
-    ops that are work and those that are not, such as waits and collectives, are tested apart.
+    `annotations` have a row per `path` (None: no annotation), whose differences add up to that of all ops. `ops` have a
+    row per op: `program` (A's name if A has it), `annotation`, `category`, `kind`, `found`, and the ops that the row
+    stands for in A and in B (`ops_a`, `ops_b`: the first 20 names; `count`: how many). `of_step`: the difference as a
+    share of A's mean step. Differences are judged among those of all rows (`PermutationTest.test_many_means`); ops of
+    kind `work` and others, such as waits and collectives, are tested separately.
     """
     if not a.steps or not b.steps:
         return {"annotations": [], "ops": []}
-    names = {row["program_b"]: row["program"] for row in programs if row["program_b"]}
-    one, other = _Work(a, {}), _Work(b, names)
-    paths = list({**one.by_annotation, **other.by_annotation})
+    program_of_b = {row["program_b"]: row["program"] for row in programs if row["program_b"]}
+    work_a, work_b = _SessionWork(a, {}), _SessionWork(b, program_of_b)
     judge = _Judge(a, b, test)
-    rows = judge.rows(
-        [one.by_annotation.get(path, one.nothing) for path in paths],
-        [other.by_annotation.get(path, other.nothing) for path in paths],
+    paths = list({**work_a.by_annotation, **work_b.by_annotation})
+    differences = judge.differences(
+        [work_a.by_annotation.get(path, work_a.no_time) for path in paths],
+        [work_b.by_annotation.get(path, work_b.no_time) for path in paths],
     )
     annotations: list[ComparedWork] = [
-        {"path": path, "found": _found(path, one, other), **row}
-        for path, row in zip(paths, rows, strict=True)
+        {"path": path, "found": _presence(path, work_a, work_b), **difference}
+        for path, difference in zip(paths, differences, strict=True)
     ]
     ops: list[ComparedOp] = []
-    for works in (True, False):
-        pairs = matched(one.keys(works), other.keys(works), one.identity, other.identity)
-        judged_rows = judge.rows([one.sum(it[0]) for it in pairs], [other.sum(it[1]) for it in pairs])
-        ops += [_op(pair, one, other, row) for pair, row in zip(pairs, judged_rows, strict=True)]
+    for is_work in (True, False):
+        pairs = match_ops(work_a.keys(is_work), work_b.keys(is_work), work_a.identity, work_b.identity)
+        differences = judge.differences(
+            [work_a.total(keys_a) for keys_a, _ in pairs], [work_b.total(keys_b) for _, keys_b in pairs]
+        )
+        ops += [
+            _op_row(pair, work_a, work_b, difference)
+            for pair, difference in zip(pairs, differences, strict=True)
+        ]
     return {"annotations": _largest_first(annotations), "ops": _largest_first(ops)}
 
 
 @dataclass(frozen=True)
 class _Judge:
+    """Tests differences of step times between two sessions."""
+
     a: SessionTotals
     b: SessionTotals
     test: PermutationTest
 
-    def rows(self, of_a: Sequence[Floats], of_b: Sequence[Floats]) -> list[WorkDifference]:
-        """Both means, what the test says of them, and the share of the step."""
-        if not of_a:
+    def differences(self, times_a: Sequence[Floats], times_b: Sequence[Floats]) -> list[WorkDifference]:
+        """Returns, per row of step times, the means of both sessions, the judgement, and `of_step`."""
+        if not times_a:
             return []
-        one, other = np.array(of_a), np.array(of_b)
-        answers: list[PermutationResult] = self.test.of_many_means(one, other)
-        way, step_ps = way_of(self.a, self.b), self.a.step_ps or 0
-        found: list[WorkDifference] = []
-        for answer, a_ps, b_ps in zip(
-            answers, one.mean(axis=1).tolist(), other.mean(axis=1).tolist(), strict=True
-        ):
-            a_whole, b_whole = round(a_ps), round(b_ps)
-            of_step = (b_whole - a_whole) / step_ps if step_ps else None
-            found.append({**judged(a_whole, b_whole, way, answer), "of_step": of_step})
-        return found
+        array_a, array_b = np.array(times_a), np.array(times_b)
+        results: list[PermutationResult] = self.test.test_many_means(array_a, array_b)
+        better, step_ps = better_step_time(self.a, self.b), self.a.step_ps or 0
+        differences: list[WorkDifference] = []
+        means = zip(array_a.mean(axis=1).tolist(), array_b.mean(axis=1).tolist(), strict=True)
+        for result, (mean_a, mean_b) in zip(results, means, strict=True):
+            a_ps, b_ps = round(mean_a), round(mean_b)
+            of_step = (b_ps - a_ps) / step_ps if step_ps else None
+            differences.append({**judged_time_pair(a_ps, b_ps, better, result), "of_step": of_step})
+        return differences
 
 
-class _Work:
-    """The ops of one session: a time per step and core of each. `programs` are other names for them."""
+class _SessionWork:
+    """The ops of one session, each with its time per step and core. `programs`: other names for its programs."""
 
-    def __init__(self, side: SessionTotals, programs: Mapping[str, str]) -> None:
-        self._hosts: list[OpTimes] = parts_of_hosts(side.session, "op_times")
-        self._steps: list[int] = parts_of_hosts(side.session, "steps")
+    def __init__(self, session: SessionTotals, programs: Mapping[str, str]) -> None:
+        self._hosts: list[OpTimes] = parts_of_hosts(session.session, "op_times")
+        self._steps_of_hosts: list[int] = parts_of_hosts(session.session, "steps")
         self._programs = programs
-        self.nothing: Floats = np.zeros(sum(self._steps))
-        rows = side.report["ops"]
-        self.told = {(self._named(row["program"]), row["op"], row["annotation"]): row for row in rows}
+        self.no_time: Floats = np.zeros(sum(self._steps_of_hosts))
+        self.rows = {
+            (self._common_name(row["program"]), row["op"], row["annotation"]): row
+            for row in session.report["ops"]
+        }
 
-    def _named(self, program: str) -> str:
+    def _common_name(self, program: str) -> str:
         return self._programs.get(program, program)
 
     @cached_property
     def times(self) -> dict[Key, Floats]:
-        """Ops that are not told one by one have no program and no name."""
-        found: dict[Key, Floats] = {}
+        """Time per step of each op; the ops that `OpTimes` sums up have no program and no name."""
+        times: dict[Key, Floats] = {}
         first = 0
-        for host, steps in zip(self._hosts, self._steps, strict=True):
-            rest = {("", "", path): times for path, times in host.rest.items()}
-            for (program, op, path), times in (host.ops | rest).items():
-                row = found.setdefault((self._named(program), op, path), self.nothing.copy())
-                row[first : first + steps] += times / max(1, host.cores)
+        for host, steps in zip(self._hosts, self._steps_of_hosts, strict=True):
+            rest = {("", "", path): step_times for path, step_times in host.rest.items()}
+            for (program, op, path), step_times in (host.ops | rest).items():
+                total = times.setdefault((self._common_name(program), op, path), self.no_time.copy())
+                total[first : first + steps] += step_times / max(1, host.cores)
             first += steps
-        return found
+        return times
 
     @cached_property
     def by_annotation(self) -> dict[str | None, Floats]:
-        found: dict[str | None, Floats] = {}
-        for (_, _, path), times in self.times.items():
-            found[path] = found.get(path, self.nothing) + times
-        return found
+        totals: dict[str | None, Floats] = {}
+        for (_, _, path), step_times in self.times.items():
+            totals[path] = totals.get(path, self.no_time) + step_times
+        return totals
 
-    def sum(self, keys: Sequence[Key]) -> Floats:
-        return sum((self.times[key] for key in keys), self.nothing)
+    def total(self, keys: Sequence[Key]) -> Floats:
+        return sum((self.times[key] for key in keys), self.no_time)
 
-    def keys(self, works: bool) -> list[Key]:
-        return [key for key in self.times if (self.told.get(key, {}).get("kind", "work") == "work") == works]
+    def keys(self, is_work: bool) -> list[Key]:
+        """Returns the ops that are work, or those that are not."""
+        return [
+            key for key in self.times if (self.rows.get(key, {}).get("kind", "work") == "work") == is_work
+        ]
 
     def identity(self, key: Key) -> tuple[str, ...]:
-        """What an op is: others of that name may be something else in another compilation."""
-        row = self.told.get(key, {})
+        """Returns name, category and shape: an op of the same name may differ in another compilation."""
+        row = self.rows.get(key, {})
         return key[1], row.get("category") or "", row.get("shape") or ""
 
 
-def matched(a: Sequence[Key], b: Sequence[Key], of_a: Any, of_b: Any) -> list[Pair]:
-    """Which ops belong together. `of_a`, `of_b` tell what an op is.
+def match_ops(
+    a: Sequence[Key], b: Sequence[Key], identity_a: OpIdentity, identity_b: OpIdentity
+) -> list[OpPair]:
+    """Matches ops of two sessions.
 
-    Those of one program and annotation by name, where both sessions have the same names there; else the compiler has
-    numbered them anew, and a name says nothing: those of which name, category and shape are the same. What is left of
-    an annotation is one change where both sessions have some of it, else each op is new or gone.
+    Within a program and annotation, ops are matched by name if both sessions have the same names there. Otherwise the
+    compiler has renumbered them and names mean nothing: ops are matched by identity (name, category and shape). The
+    remaining ops of an annotation are one changed pair if both sessions have some, else each is new or gone.
     """
-    pairs: list[Pair] = []
-    left: dict[str | None, Pair] = {}
-    groups: dict[tuple[str, str | None], Pair] = {}
+    pairs: list[OpPair] = []
+    unmatched: dict[str | None, OpPair] = {}
+    groups: dict[tuple[str, str | None], OpPair] = {}
     for side, keys in enumerate((a, b)):
         for key in keys:
-            groups.setdefault((key[0], key[2]), ([], []))[side].append(key)
-    for (_, path), (one, other) in groups.items():
-        same = {key[1] for key in one} == {key[1] for key in other}
-        known = {(key[1],) if same else of_b(key): key for key in other}
-        rest = left.setdefault(path, ([], []))
-        for key in one:
-            partner = known.pop((key[1],) if same else of_a(key), None)
+            program, _, path = key
+            groups.setdefault((program, path), ([], []))[side].append(key)
+    for (_, path), (keys_a, keys_b) in groups.items():
+        has_same_names = {key[1] for key in keys_a} == {key[1] for key in keys_b}
+        candidates = {(key[1],) if has_same_names else identity_b(key): key for key in keys_b}
+        rest_a, rest_b = unmatched.setdefault(path, ([], []))
+        for key in keys_a:
+            partner = candidates.pop((key[1],) if has_same_names else identity_a(key), None)
             if partner is None:
-                rest[0].append(key)
+                rest_a.append(key)
             else:
                 pairs.append(([key], [partner]))
-        rest[1].extend(known.values())
-    for one, other in left.values():
-        if one and other:
-            pairs.append((one, other))
+        rest_b.extend(candidates.values())
+    for rest_a, rest_b in unmatched.values():
+        if rest_a and rest_b:
+            pairs.append((rest_a, rest_b))
         else:
-            pairs += [([key], []) for key in one] + [([], [key]) for key in other]
+            pairs += [([key], []) for key in rest_a] + [([], [key]) for key in rest_b]
     return pairs
 
 
-def _op(pair: Pair, a: _Work, b: _Work, difference: WorkDifference) -> ComparedOp:
-    one, other = pair
-    work, keys = (a, one) if one else (b, other)
+def _op_row(
+    pair: OpPair, work_a: _SessionWork, work_b: _SessionWork, difference: WorkDifference
+) -> ComparedOp:
+    keys_a, keys_b = pair
+    work, keys = (work_a, keys_a) if keys_a else (work_b, keys_b)
     program, op, path = max(keys, key=lambda key: float(work.times[key].sum()))
-    told = work.told.get((program, op, path), {})
-    known = one and other and one[0][1] == other[0][1] and len(one) == len(other) == 1
-    found: Found = "both" if known else "changed" if one and other else "only_a" if one else "only_b"
+    row = work.rows.get((program, op, path), {})
+    if keys_a and keys_b:
+        is_same_op = len(keys_a) == len(keys_b) == 1 and keys_a[0][1] == keys_b[0][1]
+        presence: Presence = "both" if is_same_op else "changed"
+    else:
+        presence = "only_a" if keys_a else "only_b"
     return {
         "program": program,
         "annotation": path,
-        "category": told.get("category"),
-        "kind": told.get("kind", "work"),
-        "found": found,
-        "count": [len(one), len(other)],
-        "ops_a": _names(one, a),
-        "ops_b": _names(other, b),
+        "category": row.get("category"),
+        "kind": row.get("kind", "work"),
+        "found": presence,
+        "count": [len(keys_a), len(keys_b)],
+        "ops_a": _op_names(keys_a, work_a),
+        "ops_b": _op_names(keys_b, work_b),
         **difference,
     }
 
 
-def _names(keys: Sequence[Key], work: _Work) -> list[str]:
-    """Those with most time first."""
+def _op_names(keys: Sequence[Key], work: _SessionWork) -> list[str]:
+    """Returns the first _MAX_NAMES names, those with most time first."""
     ordered = sorted(keys, key=lambda key: (-float(work.times[key].sum()), key[1]))
-    return [name or "all others" for _, name, _ in ordered[:_MOST_NAMES]]
+    return [name or "all others" for _, name, _ in ordered[:_MAX_NAMES]]
 
 
-def _found(path: str | None, a: _Work, b: _Work) -> Found:
-    if path in a.by_annotation:
-        return "both" if path in b.by_annotation else "only_a"
+def _presence(path: str | None, work_a: _SessionWork, work_b: _SessionWork) -> Presence:
+    if path in work_a.by_annotation:
+        return "both" if path in work_b.by_annotation else "only_a"
     return "only_b"
 
 

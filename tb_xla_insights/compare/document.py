@@ -1,17 +1,23 @@
-"""The document of a comparison."""
+"""Builds the document of a comparison."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.compare import matching as matches
-from tb_xla_insights.compare.device import device_work
-from tb_xla_insights.compare.lazy_dynamo import lazy_dynamo
-from tb_xla_insights.compare.measures import classes, measures
-from tb_xla_insights.compare.sentences import chance_text, headline_row, verdict
+from tb_xla_insights.compare.device import compare_device_work
+from tb_xla_insights.compare.lazy_dynamo import compare_lazy_dynamo
+from tb_xla_insights.compare.matching import (
+    compare_compiles,
+    compare_gaps,
+    match_annotations,
+    match_programs,
+    match_steps,
+)
+from tb_xla_insights.compare.measures import class_rows, measure_rows
+from tb_xla_insights.compare.sentences import chance_text, compare_verdict, headline_row
 from tb_xla_insights.compare.session_totals import SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
-from tb_xla_insights.compare.step import usual_step
+from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.report.execution_views import executions
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -21,68 +27,66 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
-_MOST = 200
+_MAX_ROWS = 200
 
 
 def compare(
     a: SessionTrace, b: SessionTrace, samples_per_step: tuple[float | None, float | None] = (None, None)
 ) -> Comparison:
-    """Two sessions side by side; differences are B - A and ratios B / A. `samples_per_step` of A and of B come before
-    what their recordings were told.
+    """Compares two sessions; differences are B - A and ratios B / A. `samples_per_step` of A and of B override the
+    numbers that their recordings were given.
 
-    `a`, `b`: which sessions, with `totals` that are those of their reports. `verdict`: one sentence on the steps;
-    `chance`: what the test of chance says of the row that it tells (`measure`): `p`, `share` and a sentence.
-    `measures`, `classes`, `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both.
-    `lazy_dynamo`: None unless dynamo launched in exactly one of them.
+    `a`, `b`: the sessions, with `totals` equal to those of their reports. `verdict`: one sentence on the steps.
+    `chance`: the test result of the verdict's row (`measure`): `p`, `share` and a sentence. `measures`, `classes`,
+    `steps`, `annotations`, `device_work`, `programs`, `gaps`, `compiles`: values of both. `lazy_dynamo`: None unless
+    dynamo launched in exactly one of them.
     """
-    sides = {"a": SessionTotals(a, samples_per_step[0]), "b": SessionTotals(b, samples_per_step[1])}
-    one, other = sides["a"], sides["b"]
+    totals_a, totals_b = SessionTotals(a, samples_per_step[0]), SessionTotals(b, samples_per_step[1])
     views = {"a": executions(a), "b": executions(b)}
-    test = PermutationTest(one.drawn, other.drawn)
-    rows, by_class = measures(one, other, test), classes(one, other, test)
-    told = headline_row(one, other, rows)
-    programs = matches.programs(one, other)
-    work = device_work(one, other, test, programs)
-    order = {which: _order(view) for which, view in views.items()}
+    test = PermutationTest(totals_a.sample, totals_b.sample)
+    measures, classes = measure_rows(totals_a, totals_b, test), class_rows(totals_a, totals_b, test)
+    headline = headline_row(totals_a, totals_b, measures)
+    programs = match_programs(totals_a, totals_b)
+    device_work = compare_device_work(totals_a, totals_b, test, programs)
+    between = {side: view["between"] for side, view in views.items()}
+    order = {side: _program_order(view) for side, view in views.items()}
     return {
         "schema": SCHEMA,
-        "a": one.document(),
-        "b": other.document(),
-        "verdict": verdict(one, other, rows, by_class, work),
+        "a": totals_a.document(),
+        "b": totals_b.document(),
+        "verdict": compare_verdict(totals_a, totals_b, measures, classes, device_work),
         "chance": {
-            "measure": told["name"],
-            "p": told["p"],
-            "share": told["chance"],
-            "text": chance_text(one, other, told),
+            "measure": headline["name"],
+            "p": headline["p"],
+            "share": headline["chance"],
+            "text": chance_text(totals_a, totals_b, headline),
         },
-        "measures": rows,
-        "classes": by_class,
-        "steps": matches.steps(one, other),
-        "annotations": matches.annotated(one, other, test),
-        "device_work": work,
+        "measures": measures,
+        "classes": classes,
+        "steps": match_steps(totals_a, totals_b),
+        "annotations": match_annotations(totals_a, totals_b, test),
+        "device_work": device_work,
         "programs": programs,
-        "gaps": matches.gaps(one, other),
-        "compiles": matches.compiles(one, other),
-        "lazy_dynamo": lazy_dynamo(
-            one, other, {which: view["between"] for which, view in views.items()}, order
-        ),
+        "gaps": compare_gaps(totals_a, totals_b),
+        "compiles": compare_compiles(totals_a, totals_b),
+        "lazy_dynamo": compare_lazy_dynamo(totals_a, totals_b, between, order),
     }
 
 
-def _order(view: Executions) -> list[str]:
-    """Programs as the usual step runs them."""
+def _program_order(view: Executions) -> list[str]:
+    """Returns the programs in the order of the usual step's runs."""
     return view["runs"]["program"] if view["runs"] else []
 
 
 def comparison_view(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
-    """`data/compare`: the document, with the usual step of both on one axis (`step`), and its long tables cut to what a
-    screen needs; `count` beside a cut one."""
+    """Returns `data/compare`: the document with the usual step of both on one axis (`step`). Its long tables are cut to
+    _MAX_ROWS rows; `count` is the length of `steps` before."""
     document: Any = compare(a, b)
     rows = document["steps"]["rows"]
     return {
         **document,
-        "step": {"a": usual_step(a), "b": usual_step(b)},
-        "steps": {**document["steps"], "rows": rows[:_MOST], "count": len(rows)},
-        "device_work": {name: rows[:_MOST] for name, rows in document["device_work"].items()},
-        **{name: document[name][:_MOST] for name in ("annotations", "programs", "compiles")},
+        "step": {"a": usual_step_view(a), "b": usual_step_view(b)},
+        "steps": {**document["steps"], "rows": rows[:_MAX_ROWS], "count": len(rows)},
+        "device_work": {name: rows[:_MAX_ROWS] for name, rows in document["device_work"].items()},
+        **{name: document[name][:_MAX_ROWS] for name in ("annotations", "programs", "compiles")},
     }

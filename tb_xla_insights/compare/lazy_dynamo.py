@@ -1,4 +1,4 @@
-"""Lazy against dynamo: what a step takes, what each execution costs, and what lies between them."""
+"""Compares lazy tensors with dynamo: the time of a step, the cost of each execution, and the idle time between them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.speedups import Between, KindExecution, KindStep, KindSteps, LazyDynamo
 
 
-def lazy_dynamo(
+def compare_lazy_dynamo(
     a: SessionTotals,
     b: SessionTotals,
     between: Mapping[str, Sequence[Between]],
     order: Mapping[str, Sequence[str]],
 ) -> LazyDynamo | None:
-    """The tables of lazy against dynamo; None unless dynamo launched in exactly one of the sessions.
+    """Returns the tables of lazy against dynamo; None unless dynamo launched in exactly one of the sessions.
 
-    `lazy` and `dynamo` name the sides. `step` has per side `tracing_ps`, `device_ps` and `wall_ps` of a step (device
-    time per core), `speedup` lazy over dynamo. `executions` are rows of programs per side in the order of the device,
-    with their number per step and the means of a run; `between` the idle times between two programs.
+    `between` and `order` have keys `a` and `b`: the idle times between two programs, and the programs in device order.
+
+    `lazy` and `dynamo` name the sides. `step` has, per side, `tracing_ps`, `device_ps` (per core) and `wall_ps` of a
+    step; `speedup` is lazy over dynamo. `executions` has, per side, a row per program in device order with its number
+    per step and the means of a run.
     """
     if {a.kind, b.kind} != {"lazy", "dynamo"}:
         return None
@@ -32,46 +34,48 @@ def lazy_dynamo(
         "dynamo": "b" if a.kind == "lazy" else "a",
         "step": step,
         "speedup": {
-            "tracing": _over(lazy["tracing_ps"], dynamo["tracing_ps"]),
-            "device": _over(lazy["device_ps"], dynamo["device_ps"]),
-            "wall": _over(lazy["wall_ps"], dynamo["wall_ps"]),
+            "tracing": _speedup(lazy["tracing_ps"], dynamo["tracing_ps"]),
+            "device": _speedup(lazy["device_ps"], dynamo["device_ps"]),
+            "wall": _speedup(lazy["wall_ps"], dynamo["wall_ps"]),
         },
         "executions": {"a": _executions(a, order["a"]), "b": _executions(b, order["b"])},
         "between": {"a": [*between["a"]], "b": [*between["b"]]},
     }
 
 
-def _over(lazy: int | None, dynamo: int | None) -> float | None:
-    return lazy / dynamo if lazy and dynamo else None
+def _speedup(lazy_ps: int | None, dynamo_ps: int | None) -> float | None:
+    return lazy_ps / dynamo_ps if lazy_ps and dynamo_ps else None
 
 
-def _step(side: SessionTotals) -> KindStep:
-    """What a step takes; no time in IR tracing is None, as nothing was traced."""
+def _step(session: SessionTotals) -> KindStep:
+    """Returns the times of a step; `tracing_ps` is None if nothing was traced."""
     return {
-        "steps": len(side.steps),
-        "tracing_ps": side.class_means.get("tracing") or None,
-        "device_ps": side.per_step(side.totals["executions"]["device_ps"]),
-        "wall_ps": side.step_ps,
-        "executions": side.runs_per_step,
+        "steps": len(session.steps),
+        "tracing_ps": session.class_means.get("tracing") or None,
+        "device_ps": session.per_step(session.totals["executions"]["device_ps"]),
+        "wall_ps": session.step_ps,
+        "executions": session.runs_per_step,
     }
 
 
-def _executions(side: SessionTotals, order: Sequence[str]) -> list[KindExecution]:
-    place = {name: index for index, name in reversed(list(enumerate(order)))}
-    whole, runs = side.totals["executions"]["count"], side.runs_per_step
-    found: list[KindExecution] = []
-    for name, total in sorted(side.programs.items(), key=lambda it: place.get(it[0], len(place))):
-        count = total["count"]
-        found.append(
+def _executions(session: SessionTotals, order: Sequence[str]) -> list[KindExecution]:
+    position = {name: index for index, name in reversed(list(enumerate(order)))}
+    names = sorted(session.programs, key=lambda name: position.get(name, len(position)))
+    total_count, runs = session.totals["executions"]["count"], session.runs_per_step
+    rows: list[KindExecution] = []
+    for name in names:
+        totals = session.programs[name]
+        count = totals["count"]
+        rows.append(
             {
                 "program": name,
-                "kind": total["kind"],
+                "kind": totals["kind"],
                 "count": count,
-                "per_step": None if runs is None else count / whole * runs,
-                "host_ps": round(total["host_ps"] / count),
-                "device_ps": round(total["device_ps"] / count),
-                "queue_ps": round(total["queue_ps"] / count),
-                "overhead_ps": round(total["overhead_ps"] / count),
+                "per_step": None if runs is None else count / total_count * runs,
+                "host_ps": round(totals["host_ps"] / count),
+                "device_ps": round(totals["device_ps"] / count),
+                "queue_ps": round(totals["queue_ps"] / count),
+                "overhead_ps": round(totals["overhead_ps"] / count),
             }
         )
-    return found
+    return rows

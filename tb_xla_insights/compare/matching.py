@@ -1,4 +1,4 @@
-"""What of one session belongs to what of the other: steps by number, programs and annotations by name."""
+"""Matches the parts of two sessions: steps by number, programs and annotations by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.compare.measures import judged, paired, way_of
+from tb_xla_insights.compare.measures import better_step_time, judged_time_pair, time_pair
 from tb_xla_insights.compare.session_totals import Row, SessionTotals
 from tb_xla_insights.compare.significance import PermutationTest
 
@@ -20,30 +20,32 @@ if TYPE_CHECKING:
         ComparedSteps,
         StepPair,
     )
-    from tb_xla_insights.schema.differences import GapClass
+    from tb_xla_insights.schema.differences import GapClass, TimePair
 
-_NUMBER = re.compile(r"[._]\d+$")
-"""What PyTorch/XLA puts behind a program's name: the size of its graph."""
+_GRAPH_SIZE_SUFFIX = re.compile(r"[._]\d+$")
+"""PyTorch/XLA appends the size of the graph to a program's name."""
 
 
-def steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
-    """Steps by number where both sessions have numbers in common, else in order.
+def match_steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
+    """Matches steps by number if the sessions have numbers in common, else by order.
 
-    `by` is `number`, `order` or None; `only_a` and `only_b` count the steps that have no partner.
+    `by` is `number`, `order` or None; `only_a` and `only_b` count the steps without a partner.
     """
-    numbered = [
-        {step["number"]: step for step in side.steps if step["number"] is not None} for side in (a, b)
-    ]
-    common = [number for number in numbered[0] if number in numbered[1]]
-    pairs = [(numbered[0][it], numbered[1][it]) for it in common] or list(zip(a.steps, b.steps, strict=False))
+    numbered_a, numbered_b = (
+        {step["number"]: step for step in session.steps if step["number"] is not None} for session in (a, b)
+    )
+    common = [number for number in numbered_a if number in numbered_b]
+    by_number = [(numbered_a[number], numbered_b[number]) for number in common]
+    pairs = by_number or list(zip(a.steps, b.steps, strict=False))
     rows: list[StepPair] = [
         {
-            "a": one["index"], "b": other["index"], "a_number": one["number"], "b_number": other["number"],
-            **paired(one["duration_ps"], other["duration_ps"]),
-            "device": paired(one["device_busy_ps"], other["device_busy_ps"]),
-            "executions": [one["executions"], other["executions"]],
+            "a": step_a["index"], "b": step_b["index"],
+            "a_number": step_a["number"], "b_number": step_b["number"],
+            **time_pair(step_a["duration_ps"], step_b["duration_ps"]),
+            "device": time_pair(step_a["device_busy_ps"], step_b["device_busy_ps"]),
+            "executions": [step_a["executions"], step_b["executions"]],
         }
-        for one, other in pairs
+        for step_a, step_b in pairs
     ]  # fmt: skip
     return {
         "by": ("number" if common else "order") if rows else None,
@@ -53,118 +55,127 @@ def steps(a: SessionTotals, b: SessionTotals) -> ComparedSteps:
     }
 
 
-def annotated(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ComparedAnnotation]:
-    """Annotations by path, in the order of A, then what only B has; `phase` marks the children of a step's annotation.
+def match_annotations(a: SessionTotals, b: SessionTotals, test: PermutationTest) -> list[ComparedAnnotation]:
+    """Matches annotations by path, in the order of A, then those only in B; `phase` marks the children of a step's
+    annotation.
 
-    `host` and `device` are times per step (of the whole capture where there are no steps). Host times of phases are
-    judged; those of other annotations have no verdict, and device times have no value per step.
+    `host` and `device` are times per step (of the whole capture without steps). Host times of phases are judged. Those
+    of other annotations have no verdict, and device times have no value per step.
     """
-    way = way_of(a, b)
-    trees = [{row["path"]: row for row in side.report["annotations"]} for side in (a, b)]
+    better = better_step_time(a, b)
+    rows_a, rows_b = ({row["path"]: row for row in session.report["annotations"]} for session in (a, b))
     rows: list[ComparedAnnotation] = []
-    for path in {**trees[0], **trees[1]}:
-        one, other = (tree.get(path) for tree in trees)
-        host, device = zip(_each(a, one), _each(b, other), strict=True)
-        phase = path.count("/") == 1
-        tested = None
-        if phase and one and other and a.steps and b.steps:
-            tested = test.of_means(a.annotation_times(path), b.annotation_times(path))
+    for path in {**rows_a, **rows_b}:
+        row_a, row_b = rows_a.get(path), rows_b.get(path)
+        host_a, device_a = _annotation_times(a, row_a)
+        host_b, device_b = _annotation_times(b, row_b)
+        is_phase = path.count("/") == 1
+        result = None
+        if is_phase and row_a and row_b and a.steps and b.steps:
+            result = test.test_means(a.annotation_times(path), b.annotation_times(path))
         rows.append(
             {
                 "path": path,
-                "phase": phase,
-                "a": one,
-                "b": other,
-                "host": judged(*host, way, tested),
-                "device": paired(*device),
+                "phase": is_phase,
+                "a": row_a,
+                "b": row_b,
+                "host": judged_time_pair(host_a, host_b, better, result),
+                "device": time_pair(device_a, device_b),
             }
         )
     return rows
 
 
-def _each(side: SessionTotals, row: Row | None) -> tuple[int | None, int | None]:
-    """Host and device time per step; the latter by the mean of an annotation, as it may come after its step."""
+def _annotation_times(session: SessionTotals, row: Row | None) -> tuple[int | None, int | None]:
+    """Returns the host and device time of an annotation per step. The device time is the mean of an annotation times
+    their number in steps, as the work may be after its step."""
     if row is None:
         return None, None
-    (host_ps, count), steps = side.annotated.get(row["path"], (0, 0)), max(1, len(side.steps))
+    (host_ps, count), steps = session.annotation_totals.get(row["path"], (0, 0)), max(1, len(session.steps))
     device = round(row["device_ps"] / row["count"] * count / steps) if row["count"] else None
     return round(host_ps / steps), device
 
 
-def programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
-    """Programs, those with most device time first. `match` is `name`; `base` where the names differ only in the number
-    behind them and no other program of either session is called so; None where a program is in one session only.
+def match_programs(a: SessionTotals, b: SessionTotals) -> list[ComparedProgram]:
+    """Matches programs; those with most device time first.
 
-    `a` and `b` are totals; `host`, `device`, `queue` and `overhead` times per run.
+    `match` is `name`; `base` if the names differ only in the number at the end, and no other program of either session
+    has that name; None if a program is in one session only. `a` and `b` are totals; `host`, `device`, `queue` and
+    `overhead` are times per run.
     """
-    tables = [a.programs, b.programs]
-    only = [[name for name in table if name not in other] for table, other in (tables, tables[::-1])]
-    bases = [_unique(names) for names in only]
-    renamed = {bases[0][base]: bases[1][base] for base in bases[0] if base in bases[1]}
-    taken = set(renamed.values())
+    only_a = [name for name in a.programs if name not in b.programs]
+    only_b = [name for name in b.programs if name not in a.programs]
+    bases_a, bases_b = _unique_base_names(only_a), _unique_base_names(only_b)
+    renamed = {bases_a[base]: bases_b[base] for base in bases_a if base in bases_b}
+    matched = set(renamed.values())
     rows: list[ComparedProgram] = []
-    for name in [*tables[0], *(name for name in only[1] if name not in taken)]:
-        second = renamed.get(name, name)
-        one, other = tables[0].get(name), tables[1].get(second)
-        known = tables[0].get(name) or tables[1][second]
+    for name in [*a.programs, *(name for name in only_b if name not in matched)]:
+        name_b = renamed.get(name, name)
+        totals_a, totals_b = a.programs.get(name), b.programs.get(name_b)
         rows.append(
             {
                 "program": name,
-                "program_b": second if other else None,
-                "match": "base" if name in renamed else "name" if one and other else None,
-                "kind": known["kind"],
-                "a": one,
-                "b": other,
-                "host": paired(_run(one, "host_ps"), _run(other, "host_ps")),
-                "device": paired(_run(one, "device_ps"), _run(other, "device_ps")),
-                "queue": paired(_run(one, "queue_ps"), _run(other, "queue_ps")),
-                "overhead": paired(_run(one, "overhead_ps"), _run(other, "overhead_ps")),
+                "program_b": name_b if totals_b else None,
+                "match": "base" if name in renamed else "name" if totals_a and totals_b else None,
+                "kind": (totals_a or b.programs[name_b])["kind"],
+                "a": totals_a,
+                "b": totals_b,
+                "host": _pair_per_run(totals_a, totals_b, "host_ps"),
+                "device": _pair_per_run(totals_a, totals_b, "device_ps"),
+                "queue": _pair_per_run(totals_a, totals_b, "queue_ps"),
+                "overhead": _pair_per_run(totals_a, totals_b, "overhead_ps"),
             }
         )
-    return sorted(rows, key=lambda row: -max(side["device_ps"] for side in (row["a"], row["b"]) if side))
+    return sorted(
+        rows, key=lambda row: -max(totals["device_ps"] for totals in (row["a"], row["b"]) if totals)
+    )
 
 
-def _unique(names: Iterable[str]) -> dict[str, str]:
+def _unique_base_names(names: Iterable[str]) -> dict[str, str]:
+    """Returns the names by what precedes the number at their end, where that is unique."""
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(_NUMBER.sub("", name), []).append(name)
-    return {base: its[0] for base, its in groups.items() if len(its) == 1}
+        groups.setdefault(_GRAPH_SIZE_SUFFIX.sub("", name), []).append(name)
+    return {base: group[0] for base, group in groups.items() if len(group) == 1}
 
 
-def _run(row: Mapping[str, Any] | None, key: str) -> int | None:
-    return round(row[key] / row["count"]) if row else None
+def _pair_per_run(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None, key: str) -> TimePair:
+    """Returns a time per run, from the totals of both sessions."""
+    return time_pair(*(round(totals[key] / totals["count"]) if totals else None for totals in (a, b)))
 
 
-def gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:
-    """Idle time per step and core: `idle` all of it, `classes` what the host did meanwhile, `small` in gaps under
-    10 us; None where a session has no steps, or no devices that recorded work. `count`: how many gaps there were."""
-    one, other = (side.in_steps.get("by_class_ps", {}) for side in (a, b))
-    names = [name for name in CLASSES if name in one or name in other]
+def compare_gaps(a: SessionTotals, b: SessionTotals) -> ComparedGaps:
+    """Compares idle time per step and core: `idle` is all of it, `classes` what the host did meanwhile, `small` in gaps
+    under 10 us; None if a session has no steps, or no devices that recorded work. `count`: the number of gaps."""
+    classes_a, classes_b = (session.step_idle.get("by_class_ps", {}) for session in (a, b))
     rows: list[GapClass] = [
         {
             "class": name,
-            **paired(one.get(name, 0) if one else None, other.get(name, 0) if other else None),
+            **time_pair(
+                classes_a.get(name, 0) if classes_a else None, classes_b.get(name, 0) if classes_b else None
+            ),
         }
-        for name in names
+        for name in CLASSES
+        if name in classes_a or name in classes_b
     ]
     return {
-        "count": [side.report["gaps"]["count"] for side in (a, b)],
-        "idle": paired(a.in_steps.get("idle_ps"), b.in_steps.get("idle_ps")),
+        "count": [session.report["gaps"]["count"] for session in (a, b)],
+        "idle": time_pair(a.step_idle.get("idle_ps"), b.step_idle.get("idle_ps")),
         "classes": sorted(rows, key=lambda row: -max(row["a_ps"] or 0, row["b_ps"] or 0)),
-        "small": paired(a.in_steps.get("small_ps"), b.in_steps.get("small_ps")),
+        "small": time_pair(a.step_idle.get("small_ps"), b.step_idle.get("small_ps")),
     }
 
 
-def compiles(a: SessionTotals, b: SessionTotals) -> list[ComparedCompiles]:
-    """Compilations by module, with number and time; those that took longest first."""
-    rows: dict[str, dict[str, Any]] = {}
-    for which, side in (("a", a), ("b", b)):
-        for compile_ in side.report["compiles"]:
-            name = compile_["module"] or compile_["graph"] or "unknown graph"
-            row = rows.setdefault(name, {"module": name, "a": [0, 0], "b": [0, 0]})
-            row[which][0] += 1
-            row[which][1] += compile_["duration_ps"]
+def compare_compiles(a: SessionTotals, b: SessionTotals) -> list[ComparedCompiles]:
+    """Compares compilations by module: their number and time; the longest first."""
+    counts: dict[str, list[int]] = {}
+    times: dict[str, list[int]] = {}
+    for index, session in enumerate((a, b)):
+        for row in session.report["compiles"]:
+            module = row["module"] or row["graph"] or "unknown graph"
+            counts.setdefault(module, [0, 0])[index] += 1
+            times.setdefault(module, [0, 0])[index] += row["duration_ps"]
     return [
-        {"module": name, "count": [row["a"][0], row["b"][0]], **paired(row["a"][1], row["b"][1])}
-        for name, row in sorted(rows.items(), key=lambda it: -max(it[1]["a"][1], it[1]["b"][1]))
+        {"module": module, "count": counts[module], **time_pair(*times[module])}
+        for module in sorted(times, key=lambda module: -max(times[module]))
     ]

@@ -1,4 +1,4 @@
-"""What a comparison says in words."""
+"""Describes a comparison in words."""
 
 from __future__ import annotations
 
@@ -7,141 +7,149 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare.measures import close, of_other_size
+from tb_xla_insights.compare.measures import differ_in_step_size, is_same
 from tb_xla_insights.compare.session_totals import SessionTotals
-from tb_xla_insights.compare.significance import FEWEST, LEVEL
+from tb_xla_insights.compare.significance import MIN_STEPS, SIGNIFICANCE_LEVEL
 from tb_xla_insights.units import THIN, brief_time, brief_times, count, rate, samples, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import ComparedDeviceWork, CompareVerdict
 
-FOUND = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
-"""Where ops and annotations are, as it is printed beside them."""
+PRESENCE_TEXTS = {"both": "", "only_a": "only in A", "only_b": "only in B", "changed": "changed"}
+"""Which sessions have an op or annotation, as printed beside it."""
 
-VERDICTS = {
+VERDICT_TEXTS = {
     "better": "▲ better",
     "worse": "▼ worse",
     "same": "≈ same",
     "chance": "≈ may be chance",
     "few": "too few steps",
 }
-"""A row's verdict as it is printed beside it."""
+"""A row's verdict as printed beside it."""
+
+_MIN_REASON_SHARE = 1 / 20
+"""The share of a median step that a class or op must differ by to be named."""
+
+_MAX_REASONS = 3
+_MAX_DEVICE_REASONS = 2
 
 Rows = Sequence[Mapping[str, Any]]
 
 
-def times(ratio: float, decimals: int = 2) -> str:
+def ratio_text(ratio: float, decimals: int = 2) -> str:
     """`1.22×`"""
     return f"{ratio:.{decimals}f}×"
 
 
 def headline_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any]:
-    """The row that the headline tells: the median step; samples per second where the steps are of other sizes."""
-    name = "samples_median" if of_other_size(a, b) else "step_median"
+    """Returns the row of the headline: the median step, or samples per second if steps differ in size."""
+    name = "samples_median" if differ_in_step_size(a, b) else "step_median"
     return next(row for row in measures if row["name"] == name)
 
 
-def verdict(
+def compare_verdict(
     a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows, work: ComparedDeviceWork
 ) -> CompareVerdict:
-    """One or two sentences on the steps (`text`), and the verdict of the row that they tell (`verdict`; `unknown`
-    without steps on both sides)."""
+    """Returns one or two sentences on the steps (`text`), and the verdict of the headline's row (`verdict`; `unknown`
+    if a session has no steps)."""
     if not a.median_ps or not b.median_ps:
-        whose = "Neither session has" if not a.median_ps and not b.median_ps else _lacking(a)
-        return {"text": f"{whose} steps to compare; totals stand side by side.", "verdict": "unknown"}
+        subject = "Neither session has" if not a.median_ps and not b.median_ps else _without_steps(a)
+        return {"text": f"{subject} steps to compare; totals stand side by side.", "verdict": "unknown"}
     row = headline_row(a, b, measures)
-    if of_other_size(a, b):
-        return {"text": _speed(a, b, row["verdict"]), "verdict": row["verdict"]}
-    return {
-        "text": f"{_steps(a, b, row['verdict'])}{_once(a, b)}.{_why(a, b, measures, classes)}{_on_device(a, b, work)}",
-        "verdict": row["verdict"],
-    }
+    if differ_in_step_size(a, b):
+        return {"text": _rate_sentence(a, b, row["verdict"]), "verdict": row["verdict"]}
+    sentence = f"{_step_sentence(a, b, row['verdict'])}{_rare_compiles_clause(a, b)}."
+    reasons = f"{_class_reasons(a, b, measures, classes)}{_device_reasons(a, b, work)}"
+    return {"text": f"{sentence}{reasons}", "verdict": row["verdict"]}
 
 
-def _lacking(a: SessionTotals) -> str:
+def _without_steps(a: SessionTotals) -> str:
     return f"{'B' if a.median_ps else 'A'} has no"
 
 
-def _steps(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
-    one, other = a.median_ps or 0, b.median_ps or 0
-    both = " against ".join(brief_times(other, one))
+def _step_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
+    a_ps, b_ps = a.median_ps or 0, b.median_ps or 0
+    times = " against ".join(brief_times(b_ps, a_ps))
     if verdict == "same":
-        return f"B’s steps are as long as A’s at the median: {both}"
+        return f"B’s steps are as long as A’s at the median: {times}"
     if verdict == "chance":
-        return f"B’s steps cannot be told from A’s: {both} at the median may be chance"
+        return f"B’s steps cannot be told from A’s: {times} at the median may be chance"
     if verdict == "few":
-        return (
-            f"B’s steps take {both} at the median ({times(other / one)}); so few steps do not rule out chance"
-        )
-    ratio, how = (other / one, "slower") if other > one else (one / other, "faster")
-    return f"B’s steps are {times(ratio)} {how} at the median: {_more(other - one)} per step"
+        ratio = ratio_text(b_ps / a_ps)
+        return f"B’s steps take {times} at the median ({ratio}); so few steps do not rule out chance"
+    factor, direction = (b_ps / a_ps, "slower") if b_ps > a_ps else (a_ps / b_ps, "faster")
+    difference = _difference_text(b_ps - a_ps)
+    return f"B’s steps are {ratio_text(factor)} {direction} at the median: {difference} per step"
 
 
-def _speed(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
-    (one, of_one), (other, of_other) = (
-        (side.throughput["samples_per_s"]["median"], side.throughput["samples_per_step"])
-        for side in (a, b)
-        if side.throughput
+def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
+    (rate_a, size_a), (rate_b, size_b) = (
+        (session.throughput["samples_per_s"]["median"], session.throughput["samples_per_step"])
+        for session in (a, b)
+        if session.throughput
     )
-    both = f"{rate(other)} samples per second against {rate(one)}"
-    sizes = f" B takes {samples(of_other)} per step, A {samples(of_one)}."
+    rates = f"{rate(rate_b)} samples per second against {rate(rate_a)}"
+    sizes = f" B takes {samples(size_b)} per step, A {samples(size_a)}."
     if verdict == "same":
-        return f"B is as fast as A at the median: {both}.{sizes}"
+        return f"B is as fast as A at the median: {rates}.{sizes}"
     if verdict == "chance":
-        return f"B cannot be told from A: {both} at the median may be chance.{sizes}"
+        return f"B cannot be told from A: {rates} at the median may be chance.{sizes}"
     if verdict == "few":
-        few = "so few steps do not rule out chance"
-        return f"B has {both} at the median ({times(other / one)}); {few}.{sizes}"
-    ratio, how = (other / one, "faster") if other > one else (one / other, "slower")
-    return f"B is {times(ratio)} {how} at the median: {both}.{sizes}"
+        ratio = ratio_text(rate_b / rate_a)
+        return f"B has {rates} at the median ({ratio}); so few steps do not rule out chance.{sizes}"
+    factor, direction = (rate_b / rate_a, "faster") if rate_b > rate_a else (rate_a / rate_b, "slower")
+    return f"B is {ratio_text(factor)} {direction} at the median: {rates}.{sizes}"
 
 
-def _once(a: SessionTotals, b: SessionTotals) -> str:
-    """`; but B compiled in 1 of 6 steps, for 1.79 s`: what is in the means and decides nothing, where the sessions
-    differ in it by more than steps differ from run to run."""
-    spent = [sum(side.compiled_rarely) / len(side.steps) for side in (a, b)]
-    if abs(spent[0] - spent[1]) < INFO_SHARE * min(a.median_ps or 0, b.median_ps or 0):
+def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:
+    """Returns `; but B compiled in 1 of 6 steps, for 1.79 s`: time that is in the means but not in the test. Empty if
+    it makes no more difference between the sessions than steps differ from run to run."""
+    mean_a, mean_b = (sum(session.rare_compile_times_ps) / len(session.steps) for session in (a, b))
+    if abs(mean_a - mean_b) < INFO_SHARE * min(a.median_ps or 0, b.median_ps or 0):
         return ""
     parts = [
-        f"{name} compiled in {len(side.compiled_rarely)} of {count(len(side.steps))} steps, "
-        f"for {brief_time(sum(side.compiled_rarely))}"
-        for side, name in ((a, "A"), (b, "B"))
-        if sum(side.compiled_rarely)
+        f"{name} compiled in {len(times)} of {count(len(session.steps))} steps, for {brief_time(sum(times))}"
+        for session, name in ((a, "A"), (b, "B"))
+        if sum(times := session.rare_compile_times_ps)
     ]
-    return f"; but {_list(parts)}"
+    return f"; but {_join(parts)}"
 
 
-def _why(a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows) -> str:
-    """` The device has 7.9 ms less work and the host 1.9 ms more wait per step, in the mean.`"""
-    work = _work(a, b, measures)
-    reasons = [row for row in _reasons(a, b, classes) if not _is_work(row, work)]
-    parts = [f"{_more(row['difference_ps'])} {label(row['class'])}" for row in reasons]
-    device = f"The device has {_more(work['difference_ps'])} work" if work else ""
-    host = f"{'the host' if device else 'The host has'} {_list(parts)}" if parts else ""
-    told = " and ".join(part for part in (device, host) if part)
-    return f" {told} per step, in the mean." if told else ""
+def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows) -> str:
+    """Returns ` The device has 7.9 ms less work and the host 1.9 ms more wait per step, in the mean.`"""
+    work_row = _device_work_row(a, b, measures)
+    rows = [row for row in classes if _is_notable(a, b, row)][:_MAX_REASONS]
+    parts = [
+        f"{_difference_text(row['difference_ps'])} {label(row['class'])}"
+        for row in rows
+        if not _is_device_work(row, work_row)
+    ]
+    device = f"The device has {_difference_text(work_row['difference_ps'])} work" if work_row else ""
+    host = f"{'the host' if device else 'The host has'} {_join(parts)}" if parts else ""
+    text = " and ".join(part for part in (device, host) if part)
+    return f" {text} per step, in the mean." if text else ""
 
 
-def _on_device(a: SessionTotals, b: SessionTotals, work: ComparedDeviceWork) -> str:
-    """` On the device, Training_Step/forward/attention takes 4.1 ms more per step and core.`: annotations that tell the
-    sessions apart; where none does, ops."""
-    for rows, name in ((work["annotations"], _path), (work["ops"], op_names)):
-        told = [
-            f"{name(row)} takes {_more(row['difference_ps'])}"
+def _device_reasons(a: SessionTotals, b: SessionTotals, work: ComparedDeviceWork) -> str:
+    """Returns ` On the device, Training_Step/forward/attention takes 4.1 ms more per step and core.`: the annotations
+    with a notable difference; if there are none, the ops."""
+    for rows, row_name in ((work["annotations"], _annotation_name), (work["ops"], op_names_text)):
+        parts = [
+            f"{row_name(row)} takes {_difference_text(row['difference_ps'])}"
             for row in rows
-            if _tells(a, b, row) and name(row)
+            if _is_notable(a, b, row) and row_name(row)
         ]
-        if told:
-            return f" On the device, {_list(told[:2])} per step and core."
+        if parts:
+            return f" On the device, {_join(parts[:_MAX_DEVICE_REASONS])} per step and core."
     return ""
 
 
-def _path(row: Mapping[str, Any]) -> str:
+def _annotation_name(row: Mapping[str, Any]) -> str:
     return row["path"] or "work without an annotation"
 
 
-def op_names(row: Mapping[str, Any]) -> str:
-    """`fusion.3`; `fusion.3 and 4 more → fusion.7`, where ops have changed."""
+def op_names_text(row: Mapping[str, Any]) -> str:
+    """Returns `fusion.3`, or for changed ops `fusion.3 and 4 more → fusion.7`."""
     sides = [
         f"{names[0]}{f' and {count(number - 1)} more' if number > 1 else ''}"
         for names, number in zip((row["ops_a"], row["ops_b"]), row["count"], strict=True)
@@ -150,90 +158,86 @@ def op_names(row: Mapping[str, Any]) -> str:
     return sides[0] if row["found"] == "both" else " → ".join(sides)
 
 
-def _work(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any] | None:
-    """The row of the device's work, where it tells the sessions apart and one of them runs programs on the thread that
-    launches them: there the class `dispatch` is that work."""
-    if not (a.runs_itself or b.runs_itself):
+def _device_work_row(a: SessionTotals, b: SessionTotals, measures: Rows) -> Mapping[str, Any] | None:
+    """Returns the row of the device's work if its difference is notable and a session runs programs on the driving
+    thread: there the class `dispatch` is that work."""
+    if not (a.runs_on_driving_thread or b.runs_on_driving_thread):
         return None
     rows = [row for row in measures if row["name"] == "device_per_step" and row["difference_ps"] is not None]
-    return next((row for row in rows if _tells(a, b, row)), None)
+    return next((row for row in rows if _is_notable(a, b, row)), None)
 
 
-def _is_work(row: Mapping[str, Any], work: Mapping[str, Any] | None) -> bool:
+def _is_device_work(row: Mapping[str, Any], work_row: Mapping[str, Any] | None) -> bool:
     """Whether most of a difference in `dispatch` is the device's work."""
-    if work is None or row["class"] != "dispatch":
+    if work_row is None or row["class"] != "dispatch":
         return False
-    return bool(abs(row["difference_ps"] - work["difference_ps"]) < abs(row["difference_ps"]) / 2)
+    return bool(abs(row["difference_ps"] - work_row["difference_ps"]) < abs(row["difference_ps"]) / 2)
 
 
-def _reasons(a: SessionTotals, b: SessionTotals, classes: Rows) -> Rows:
-    """The classes that tell the sessions apart."""
-    return [row for row in classes if _tells(a, b, row)][:3]
+def _is_notable(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
+    """Whether a row's difference is significant, above _MIN_REASON_SHARE, and more than that from run to run."""
+    min_ps = max(a.median_ps or 0, b.median_ps or 0) * _MIN_REASON_SHARE
+    is_significant = row["p"] is not None and row["p"] <= SIGNIFICANCE_LEVEL
+    return is_significant and abs(row["difference_ps"]) > min_ps and not is_same(row["a_ps"], row["b_ps"])
 
 
-def _tells(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> bool:
-    """Whether the sessions differ in it: no chance, and more than a twentieth of a step."""
-    least = max(a.median_ps or 0, b.median_ps or 0) / 20
-    known = row["p"] is not None and row["p"] <= LEVEL
-    return known and abs(row["difference_ps"]) > least and not close(row["a_ps"], row["b_ps"])
+def _difference_text(difference_ps: int | None) -> str:
+    assert difference_ps is not None, "only known differences have a text"
+    return f"{brief_time(abs(difference_ps))} {'more' if difference_ps > 0 else 'less'}"
 
 
-def _more(ps: int | None) -> str:
-    assert ps is not None, "only differences that are known are told"
-    return f"{brief_time(abs(ps))} {'more' if ps > 0 else 'less'}"
-
-
-def _list(parts: Sequence[str]) -> str:
+def _join(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> str | None:
-    """How many steps are behind the headline's row, what the test of chance says of it, and what happened in too few
-    steps to decide anything; None where a session has no steps."""
+    """Returns the number of steps behind the headline's row, its test result, and compilations in too few steps to
+    count in the test; None if a session has no steps."""
     if not a.steps or not b.steps:
         return None
-    behind = f"{_counted(a, 'A')} and {_counted(b, 'B')}"
+    step_counts = f"{_step_count_text(a, 'A')} and {_step_count_text(b, 'B')}"
     if row["p"] is None:
-        told = f"too few to tell a difference from chance; capture at least {FEWEST} of each."
+        result = f"too few to tell a difference from chance; capture at least {MIN_STEPS} of each."
     else:
-        told = f"chance alone makes such a difference of medians in {share(row['p'])} of the cases"
-        told += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."
-    return f"{behind}: {told}{_rare(a, b)}"
+        result = f"chance alone makes such a difference of medians in {share(row['p'])} of the cases"
+        result += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."
+    return f"{step_counts}: {result}{_rare_compiles_sentence(a, b)}"
 
 
-def _counted(side: SessionTotals, name: str) -> str:
-    steps = f"{count(len(side.steps))}{THIN}{'step' if len(side.steps) == 1 else 'steps'} in {name}"
-    draws = side.drawn.draws
-    return steps if draws == len(side.steps) else f"{steps} ({count(draws)} with all hosts together)"
+def _step_count_text(session: SessionTotals, name: str) -> str:
+    steps = f"{count(len(session.steps))}{THIN}{'step' if len(session.steps) == 1 else 'steps'} in {name}"
+    blocks = session.sample.block_count
+    return steps if blocks == len(session.steps) else f"{steps} ({count(blocks)} with all hosts together)"
 
 
 def _percent(value: float) -> str:
     return share(value).replace(".0", "")
 
 
-def _rare(a: SessionTotals, b: SessionTotals) -> str:
-    """What was compiled in fewer than half of the steps is in the means, and not in the test of medians."""
+def _rare_compiles_sentence(a: SessionTotals, b: SessionTotals) -> str:
+    """Returns in how many steps something was compiled if those are fewer than half: they are in the means, but not in
+    the test of medians."""
     parts = []
-    for side, name in ((a, "A"), (b, "B")):
-        if compiled := side.compiled_rarely:
-            spent = f" ({brief_time(sum(compiled))})" if sum(compiled) else ""
-            parts.append(f"{name} compiled in {len(compiled)} of {count(len(side.steps))} steps{spent}")
-    return f" {_list(parts)}; that is in the means, and left out of the test of medians." if parts else ""
+    for session, name in ((a, "A"), (b, "B")):
+        if times := session.rare_compile_times_ps:
+            total = f" ({brief_time(sum(times))})" if sum(times) else ""
+            parts.append(f"{name} compiled in {len(times)} of {count(len(session.steps))} steps{total}")
+    return f" {_join(parts)}; that is in the means, and left out of the test of medians." if parts else ""
 
 
-def unjudged(document: Mapping[str, Any]) -> str | None:
-    """Why a comparison cannot tell whether B is worse than A; None where it can."""
+def unjudged_reason(document: Mapping[str, Any]) -> str | None:
+    """Returns why a comparison cannot judge whether B is worse than A; None if it can."""
     if document["verdict"]["verdict"] == "unknown":
         return str(document["verdict"]["text"])
     return document["chance"]["text"] if document["chance"]["p"] is None else None
 
 
-def longer(document: Mapping[str, Any]) -> float:
-    """By which share of A's step (of its time per sample, where steps are of other sizes) B's is longer, beyond chance;
-    0 where it is not."""
+def step_increase(document: Mapping[str, Any]) -> float:
+    """Returns by which share of A's step B's is longer (of the time per sample if steps differ in size); 0 if it is not
+    longer, or may be by chance."""
     chance = document["chance"]
     row = next(row for row in document["measures"] if row["name"] == chance["measure"])
-    if chance["p"] > LEVEL or row["ratio"] is None:
+    if chance["p"] > SIGNIFICANCE_LEVEL or row["ratio"] is None:
         return 0.0
     ratio = row["ratio"] if row["better"] != "higher" else 1 / row["ratio"]
     return max(0.0, float(ratio) - 1)

@@ -1,4 +1,4 @@
-"""What a comparison needs of one session's report: its steps, and totals that are the report's own."""
+"""One session's side of a comparison: its steps, and totals equal to those of its report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
-from tb_xla_insights.compare.significance import Steps
+from tb_xla_insights.compare.significance import StepSample
 from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.throughput import throughput
 from tb_xla_insights.report.views import whole_report
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-EACH = ("host", "device", "queue", "overhead")
+EXECUTION_TIMES = ("host", "device", "queue", "overhead")
 """The times of an execution."""
 
-IDLE = ("wait", "unrecorded")
+IDLE_CLASSES = ("wait", "unrecorded")
 """Classes in which the host does nothing."""
 
 
 class SessionTotals:
-    """One of the two sessions. Means per step are None where the session has no steps. `samples_per_step` comes before
-    what the recording was told."""
+    """One of the two sessions. Means per step are None without steps. `samples_per_step` overrides the number that the
+    recording was given."""
 
     def __init__(self, session: SessionTrace, samples_per_step: float | None = None) -> None:
         self.session = session
@@ -39,131 +39,134 @@ class SessionTotals:
         self.span_ps = sum(device["span_ps"] for device in report["devices"])
         self.throughput = throughput(self.steps, report["recorded"], samples_per_step)
 
-    @cached_property
-    def cores(self) -> int:
-        """Cores that a step of one host works on."""
-        hosts = {step["host"] for step in self.steps} or {it["host"] for it in self.report["devices"]}
-        return max(1, round(len(self.report["devices"]) / max(1, len(hosts))))
-
-    def each(self, value: Callable[[Row], int]) -> list[int]:
-        """One number per step."""
+    def values(self, value: Callable[[Row], int]) -> list[int]:
+        """Returns a value of each step."""
         return [value(step) for step in self.steps]
 
-    def mean(self, value: Callable[[Row], int]) -> int | None:
-        return round(sum(self.each(value)) / len(self.steps)) if self.steps else None
+    def rounded_mean(self, value: Callable[[Row], int]) -> int | None:
+        """Returns the mean of a value over the steps, rounded."""
+        return round(sum(self.values(value)) / len(self.steps)) if self.steps else None
 
     @cached_property
-    def drawn(self) -> Steps:
-        """The steps as the test of means needs them."""
-        return Steps.of(self.steps)
+    def sample(self) -> StepSample:
+        """The steps for the test of means."""
+        return StepSample.from_rows(self.steps)
 
     @cached_property
-    def usual(self) -> Steps:
-        """The steps as the test of medians needs them: without the few in which something was compiled."""
-        return Steps.usual(self.steps)
+    def usual_sample(self) -> StepSample:
+        """The steps for the test of medians: without the few that compiled something."""
+        return StepSample.without_compiles(self.steps)
 
     @cached_property
     def step_ps(self) -> int | None:
         """The mean step."""
-        return self.mean(lambda step: step["duration_ps"])
+        return self.rounded_mean(lambda step: step["duration_ps"])
 
     @cached_property
     def median_ps(self) -> int | None:
-        """The step in the middle, the shorter one of two."""
-        return median_low(self.each(lambda step: step["duration_ps"])) if self.steps else None
+        """The lower median of the steps."""
+        return median_low(self.values(lambda step: step["duration_ps"])) if self.steps else None
 
     @cached_property
     def kind(self) -> ExecutionKind:
-        """What launched the device's work: dynamo where any of it did."""
+        """What launched the device's work: dynamo if it launched any of it."""
         kinds = {row["kind"] for row in self.report["executions"]}
         return "dynamo" if "dynamo" in kinds else "lazy" if "lazy" in kinds else "other"
 
     @cached_property
     def launched_by(self) -> str:
-        """The kind, or of other kinds the framework, as people read it."""
+        """The kind, or for `other` the framework, as displayed."""
         framework = self.report["environment"]["framework"]
         return self.kind if self.kind != "other" else FRAMEWORKS.get(framework, "unknown framework")
 
     @cached_property
-    def runs_itself(self) -> bool:
-        """Whether the thread that drives runs most programs itself, as a CPU may."""
-        own, total = (
-            sum(column) for column in zip((0, 0), *parts_of_hosts(self.session, "driven"), strict=True)
+    def runs_on_driving_thread(self) -> bool:
+        """Whether the driving thread itself runs most programs, as on a CPU."""
+        on_thread, total = (
+            sum(column)
+            for column in zip((0, 0), *parts_of_hosts(self.session, "driving_thread_runs"), strict=True)
         )
-        return bool(2 * own > total)
+        return bool(2 * on_thread > total)
 
     @cached_property
-    def compiled_rarely(self) -> list[int]:
-        """Host time in compilations of the steps that compiled, if those are fewer than half of the steps."""
-        compiled = [step["host_ps"].get("compile", 0) for step in self.steps if step["compiles"]]
-        return compiled if 2 * len(compiled) < len(self.steps) else []
+    def rare_compile_times_ps(self) -> list[int]:
+        """Host time in compilations of each step that compiled, if those are fewer than half of the steps, else
+        empty."""
+        times = [step["host_ps"].get("compile", 0) for step in self.steps if step["compiles"]]
+        return times if 2 * len(times) < len(self.steps) else []
 
     @cached_property
     def class_means(self) -> ByClass:
-        """Host time per step by class; it adds up to the mean step."""
+        """Host time per step by class; the sum is the mean step."""
         if not self.steps:
             return {}
         sums: ByClass = {}
         for step in self.steps:
-            for name, ps in step["host_ps"].items():
-                sums[name] = sums.get(name, 0) + ps
+            for name, time in step["host_ps"].items():
+                sums[name] = sums.get(name, 0) + time
         count = len(self.steps)
         parts = rounded_parts(list(sums.values()), sum(sums.values()), count)
         return {name: part // count for name, part in zip(sums, parts, strict=True)}
 
     @cached_property
     def programs(self) -> dict[str, ProgramTotals]:
-        """Kind and totals of each program, its rows of `executions` for all joins together."""
+        """Kind and totals of each program, over its rows of `executions` of all joins."""
         groups: dict[str, list[Row]] = {}
         for row in self.report["executions"]:
             groups.setdefault(row["program"], []).append(row)
-        return {name: {"kind": rows[0]["kind"], **costs(rows)} for name, rows in groups.items()}
+        return {name: {"kind": rows[0]["kind"], **execution_sums(rows)} for name, rows in groups.items()}
 
     @cached_property
     def runs_per_step(self) -> float | None:
-        """Launches of steps, whatever was launched outside of them."""
-        return sum(self.each(lambda step: step["executions"])) / len(self.steps) if self.steps else None
+        """Launches per step, without launches outside of steps."""
+        return sum(self.values(lambda step: step["executions"])) / len(self.steps) if self.steps else None
 
     def per_step(self, total_ps: int) -> int | None:
-        """A total over all device runs, per step and core. Runs of steps that the capture cuts count in the mean of a
-        run, and not in the number of runs of a step."""
+        """Converts a total over all device runs to a time per step and core. Runs of steps that the capture cuts count
+        in the mean of a run, but not in the number of runs per step."""
         count, runs = self.totals["executions"]["count"], self.runs_per_step
         return round(total_ps / count * runs) if count and runs is not None else None
 
     @cached_property
-    def in_steps(self) -> Row:
-        """Work and idle time per step and core, as the report's `step_idle` has them; nothing without steps."""
-        found: Row = self.report["step_idle"]
-        return found if found["steps"] and found["cores"] else {}
+    def step_idle(self) -> Row:
+        """The report's `step_idle`, work and idle time per step and core; empty without steps or cores."""
+        step_idle: Row = self.report["step_idle"]
+        return step_idle if step_idle["steps"] and step_idle["cores"] else {}
 
     @cached_property
-    def annotated(self) -> dict[str, tuple[int, int]]:
-        """Time and number of the annotations of each path in whole steps; in the capture where there are no steps."""
-        found: dict[str, tuple[int, int]] = {}
-        for steps, host in self._hosts:
-            for name, (ps, count, _) in host.items():
-                before = found.get(name, (0, 0))
-                told = steps or not self.steps  # of a host without steps nothing lies in whole ones
-                found[name] = (before[0] + ps, before[1] + count) if told else before
-        return found
+    def annotation_totals(self) -> dict[str, tuple[int, int]]:
+        """Per path, the time and number of its annotations in whole steps; in the capture if the session has no
+        steps."""
+        totals: dict[str, tuple[int, int]] = {}
+        for steps, by_path in self._annotations_of_hosts:
+            for path, (host_ps, count, _) in by_path.items():
+                total_ps, total_count = totals.setdefault(path, (0, 0))
+                # If other hosts have steps, a host without any has no annotations in whole steps.
+                if steps or not self.steps:
+                    totals[path] = total_ps + host_ps, total_count + count
+        return totals
 
     def annotation_times(self, path: str) -> list[int]:
-        """Host time of the annotations of a path, one number per step."""
+        """Returns the host time of the annotations of a path in each step."""
         times: list[int] = []
-        for steps, host in self._hosts:
-            times += host[path][2].tolist() if path in host else [0] * steps
+        for steps, by_path in self._annotations_of_hosts:
+            times += by_path[path][2].tolist() if path in by_path else [0] * steps
         return times
 
     @cached_property
-    def _hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
-        """Of each host how many steps it has, and its annotations."""
+    def _annotations_of_hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
+        """Per host, the number of its steps, and its annotations."""
         return list(
-            zip(parts_of_hosts(self.session, "steps"), parts_of_hosts(self.session, "annotated"), strict=True)
+            zip(
+                parts_of_hosts(self.session, "steps"),
+                parts_of_hosts(self.session, "annotation_times"),
+                strict=True,
+            )
         )
 
     @cached_property
     def totals(self) -> Totals:
-        """Sums over the report, exactly as there."""
+        """Sums over the rows of the report."""
         report = self.report
         devices, gaps, compiles = report["devices"], report["gaps"], report["compiles"]
         return {
@@ -188,7 +191,7 @@ class SessionTotals:
                 "listed_ps": gaps["listed_ps"],
                 "by_class_ps": gaps["by_class_ps"],
             },
-            "executions": costs(report["executions"]),
+            "executions": execution_sums(report["executions"]),
             "compiles": {
                 "count": len(compiles),
                 "after_warm_up": sum(not row["warm_up"] for row in compiles),
@@ -203,7 +206,7 @@ class SessionTotals:
         }
 
     def document(self) -> ComparedSession:
-        """Which session this is."""
+        """Returns the description of the session in the document."""
         report = self.report
         return {
             "session": report["session"],
@@ -218,8 +221,8 @@ class SessionTotals:
         }
 
 
-def costs(rows: Sequence[Row]) -> Sums:
-    """Totals of some rows of `executions`."""
+def execution_sums(rows: Sequence[Row]) -> Sums:
+    """Returns the sums of rows of `executions`."""
     return {
         "launches": _sum(rows, "launches"),
         "count": _sum(rows, "count"),

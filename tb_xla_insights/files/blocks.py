@@ -10,19 +10,19 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-BLOCK = 2 << 20
+BLOCK_BYTES = 2 << 20
 """Bytes that one request asks for."""
 
-AT_ONCE = 8
+MAX_REQUESTS = 8
 """Requests of one file at a time."""
 
-WHOLE = 1 << 30
+MAX_PREFETCH_BYTES = 1 << 30
 """Of a file up to this size a reader that wants all of it gets block after block, whatever it has asked for yet."""
 
-PATIENCE_S = 300.0
+STALL_TIMEOUT_S = 300.0
 """A store that sends no block for so long has stalled. File systems with limits of their own give up before."""
 
-KEPT = 128 << 20
+MAX_CACHE_BYTES = 128 << 20
 """Bytes of closed files that are kept for whoever opens these files next."""
 
 _POLL_S = 0.2
@@ -39,14 +39,14 @@ class StoppedError(Exception):
     """The reader was told to stop before the store answered."""
 
 
-def patiently(call: Callable[[], T], seconds: float | None = None) -> T:
-    """What a call to a store answers, or raises. Raises StalledError after `seconds` (`PATIENCE_S`) without an answer.
+def call_with_timeout(call: Callable[[], T], seconds: float | None = None) -> T:
+    """Returns or raises what a call to a store does. Raises StalledError after `seconds` (`STALL_TIMEOUT_S`).
 
-    The call runs in a daemon thread: one that never answers keeps neither the caller nor the process from ending.
+    The call runs in a daemon thread, so a call that never returns blocks neither the caller nor the process's exit.
     """
     answer: Future[T] = Future()
     threading.Thread(target=_answer, args=(answer, call), daemon=True).start()
-    limit = PATIENCE_S if seconds is None else seconds
+    limit = STALL_TIMEOUT_S if seconds is None else seconds
     until = time.monotonic() + limit
     # A signal that comes between Python's look at signals and the wait is seen after the wait only.
     while not wait([answer], min(_LOOK_S, max(0.0, until - time.monotonic()))).done:
@@ -67,9 +67,11 @@ def _to_raise(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else OSError(f"{type(error).__name__} {error}".strip())
 
 
-def cut(data: bytes) -> dict[int, memoryview]:
+def split_into_blocks(data: bytes) -> dict[int, memoryview]:
     """A whole file's blocks."""
-    return {at // BLOCK: memoryview(data)[at : at + BLOCK] for at in range(0, len(data), BLOCK)}
+    return {
+        at // BLOCK_BYTES: memoryview(data)[at : at + BLOCK_BYTES] for at in range(0, len(data), BLOCK_BYTES)
+    }
 
 
 class Blocks:
@@ -89,9 +91,9 @@ class Blocks:
         whole: bool = False,
     ) -> None:
         self.size = size
-        self._count = -(-size // BLOCK)
+        self._count = -(-size // BLOCK_BYTES)
         self._fetch, self._arrived, self._stop = fetch, arrived, stop
-        self._whole = whole and size <= WHOLE
+        self._whole = whole and size <= MAX_PREFETCH_BYTES
         self._lock = threading.Lock()
         self._blocks: dict[int, Future[memoryview]] = {}
         self._asked_for: set[int] = set()
@@ -115,9 +117,9 @@ class Blocks:
         end = min(offset + len(buffer), self.size)
         if end <= offset:
             return 0
-        numbers = range(offset // BLOCK, (end - 1) // BLOCK + 1)
+        numbers = range(offset // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
         for number, block in zip(numbers, self._ask_for(numbers), strict=True):
-            start = number * BLOCK
+            start = number * BLOCK_BYTES
             part = self._wait_for(block)[max(offset - start, 0) : end - start]
             at = max(start - offset, 0)
             buffer[at : at + len(part)] = part
@@ -128,7 +130,7 @@ class Blocks:
         numbers = {
             number
             for offset, length in ranges
-            for number in range(offset // BLOCK, (offset + max(length, 1) - 1) // BLOCK + 1)
+            for number in range(offset // BLOCK_BYTES, (offset + max(length, 1) - 1) // BLOCK_BYTES + 1)
         }
         with self._lock:
             found = {number: self._blocks[number] for number in sorted(numbers & self._blocks.keys())}
@@ -165,15 +167,17 @@ class Blocks:
 
     def _run_before(self, number: int) -> int:
         """How many blocks right before this one the store was asked for: who has read on for long will read on."""
-        return next((run for run in range(AT_ONCE) if number - run - 1 not in self._asked_for), AT_ONCE)
+        return next(
+            (run for run in range(MAX_REQUESTS) if number - run - 1 not in self._asked_for), MAX_REQUESTS
+        )
 
     def _wait_for(self, block: Future[memoryview]) -> memoryview:
         began = time.monotonic()
-        while not wait([block], min(_POLL_S, PATIENCE_S)).done:
+        while not wait([block], min(_POLL_S, STALL_TIMEOUT_S)).done:
             if self._stop():
                 raise StoppedError
-            if time.monotonic() - max(began, self._last) >= PATIENCE_S:
-                raise StalledError(f"no answer for {PATIENCE_S:g} s")
+            if time.monotonic() - max(began, self._last) >= STALL_TIMEOUT_S:
+                raise StalledError(f"no answer for {STALL_TIMEOUT_S:g} s")
         return block.result()
 
     # What follows is called with the lock, but for the threads that fetch.
@@ -196,7 +200,7 @@ class Blocks:
                     self._workers -= 1
                     return
                 number = self._waiting.popleft()
-            start, end = number * BLOCK, min((number + 1) * BLOCK, self.size)
+            start, end = number * BLOCK_BYTES, min((number + 1) * BLOCK_BYTES, self.size)
             try:
                 data = self._fetch(start, end)
                 if len(data) not in (end - start, self.size):
@@ -210,10 +214,10 @@ class Blocks:
                 if len(data) == end - start:
                     self._came(number, data)
                 else:
-                    for at, block in cut(data).items():
+                    for at, block in split_into_blocks(data).items():
                         self._came(at, block)
                     self._waiting.clear()
-                self._at_once = AT_ONCE
+                self._at_once = MAX_REQUESTS
                 self._begin()
 
     def _came(self, number: int, block: bytes | memoryview) -> None:
@@ -234,32 +238,32 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedBlocks:
     """Of a file of `size` bytes the blocks that are kept."""
 
     size: int
     blocks: dict[int, bytes]
 
 
-class Keep:
+class BlockCache:
     """Blocks of files that were closed, for whoever opens them next; those of the files used longest ago go first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._files: OrderedDict[tuple[str, str], Kept] = OrderedDict()
+        self._files: OrderedDict[tuple[str, str], CachedBlocks] = OrderedDict()
 
-    def put(self, file: tuple[str, str], kept: Kept) -> None:
+    def put(self, file: tuple[str, str], kept: CachedBlocks) -> None:
         """Blocks of a file, which its path and its mark name."""
         with self._lock:
             if before := self._files.pop(file, None):
-                kept = Kept(kept.size, before.blocks | kept.blocks)
+                kept = CachedBlocks(kept.size, before.blocks | kept.blocks)
             self._files[file] = kept
             used = sum(len(block) for it in self._files.values() for block in it.blocks.values())
-            while used > KEPT:
+            while used > MAX_CACHE_BYTES:
                 _, oldest = self._files.popitem(last=False)
                 used -= sum(map(len, oldest.blocks.values()))
 
-    def get(self, file: tuple[str, str]) -> Kept | None:
+    def get(self, file: tuple[str, str]) -> CachedBlocks | None:
         with self._lock:
             if file in self._files:
                 self._files.move_to_end(file)

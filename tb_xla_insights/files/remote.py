@@ -6,15 +6,22 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.blocks import Blocks, Keep, Kept, StoppedError, cut, patiently
+from tb_xla_insights.files.blocks import (
+    BlockCache,
+    Blocks,
+    CachedBlocks,
+    StoppedError,
+    call_with_timeout,
+    split_into_blocks,
+)
 from tb_xla_insights.files.reasons import reason
-from tb_xla_insights.files.source import CHANGED, Bytes, Source
+from tb_xla_insights.files.source import CHANGED_MESSAGE, Bytes, Source
 
 _MARKS = ("ETag", "etag", "md5Hash")
-TIMES = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
+MODIFIED_TIME_KEYS = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
 """Under which names file systems tell when a file was changed, the best first."""
 
-_keep = Keep()
+_keep = BlockCache()
 
 
 class RemoteFile(Source):
@@ -26,12 +33,12 @@ class RemoteFile(Source):
     ) -> None:
         self.path = url
         try:
-            self._system, self._path = patiently(lambda: _file_system(url))
-            info = patiently(self._info)
+            self._system, self._path = call_with_timeout(lambda: _file_system(url))
+            info = call_with_timeout(self._info)
             self._told = _told(info)
             kept = _keep.get((url, self._told[1]))
             # A store that does not tell the size is asked for the whole file.
-            whole_file = patiently(self._all) if not kept and info.get("size") is None else None
+            whole_file = call_with_timeout(self._all) if not kept and info.get("size") is None else None
         except Exception as error:  # each file system raises its own kinds
             raise InputError(f"{url}: {reason(error)}") from error
         if info.get("type") == "directory":
@@ -39,7 +46,7 @@ class RemoteFile(Source):
         self.size = kept.size if kept else int(info["size"]) if whole_file is None else len(whole_file)
         self.fingerprint = f"{self.size}-{self._told[1]}"
         self._blocks = Blocks(self.size, self._fetch, arrived, stop, whole=whole)
-        self._blocks.put(kept.blocks if kept else cut(whole_file or b""))
+        self._blocks.put(kept.blocks if kept else split_into_blocks(whole_file or b""))
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         try:
@@ -53,16 +60,16 @@ class RemoteFile(Source):
 
     def check(self) -> None:
         try:
-            info = patiently(self._info)
+            info = call_with_timeout(self._info)
         except Exception:  # gone by now, but all of it had come
             return
         if _told(info) != self._told:
-            raise InputError(CHANGED.format(self.path))
+            raise InputError(CHANGED_MESSAGE.format(self.path))
 
     def keep(self, ranges: Iterable[tuple[int, int]]) -> None:
         # What has no mark may be another content of the same size.
         if self._told[1]:
-            _keep.put((self.path, self._told[1]), Kept(self.size, self._blocks.of(ranges)))
+            _keep.put((self.path, self._told[1]), CachedBlocks(self.size, self._blocks.of(ranges)))
 
     def close(self) -> None:
         self._blocks.close()
@@ -82,16 +89,16 @@ class RemoteFile(Source):
         return data
 
 
-def remote_mark(info: Mapping[str, Any]) -> str:
+def remote_fingerprint(info: Mapping[str, Any]) -> str:
     """Differs when a remote file was replaced, as far as its file system tells; empty where it does not."""
     marks = [str(info[key]) for key in _MARKS if info.get(key)]
     # Some stores tell a time more exactly in a listing than of the file alone.
-    return "-".join(marks or [str(info[key]) for key in TIMES if info.get(key)])
+    return "-".join(marks or [str(info[key]) for key in MODIFIED_TIME_KEYS if info.get(key)])
 
 
 def _told(info: Mapping[str, Any]) -> tuple[int | None, str]:
     """The size, if the store tells it, and the mark."""
-    return info.get("size"), remote_mark(info)
+    return info.get("size"), remote_fingerprint(info)
 
 
 def _file_system(url: str) -> tuple[Any, str]:

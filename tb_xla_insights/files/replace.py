@@ -13,7 +13,7 @@ from tb_xla_insights.errors import InputError
 
 
 @contextmanager
-def writing(path: Path, remedy: str) -> Iterator[None]:
+def report_write_errors(path: Path, remedy: str) -> Iterator[None]:
     """What cannot be written in this block becomes an InputError that names the path and says what to do."""
     try:
         yield
@@ -23,7 +23,7 @@ def writing(path: Path, remedy: str) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replace_atomically(path: Path) -> Iterator[Path]:
     """Where to write what `path` is to hold once the block has ended; nothing changes there where it fails or is
     stopped.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Bytes = NDArray[np.uint8]
 
-CHANGED = "{}: the file changed while it was read; read it again once it is written"
+CHANGED_MESSAGE = "{}: the file changed while it was read; read it again once it is written"
 
 
 class Source(ABC):
@@ -70,7 +70,7 @@ class _LocalFile(Source):
             raise InputError(f"{path}: {reason(error)}") from error
         status = os.fstat(self._descriptor)
         self.size = status.st_size
-        self.fingerprint = local_mark(status)
+        self.fingerprint = local_fingerprint(status)
         self._written = _written(status)
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
@@ -85,7 +85,7 @@ class _LocalFile(Source):
         except OSError as error:
             raise InputError(f"{self.path}: byte {offset + filled}: {reason(error)}") from error
         if written != self._written:  # what was read before is of another content
-            raise InputError(CHANGED.format(self.path))
+            raise InputError(CHANGED_MESSAGE.format(self.path))
         return filled
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ def is_url(path: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) is not None and not path.startswith("file://")
 
 
-def local_mark(status: os.stat_result) -> str:
+def local_fingerprint(status: os.stat_result) -> str:
     """Differs when a local file was replaced or written, even where it was given its size and time from before."""
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}-{status.st_ctime_ns}"
 

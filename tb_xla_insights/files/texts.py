@@ -8,7 +8,7 @@ import os
 import stat
 from typing import Any, NoReturn
 
-MOST_BYTES = 8_000_000
+MAX_TEXT_BYTES = 8_000_000
 """Of one file."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -26,7 +26,7 @@ class TextError(ValueError):
 
 
 def read_text(path: str) -> str:
-    """The text of a local file of at most `MOST_BYTES`, UTF-8 or what its byte order mark says.
+    """The text of a local file of at most `MAX_TEXT_BYTES`, UTF-8 or what its byte order mark says.
 
     A pipe is read to its end, and is empty where nobody has it open to write; a device is read up to the limit.
     Raises TextError and OSError.
@@ -34,17 +34,17 @@ def read_text(path: str) -> str:
     # Without O_NONBLOCK, opening a pipe waits for one who writes into it.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size <= MOST_BYTES:
+        if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_TEXT_BYTES:
             os.set_blocking(file.fileno(), True)
             content = bytearray()
-            while part := file.read(MOST_BYTES + 1 - len(content)):
+            while part := file.read(MAX_TEXT_BYTES + 1 - len(content)):
                 content += part
-            if len(content) <= MOST_BYTES:
-                return decoded(bytes(content))
-    raise TextError(f"larger than {MOST_BYTES // 10**6} MB")
+            if len(content) <= MAX_TEXT_BYTES:
+                return decode_text(bytes(content))
+    raise TextError(f"larger than {MAX_TEXT_BYTES // 10**6} MB")
 
 
-def decoded(content: bytes, errors: str = "strict") -> str:
+def decode_text(content: bytes, errors: str = "strict") -> str:
     """The text of a file: UTF-8, or what its byte order mark says; PowerShell redirects output into UTF-16. Raises
     TextError."""
     mark, encoding = next((it for it in _MARKS if content.startswith(it[0])), (b"", "utf-8"))
@@ -54,7 +54,7 @@ def decoded(content: bytes, errors: str = "strict") -> str:
         raise TextError("not UTF-8 or UTF-16 text", f", byte {len(mark) + error.start}") from None
 
 
-def parsed_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """What JSON says. Raises TextError, also for what Python's parser alone lets through or stumbles over: `NaN` and
     `Infinity`, numbers of thousands of digits, and values within thousands of others."""
     try:

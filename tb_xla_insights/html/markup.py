@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 
 Child = str | int | None
 Row = Mapping[str, Any]
@@ -36,7 +36,7 @@ def _markup(child: Child | Iterable[Child]) -> str:
 
 
 def _escaped(text: str | int) -> Markup:
-    return escape(escaped(text) if isinstance(text, str) and not isinstance(text, Markup) else text)
+    return escape(escape_text(text) if isinstance(text, str) and not isinstance(text, Markup) else text)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.reasons import reason
-from tb_xla_insights.files.remote import TIMES, remote_mark
-from tb_xla_insights.files.source import is_url, local_mark
+from tb_xla_insights.files.remote import MODIFIED_TIME_KEYS, remote_fingerprint
+from tb_xla_insights.files.source import is_url, local_fingerprint
 from tb_xla_insights.logdir.paths import MAX_DEPTH, is_capture, is_session_directory, parent
 from tb_xla_insights.logdir.remote import Remote
 
@@ -59,6 +59,8 @@ class PathContents:
 
     kind: Literal["capture", "session", "logdir"]
     captures: list[FileInfo]
+    unreadable: tuple[str, ...] = ()
+    """Local directories that may hold sessions and that this user may not read."""
 
 
 def inspect_path(path: str) -> PathContents | None:
@@ -70,11 +72,10 @@ def inspect_path(path: str) -> PathContents | None:
         if kind is None:
             return None
         direct = captures_in(path)
-        return (
-            PathContents("session", direct)
-            if direct
-            else PathContents("logdir", list(_walk(path, frozenset(), 0)))
-        )
+        if direct:
+            return PathContents("session", direct)
+        unreadable: list[str] = []
+        return PathContents("logdir", list(_walk(path, frozenset(), 0, unreadable)), tuple(unreadable))
     with Remote(path) as remote:
         if is_capture(path):
             info = remote.info()
@@ -96,7 +97,7 @@ def captures_under(root: str) -> list[FileInfo]:
     """Every capture in a `plugins/profile/<session>` directory at any depth under `root`; none if it does not exist.
     Raises InputError."""
     if not is_url(root):
-        return list(_walk(root, frozenset(), 0))
+        return list(_walk(root, frozenset(), 0, []))
     with Remote(root) as remote:
         listed = remote.list_files() or {}
     return [
@@ -115,14 +116,20 @@ def captures_in(directory: str) -> list[FileInfo]:
     return [_local_info(f"{directory}/{name}") for name in sorted(names) if is_capture(name)]
 
 
-def _walk(directory: str, ancestors: frozenset[tuple[int, int]], depth: int) -> Iterator[FileInfo]:
-    """Yields the captures of all sessions below a directory. Follows links, as users group runs by links, except those
-    that lead back to an ancestor."""
+def _walk(
+    directory: str, ancestors: frozenset[tuple[int, int]], depth: int, unreadable: list[str]
+) -> Iterator[FileInfo]:
+    """Yields the captures of all sessions below a directory, and adds directories without permission to `unreadable`:
+    each hides its own sessions only. Follows links, as users group runs by links, except those that lead back to an
+    ancestor."""
     try:
         status = os.stat(directory)
         names = sorted(entry.name for entry in os.scandir(directory) if _is_directory(entry))
-    except OSError:
-        return  # an unreadable directory hides its own sessions only
+    except PermissionError:
+        unreadable.append(directory)
+        return
+    except OSError:  # removed meanwhile
+        return
     identity = (status.st_dev, status.st_ino)
     if identity in ancestors or depth > MAX_DEPTH:
         return
@@ -131,7 +138,7 @@ def _walk(directory: str, ancestors: frozenset[tuple[int, int]], depth: int) -> 
             yield from captures_in(directory)
         return
     for name in names:
-        yield from _walk(f"{directory.rstrip('/')}/{name}", ancestors | {identity}, depth + 1)
+        yield from _walk(f"{directory.rstrip('/')}/{name}", ancestors | {identity}, depth + 1, unreadable)
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -148,12 +155,12 @@ def _local_info(path: str) -> FileInfo:
     except OSError:  # a broken link is listed, so that reading it reports the error
         return FileInfo(path, 0, 0, "")
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return FileInfo(path, size, _valid_time_ns(status.st_mtime_ns), local_mark(status))
+    return FileInfo(path, size, _valid_time_ns(status.st_mtime_ns), local_fingerprint(status))
 
 
 def _remote_info(path: str, info: dict[str, Any]) -> FileInfo:
-    times = (info[key] for key in TIMES if info.get(key) is not None)
-    return FileInfo(path, int(info.get("size") or 0), _epoch_ns(next(times, 0)), remote_mark(info))
+    times = (info[key] for key in MODIFIED_TIME_KEYS if info.get(key) is not None)
+    return FileInfo(path, int(info.get("size") or 0), _epoch_ns(next(times, 0)), remote_fingerprint(info))
 
 
 def _epoch_ns(value: object) -> int:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.sessions import SessionFiles
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class LoadedHosts:
         try:
             self.timeline.find_scopes()
         except Exception:
-            _log.exception("%s: cannot find scopes", escaped(self.files.path))
+            _log.exception("%s: cannot find scopes", escape_text(self.files.path))
 
     @cached_property
     def head(self) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.logdir.host_choice import DEFAULT_CHOICE, chosen_hosts
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.session_hosts import SessionHosts
-from tb_xla_insights.memory import give_back
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.memory import release_freed_memory
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Pod:
         from tb_xla_insights.report.execution_views import usual_step
 
         steps = self.report["steps"]
-        step = usual_step(steps) if usual else step
+        step = usual_step(self.report) if usual else step
         if step is None or not 0 <= step < len(steps):
             return set()
         return {max(index for index, first in enumerate(self._steps_before()) if first <= step)}
@@ -146,12 +146,12 @@ class Pod:
                 hosts = self._cached(indices)
                 missing = [index for index in indices if index not in hosts and index not in self._unread]
                 tasks = [partial(self._try_read, index) for index in missing]
-                read = side_by_side(tasks, min(os.cpu_count() or 1, 4))
+                read = run_parallel(tasks, min(os.cpu_count() or 1, 4))
                 hosts |= {index: host for index, host in zip(missing, read, strict=True) if host}
                 with self._lock:
                     self._hosts |= hosts
                 self._evict(indices)
-            give_back()
+            release_freed_memory()
         return {index: hosts[index] for index in indices if index in hosts}
 
     def _cached(self, indices: tuple[int, ...]) -> dict[int, HostTimeline]:

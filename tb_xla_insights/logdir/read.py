@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.files.blocks import StalledError, patiently
+from tb_xla_insights.files.blocks import StalledError, call_with_timeout
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.tasks.host import fault_text, read_host
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def fetch_missing_sizes(session: SessionFiles, readings: list[Reading]) -> None:
     if unsized and is_url(session.path):
         tasks = [partial(fetch_size, index) for index in unsized]
         with suppress(StalledError):
-            patiently(lambda: side_by_side(tasks, _MAX_SIZE_REQUESTS), _SIZES_TIMEOUT_S)
+            call_with_timeout(lambda: run_parallel(tasks, _MAX_SIZE_REQUESTS), _SIZES_TIMEOUT_S)
 
 
 def read_session(
@@ -88,7 +88,7 @@ def read_session(
 
     # Local reads are bound by processors, remote reads by the network.
     threads = _MAX_REMOTE_READS if is_url(session.path) else min(os.cpu_count() or 1, 4)
-    side_by_side([partial(read, index) for index in range(len(readings))], threads)
+    run_parallel([partial(read, index) for index in range(len(readings))], threads)
     traces_read = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not traces_read:

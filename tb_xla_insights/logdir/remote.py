@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.blocks import patiently
+from tb_xla_insights.files.blocks import call_with_timeout
 from tb_xla_insights.files.reasons import is_missing, is_refusal, reason
 from tb_xla_insights.logdir.paths import MAX_DEPTH, is_session_directory, parent
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
 _MAX_LIST_REQUESTS = 16
@@ -27,7 +27,7 @@ class Remote:
         try:
             import fsspec
 
-            self.system, self.path = patiently(lambda: fsspec.core.url_to_fs(self.url))
+            self.system, self.path = call_with_timeout(lambda: fsspec.core.url_to_fs(self.url))
             self.system.invalidate_cache()
         except ImportError as error:
             extra = _EXTRA.get(self.url.split("://")[0])
@@ -44,7 +44,7 @@ class Remote:
     def info(self) -> dict[str, Any] | None:
         """The file system's entry of the path, None if nothing exists there."""
         try:
-            info: dict[str, Any] = patiently(lambda: self.system.info(self.path))
+            info: dict[str, Any] = call_with_timeout(lambda: self.system.info(self.path))
         except FileNotFoundError as error:
             if is_missing(error):
                 return None
@@ -54,7 +54,7 @@ class Remote:
     def list_files(self) -> dict[str, dict[str, Any]] | None:
         """The entries of all files below the path, at any depth, by URL; None if nothing exists there."""
         try:
-            return patiently(self._find if self._has_find() else self._walk, _LISTING_PATIENCE_S)
+            return call_with_timeout(self._find if self._has_find() else self._walk, _LISTING_PATIENCE_S)
         except FileNotFoundError as error:
             if is_missing(error):
                 return None
@@ -80,7 +80,7 @@ class Remote:
         level, depth = [self.path], 0
         while level and depth < MAX_DEPTH:
             tasks = [partial(self._entries, path, is_optional=depth > 0) for path in level]
-            entries = [entry for result in side_by_side(tasks, _MAX_LIST_REQUESTS) for entry in result]
+            entries = [entry for result in run_parallel(tasks, _MAX_LIST_REQUESTS) for entry in result]
             paths = {self._url(entry["name"]).rstrip("/"): entry for entry in entries}
             files |= {path: entry for path, entry in paths.items() if entry["type"] == "file"}
             directories = [path for path, entry in paths.items() if entry["type"] == "directory"]
@@ -90,7 +90,7 @@ class Remote:
 
     def _entries(self, path: str, is_optional: bool) -> list[dict[str, Any]]:
         try:
-            entries: list[dict[str, Any]] = patiently(lambda: self.system.ls(path, detail=True))
+            entries: list[dict[str, Any]] = call_with_timeout(lambda: self.system.ls(path, detail=True))
         except Exception as error:
             if is_optional and (is_missing(error) or is_refusal(error)):
                 return []  # an unreadable directory hides its own sessions only

@@ -129,6 +129,12 @@ def _sessions_in(path: str) -> list[SessionFiles]:
     if contents.kind == "session":
         return [_session_files(posixpath.basename(paths.absolute(expanded)), expanded, contents.captures)]
     if not contents.captures:
+        if contents.unreadable:
+            first, *more = contents.unreadable
+            directories = f"{first} and {len(more)} more are" if more else f"{first} is"
+            raise InputError(
+                f"{path}: no profile found, and {directories} not readable for this user; permit reading"
+            )
         raise InputError(
             f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
         )

@@ -15,7 +15,7 @@ from typing import Any
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.escapes import escaped
+from tb_xla_insights.escapes import escape_text
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.load_progress import LoadProgress
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
@@ -25,7 +25,7 @@ from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, read_session
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts, estimate_memory, fits_in_memory
 from tb_xla_insights.logdir.sessions import SessionFiles, current_files
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.memory import release_freed_memory
 
 _MEASURE_INTERVAL_S = 10.0
 
@@ -129,7 +129,7 @@ class Load:
         except InputError as error:
             self.error = str(error)
         except Exception as error:  # a bug fails this session, not the server
-            _log.exception("%s cannot be opened", escaped(self.files.path))
+            _log.exception("%s cannot be opened", escape_text(self.files.path))
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             self.error = f"{self.files.path}: cannot be opened ({reason}); report this with the file"
         finally:
@@ -168,7 +168,7 @@ def session_opener(
             loaded = shown = LoadedHosts(load.files, trace, Timeline(trace))
         _ = shown.head  # computed here, before a request waits for it
         shown.timeline.prepare()
-        give_back()
+        release_freed_memory()
         threading.Thread(target=shown.find_scopes, daemon=True).start()
         return loaded
 
@@ -292,7 +292,7 @@ class Store:
                     if self._loads.get(name) is load:
                         del self._loads[name]
         del loads  # references keep the evicted sessions alive
-        give_back()
+        release_freed_memory()
 
 
 def default_budget() -> int:

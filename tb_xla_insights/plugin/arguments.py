@@ -66,7 +66,7 @@ class Arguments:
         if not text:
             return None
         try:
-            return units.peaks_of(text)
+            return units.parse_peaks(text)
         except ValueError as error:
             raise InputError(
                 f"{self._route}: {name} must be FLOP/s and bytes/s, as 918e12,1638e9, not {text[:40]}"

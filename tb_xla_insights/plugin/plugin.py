@@ -8,7 +8,7 @@ from werkzeug import Request, Response
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.sessions import roots
 from tb_xla_insights.logdir.store import Store, default_budget, session_opener
-from tb_xla_insights.memory import keep_one_heap
+from tb_xla_insights.memory import use_single_heap
 from tb_xla_insights.page.folder import page_folder
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts, parse_names
 from tb_xla_insights.plugin.assets import Assets
@@ -27,7 +27,7 @@ class XlaInsightsPlugin(base_plugin.TBPlugin):
     plugin_name = "xla_insights"
 
     def __init__(self, context: base_plugin.TBContext) -> None:
-        keep_one_heap()  # before request threads start
+        use_single_heap()  # before request threads start
         flags = context.flags
         spec = getattr(flags, "logdir_spec", "") or ""
         memory = getattr(flags, "xla_insights_memory_mb", 0) or 0

@@ -12,7 +12,7 @@ from tensorboard.backend import http_util
 from werkzeug import wrappers
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.files.texts import TextError, parsed_json
+from tb_xla_insights.files.texts import TextError, parse_json
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, UnknownSessionError
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
@@ -83,7 +83,7 @@ def _document(request: wrappers.Request, route: str) -> dict[str, str]:
     content = body(request)
     if request.mimetype == _JSON and content is not None:
         with suppress(TextError):
-            document = parsed_json(content or b"{}")
+            document = parse_json(content or b"{}")
     if not isinstance(document, dict) or not all(isinstance(value, str | int) for value in document.values()):
         raise InputError(f"{route}: the body must be a JSON object of texts and whole numbers")
     return {name: str(value) for name, value in document.items()}

@@ -311,6 +311,6 @@ def _step_work(trace: Trace) -> Int64:
 
 def _core_ordinals(trace: Trace) -> tuple[int, ...]:
     """Returns the numbers of the cores among those of all hosts: the `device_ordinal` of a CPU's ops in JAX."""
-    if not all(device.made and device.run_ids is not None for device in trace.devices):
+    if not all(device.from_host_events and device.run_ids is not None for device in trace.devices):
         return (-1,) * len(trace.devices)
     return tuple(device.ordinal for device in trace.devices)

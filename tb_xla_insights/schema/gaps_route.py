@@ -144,10 +144,14 @@ class GapAnswer(GapInterval):
     """The findings that explain it, the one with most of it first."""
     sentence: str
     """What the host did, in words."""
+    more: str
+    """How much more the largest limit gains than the mistake that the sentence names; empty without such a limit."""
     beside: GapOfOtherHost | None
     """The gap of another host; `null` if no host was requested, or it has none."""
     cores: int
     """Number of cores that have the same gap."""
+    mean_ps: float
+    """Mean duration of the gap on these cores."""
     pattern: int
     """Index of its pattern in `data/gaps`."""
     occurrences: int

@@ -47,10 +47,10 @@ def run_on_cluster(
     hosts: Sequence[HostCapture],
     task: Task[Result],
     scheduler: str,
-    go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> Generator[Answer[Result]]:
     """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure. Between two
-    hosts it ends early where `go_on` says no.
+    hosts it ends early where `should_continue` says no.
 
     Raises InputError where the scheduler does not answer, no worker comes or comes back, or one has another version.
     """
@@ -63,7 +63,7 @@ def run_on_cluster(
             client.submit(sent, host, pure=False, priority=-number) for number, host in enumerate(hosts)
         ]
         waiting.reverse()
-        for host in takewhile(lambda _: go_on(), hosts):
+        for host in takewhile(lambda _: should_continue(), hosts):
             future = waiting.pop()
             try:
                 _wait_for(future, host, client, scheduler)

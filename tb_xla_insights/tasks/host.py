@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
-from tb_xla_insights.escapes import escaped
-from tb_xla_insights.memory import give_back
+from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.memory import release_freed_memory
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -88,7 +88,7 @@ class Task(Generic[Result]):
             return Failure(host, fault_text(host.path, error))
         finally:
             gc.collect()  # a trace and what is kept with it refer to each other
-            give_back()
+            release_freed_memory()
 
     def _result(self, host: HostCapture) -> HostResult[Result]:
         def tell(bytes_read: int, size: int) -> None:
@@ -136,6 +136,6 @@ def read_host(
 
 def fault_text(path: str, error: Exception) -> str:
     """One line for a fault of this program; the log has the rest."""
-    _log.error("%s cannot be read", escaped(path), exc_info=error)
+    _log.error("%s cannot be read", escape_text(path), exc_info=error)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return f"{path}: cannot be read ({reason}); report this with the file"

@@ -14,16 +14,16 @@ _LOOK_S = 0.2
 Begin = Callable[[Task[Result], HostCapture], "Future[Answer[Result]]"]
 
 
-def answers_of(
+def run_bounded(
     waiting: list[HostCapture],
     task: Task[Result],
     begin: Begin[Result],
     at_once: int,
     in_order: bool,
-    go_on: Callable[[], bool],
+    should_continue: Callable[[], bool],
 ) -> Generator[Answer[Result]]:
     """The tasks' results, of which `at_once` are under way; `in_order` or as they are ready. A host leaves `waiting`
-    once its answer is there. Ends early where `go_on`, asked several times a second, says no."""
+    once its answer is there. Ends early where `should_continue`, asked several times a second, says no."""
     under_way: dict[HostCapture, Future[Answer[Result]]] = {}
     while waiting:
         for host in waiting[:at_once]:
@@ -31,7 +31,7 @@ def answers_of(
                 under_way[host] = begin(task, host)
         wanted = [under_way[waiting[0]]] if in_order else list(under_way.values())
         while not (done := wait(wanted, _LOOK_S, FIRST_COMPLETED).done):
-            if not go_on():
+            if not should_continue():
                 return
         for host in [host for host, answer in under_way.items() if answer in done]:
             answer = under_way.pop(host).result()
@@ -44,10 +44,10 @@ def run_in_threads(
     task: Task[Result],
     at_once: int,
     in_order: bool = True,
-    go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> Generator[Answer[Result]]:
     """The tasks' results in this process, where most of the time a store is waited for."""
-    return answers_of(list(hosts), task, _in_thread, at_once, in_order, go_on)
+    return run_bounded(list(hosts), task, _in_thread, at_once, in_order, should_continue)
 
 
 def _in_thread(task: Task[Result], host: HostCapture) -> Future[Answer[Result]]:

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 import loky
 
 from tb_xla_insights.files.source import is_url
-from tb_xla_insights.memory import available_bytes, keep_freed, keep_one_heap
+from tb_xla_insights.memory import available_bytes, retain_freed_memory, use_single_heap
 from tb_xla_insights.parallel import limit_threads
 from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
-from tb_xla_insights.tasks.in_flight import answers_of
+from tb_xla_insights.tasks.in_flight import run_bounded
 
 _PER_BYTE = 3
 """Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
@@ -45,8 +45,8 @@ def _begin() -> None:
     """Runs in a process before its first task. Each task ends with a collection of garbage; none is needed in
     between."""
     gc.disable()
-    keep_one_heap()
-    keep_freed()
+    use_single_heap()
+    retain_freed_memory()
     limit_threads(1)
 
 
@@ -70,9 +70,9 @@ def run_in_processes(
     task: Task[Result],
     workers: int,
     in_order: bool = True,
-    go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> Generator[Answer[Result]]:
-    """The tasks' results, in the order of the hosts or as they come; ends early where `go_on` says no.
+    """The tasks' results, in the order of the hosts or as they come; ends early where `should_continue` says no.
 
     Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
     again by half as many. A host whose process dies while no other works is a Failure.
@@ -80,7 +80,7 @@ def run_in_processes(
     waiting = list(hosts)
     while waiting:
         try:
-            yield from _run_until_broken(waiting, task, workers, in_order, go_on)
+            yield from _run_until_broken(waiting, task, workers, in_order, should_continue)
             return
         except BrokenProcessPool:
             if workers > 1:
@@ -99,7 +99,7 @@ def _run_until_broken(
     task: Task[Result],
     workers: int,
     in_order: bool,
-    go_on: Callable[[], bool],
+    should_continue: Callable[[], bool],
 ) -> Generator[Answer[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
     # A lone worker has one host at a time, which is to blame for its end.
@@ -118,6 +118,6 @@ def _run_until_broken(
             return answer
 
     try:
-        yield from answers_of(waiting, task, submit, ahead, in_order, go_on)
+        yield from run_bounded(waiting, task, submit, ahead, in_order, should_continue)
     finally:
         executor.shutdown(wait=True, kill_workers=True)

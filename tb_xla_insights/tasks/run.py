@@ -29,17 +29,17 @@ def run(
     scheduler: str | None = None,
     memory: int | None = None,
     in_order: bool = True,
-    go_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
     progress: Progress | None = None,
 ) -> Generator[Answer[Result]]:
-    """The result of `function` for each host's trace, or a Failure, in the order of the hosts; without `in_order` as
-    they become ready, so that a slow host delays no other (with a scheduler always in order).
+    """Yields the result of `function` for each host's trace, or a Failure, in the order of the hosts; without
+    `in_order` as results become ready, so that a slow host delays no other (a scheduler always keeps the order).
 
-    Results are not kept here. Ends early where `go_on` returns False; it is called several times a second, but with a
-    scheduler, or in this process, only between two hosts. `progress` gets the bytes read of each host, by its number;
-    with a scheduler nothing. `scheduler` is the address of a Dask scheduler; without one the tasks run in processes of
-    this machine, one per core as far as they fit into `memory` bytes, or in this process where that is as fast. Closing
-    the generator ends the tasks that still run.
+    The generator keeps no results. It ends early once `should_continue` returns False, which is called several times a
+    second, but with a scheduler, or in this process, only between two hosts. `progress` records the bytes read of each
+    host by its number; with a scheduler it records nothing. `scheduler` is the address of a Dask scheduler. Without
+    one, tasks run in processes of this machine, one per core as far as they fit into `memory` bytes, or in this
+    process where that is as fast. Closing the generator ends the running tasks.
 
     Raises InputError where the scheduler does not answer, or its workers cannot do the work.
     """
@@ -47,15 +47,15 @@ def run(
     if scheduler is not None:
         from tb_xla_insights.tasks.cluster import run_on_cluster
 
-        return run_on_cluster(hosts, task, scheduler, go_on)
+        return run_on_cluster(hosts, task, scheduler, should_continue)
     if len(hosts) > 1 and sum(host.bytes for host in hosts) > _SMALL_BYTES:
         from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 
         if (workers := workers_for(hosts, memory)) > 1:
-            return run_in_processes(hosts, task, workers, in_order, go_on)
+            return run_in_processes(hosts, task, workers, in_order, should_continue)
     elif len(hosts) > 1 and is_url(hosts[0].path):
         from tb_xla_insights.tasks.in_flight import run_in_threads
 
         at_once = _REMOTE_AT_ONCE if all(host.bytes for host in hosts) else _UNSIZED_AT_ONCE
-        return run_in_threads(list(hosts), task, at_once, in_order, go_on)
-    return (task(host) for host in takewhile(lambda _: go_on(), hosts))
+        return run_in_threads(list(hosts), task, at_once, in_order, should_continue)
+    return (task(host) for host in takewhile(lambda _: should_continue(), hosts))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.name_limit import LONGEST_NAME, shortened
+from tb_xla_insights.name_limit import MAX_NAME_LENGTH, shorten_name
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
@@ -90,14 +90,14 @@ class Details:
             none = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
             text = track.texts[name] if name >= 0 else none
         else:
-            text, kind = shortened(trace.short_name(event)), int(self._host.kind[event])
+            text, kind = shorten_name(trace.short_name(event)), int(self._host.kind[event])
         return {
             "event": f"{track.host}.{event}" if event >= 0 else None,
             "row": track.head.id,
             "depth": place.depth,
             "name": text,
             "class": CLASSES[kind] if track.head.kind in _BY_CLASS else None,
-            "thread": shortened(self._thread(place)),
+            "thread": shorten_name(self._thread(place)),
             "start_ps": place.start_ps,
             "duration_ps": place.duration_ps,
         }
@@ -136,7 +136,7 @@ class Details:
         trace = self._host.trace
         if event < 0 or trace.name(event) == name:
             return None
-        has_short = trace.metadata.display_name[trace.meta[event]] >= 0 or len(name) > LONGEST_NAME
+        has_short = trace.metadata.display_name[trace.meta[event]] >= 0 or len(name) > MAX_NAME_LENGTH
         return trace.name(event) if has_short else None
 
     def _span(self, place: Place | Mark) -> tuple[int, Spans, int] | None:
@@ -153,7 +153,7 @@ class Details:
         if span is None:
             return self_ps(trace, place.event) if place.event >= 0 else place.duration_ps
         number, spans, at = span
-        if trace.devices[number].made and spans is trace.devices[number].ops:
+        if trace.devices[number].from_host_events and spans is trace.devices[number].ops:
             # Times of ops side by side do not tell what is part of what.
             return int(find_ops(trace).devices[number].own_ps[at])
         return int(spans.self_ps[at])

@@ -27,7 +27,7 @@ from cython.cimports.tb_xla_insights.arrays import (
 )
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.arrays import empty_columns, trim_columns
 
 _DEEPEST = cython.declare(cython.int, 127)
 """A row's last lane: what nests or overlaps deeper shares it."""
@@ -196,7 +196,7 @@ def comb(
     """
     columns = empty_columns(stop - first, "i8", "i8", "i4", "i1", "i4", "i8", "i4")
     made = _comb(start, end, name, kind, count, busy, event, time, first, stop, since, rung, names, *columns)
-    return trimmed(made, *columns)
+    return trim_columns(made, *columns)
 
 
 def _comb(
@@ -332,7 +332,7 @@ def covered(start: Int64, end: Int64) -> int:
 
 def matches(
     event: Int32, start: Int64, end: Int64, name: Int32, kind: Int8, meta: Int32, names: Bools, entries: Bools,
-    home: Int16, own: int64_t, limit: int64_t, count: OutInt64, total: OutInt64, first_kind: OutInt8,
+    home: Int16, own: int64_t, limit: int64_t, count: OutInt64, total: OutInt64, first_metadata: OutInt8,
 ) -> NDArray[np.int64]:  # fmt: skip
     """Places of the first `limit` events whose name or metadata entry is wanted (`names`, `entries`).
 
@@ -348,8 +348,8 @@ def matches(
             if wanted and (own < 0 or home[event[i]] == own):
                 count[name[i]] += 1
                 total[name[i]] += end[i] - start[i]
-                if first_kind[name[i]] < 0:
-                    first_kind[name[i]] = kind[i]
+                if first_metadata[name[i]] < 0:
+                    first_metadata[name[i]] = kind[i]
                 if size < limit:
                     places[size] = i
                     size += 1
@@ -366,7 +366,7 @@ def pieces(
     """
     most = len(start) + 1 + int(np.diff(first)[key].sum())
     columns = empty_columns(most, np.int64, np.int64, np.int32, np.int32)
-    return trimmed(_pieces(start, end, key, run, first, upto, *columns), *columns)
+    return trim_columns(_pieces(start, end, key, run, first, upto, *columns), *columns)
 
 
 def _pieces(
@@ -410,7 +410,7 @@ def joined(
     """Pieces joined while run and label stay the same: start, end, label. `label` is per part: -1 stands for no scope,
     -2 for nothing to show. A pause within a run joins; without a run it parts."""
     columns = empty_columns(len(start), np.int64, np.int64, np.int32)
-    return trimmed(_joined(start, end, part, run, label, *columns), *columns)
+    return trim_columns(_joined(start, end, part, run, label, *columns), *columns)
 
 
 def _joined(

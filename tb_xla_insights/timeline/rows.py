@@ -25,13 +25,13 @@ from tb_xla_insights.analysis.host.classes import event_classes, host_class_segm
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.name_limit import shortened
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
-from tb_xla_insights.trace.metadata_events import texts_by_entry
+from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
-from tb_xla_insights.trace.nesting import nearest
+from tb_xla_insights.trace.nesting import nearest_ancestor
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 
 _FOLDED = ("op_pool", "other")
@@ -67,7 +67,7 @@ class Names:
         of_string = np.full(len(named), -1, np.int32)
         of_string[used] = np.arange(len(used), dtype=np.int32)
         whole = [trace.strings[i] if i < len(trace.strings) else "" for i in used]
-        return cls(whole, [shortened(name) for name in whole], of_string[label], of_string)
+        return cls(whole, [shorten_name(name) for name in whole], of_string[label], of_string)
 
 
 class HostRows:
@@ -114,7 +114,7 @@ class HostRows:
             self._device(f"h{self.index}.d{number}", it) for number, it in enumerate(self.trace.devices)
         ]
         parts = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
-        return [track for part in side_by_side([partial(list, it) for it in parts]) for track in part]
+        return [track for part in run_parallel([partial(list, it) for it in parts]) for track in part]
 
     def _head(self, name: str, kind: str, label: str) -> RowHead:
         return RowHead(f"h{self.index}.{name}", kind, label, self.trace.host)
@@ -126,7 +126,7 @@ class HostRows:
         steps = steps_of(self.trace)
         if not steps:
             return
-        texts = [str(step.number) if step.number is not None else shortened(step.name) for step in steps]
+        texts = [str(step.number) if step.number is not None else shorten_name(step.name) for step in steps]
         columns = Columns(
             *step_times(self.trace),
             np.arange(len(steps), dtype=np.int32),
@@ -144,7 +144,7 @@ class HostRows:
         rows = rows[mine] if mine.any() else rows
         if not rows.size:
             return
-        above = nearest(trace.parent, rows)
+        above = nearest_ancestor(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
         place = np.argsort(order)  # in that order, of each of `rows`, which ascend
         parent = np.where(above >= 0, place[np.searchsorted(rows, above)], -1).astype(np.int32)
@@ -205,7 +205,7 @@ class HostRows:
             yield self._track(head("modules", "modules", "modules"), self._spans(device.modules, None))
         if len(device.ops):
             columns = self._spans(device.ops, kinds)
-            if device.made:  # what its ops do is told by programs, not by names
+            if device.from_host_events:  # what its ops do is told by programs, not by names
                 exchanges = collective_kinds(self.trace, self.trace.devices.index(device)) >= 0
                 columns.kind[exchanges] = COLLECTIVE
             yield self._track(head("ops", "ops", "ops"), columns)
@@ -227,7 +227,7 @@ class HostRows:
 
     def _spans(self, spans: Spans, kinds: Int8 | None) -> Columns:
         kind = np.zeros(len(spans), np.int8) if kinds is None else kinds[self.trace.meta[spans.row]]
-        name = texts_by_entry(self.names.of_string, spans.name)
+        name = texts_of_events(self.names.of_string, spans.name)
         return Columns(
             np.ascontiguousarray(spans.start_ps),
             np.ascontiguousarray(spans.end_ps),
@@ -241,11 +241,11 @@ class HostRows:
     def _op_kinds(self) -> Int8:
         """Per metadata entry: an op, a collective, or an op that only waits for an asynchronous one."""
         trace = self.trace
-        done = trace.told(trace.metadata.label, is_wait) > 0
-        either = trace.told(trace.metadata.label, _is_collective) > 0
+        done = trace.map_texts(trace.metadata.label, is_wait) > 0
+        either = trace.map_texts(trace.metadata.label, _is_collective) > 0
         categories = trace.metadata.text.get("hlo_category")
         if categories is not None:
-            either |= trace.told(categories, _is_collective) > 0
+            either |= trace.map_texts(categories, _is_collective) > 0
         return np.where(done, STALL, np.where(either, COLLECTIVE, OP)).astype(np.int8)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog.classes import CLASSES, OTHER
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import window
 from tb_xla_insights.timeline.rows import HostRows
@@ -160,7 +160,7 @@ def _match(query: str) -> Callable[..., bool]:
     """Tells of a name, as it is and in lower case, whether it is wanted."""
     if query.startswith(_EXACT):
         exact = query.removeprefix(_EXACT)
-        return lambda text, lower, begins=False: exact in (text, shortened(text))  # noqa: ARG005
+        return lambda text, lower, begins=False: exact in (text, shorten_name(text))  # noqa: ARG005
     query = query.lower()
     return lambda text, lower, begins=False: lower.startswith(query) if begins else query in lower  # noqa: ARG005
 

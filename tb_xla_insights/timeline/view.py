@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.catalog.classes import CLASSES, UNRECORDED
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.timeline.pyramid import Slices, rung_of, spread
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
@@ -60,7 +60,7 @@ def prepare(tracks: Sequence[Track], duration_ps: int) -> None:
     for px in (1250, 2500) if duration_ps and tracks else ():
         step = 1 << max(0, (duration_ps // px).bit_length() - 1)
         most = -(-duration_ps // step)
-        side_by_side([partial(view, [track], 0, duration_ps, most) for track in tracks])
+        run_parallel([partial(view, [track], 0, duration_ps, most) for track in tracks])
         view(tracks, 0, duration_ps, most)
 
 

@@ -60,7 +60,7 @@ def _states(trace: Trace, catalog: Catalog) -> Int8:
         tags = catalog.tags(name)
         if not catalog.knows(name):
             states[entry] = CANDIDATE
-        elif "python_tracer" in tags or catalog.kind(name) == INPUT:
+        elif "python_tracer" in tags or catalog.class_index(name) == INPUT:
             states[entry] = TRANSPARENT
         elif "pass" in tags:
             states[entry] = PASS

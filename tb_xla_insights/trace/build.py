@@ -11,18 +11,18 @@ from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.files.source import Source
 from tb_xla_insights.host_order import natural_key
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
 from tb_xla_insights.trace.clock import FARTHEST_PS, host_shifts, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Line, Metadata, Plane, SessionTrace, Trace
-from tb_xla_insights.trace.nesting import in_order, nest
-from tb_xla_insights.trace.regions import Stretches, find_stretches
+from tb_xla_insights.trace.nesting import is_sorted_by_start, nest_events
+from tb_xla_insights.trace.regions import LineRegions, find_line_regions
 from tb_xla_insights.trace.threads import find_threads
 from tb_xla_insights.trace.waits import join_waits
-from tb_xla_insights.xplane.hlo import program_places
+from tb_xla_insights.xplane.hlo import program_ranges
 from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import XSpace
 
@@ -51,22 +51,22 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     if order is not None:
         meta, start_ps, duration_ps = meta[order], start_ps[order], duration_ps[order]
         space.stats.move(order)
-        space.places.move(order)
+        space.event_offsets.move(order)
     if len(start_ps):
         first = int(start_ps.min())
         start_ps -= first
         zero_ns = zero_ns + first // 1000 if zero_ns else 0
     ranges = [(line.first, line.count) for line in lines]
 
-    def without_flows() -> tuple[Int16, Int32, Metadata, Stretches | None]:
-        depth, parent = nest(start_ps, duration_ps, ranges)
+    def without_flows() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
+        depth, parent = nest_events(start_ps, duration_ps, ranges)
         metadata = _metadata(space, catalog)
         names = space.strings.texts, metadata.name
         told = [space.strings.texts[text] for text in metadata.name.tolist()]
         join_waits(lines, told, catalog, meta, parent, start_ps, duration_ps, space.stats)
-        return depth, parent, metadata, find_stretches(lines, *names, meta, start_ps, duration_ps)
+        return depth, parent, metadata, find_line_regions(lines, *names, meta, start_ps, duration_ps)
 
-    flows, (depth, parent, metadata, stretches) = side_by_side(
+    flows, (depth, parent, metadata, stretches) = run_parallel(
         [partial(join_flows, space.stats, start_ps), without_flows]
     )
     for name in ("_pt", "_p", "_ct", "_c"):  # told by the flows now
@@ -77,10 +77,10 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         planes=[Plane(index, p.name, dict(p.stats), p.stat_names) for index, p in enumerate(space.planes)],
         lines=lines, catalog=catalog, metadata=metadata,
         meta=meta, start_ps=start_ps, duration_ps=duration_ps,
-        depth=depth, parent=parent, stats=space.stats, places=space.places,
+        depth=depth, parent=parent, stats=space.stats, event_offsets=space.event_offsets,
         flows=flows,
         threads=[], devices=[], annotations=np.empty(0, np.int32),
-        programs=program_places(space), hostnames=space.hostnames,
+        programs=program_ranges(space), hostnames=space.hostnames,
         base_unix_ns=zero_ns, diagnostics=diagnostics,
     )  # fmt: skip
     trace.devices = plane_devices(trace)
@@ -92,7 +92,7 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     if trace.devices:
         find_users()
     else:
-        trace.devices, _ = side_by_side([partial(cpu_devices, trace, catalog, stretches), find_users])
+        trace.devices, _ = run_parallel([partial(cpu_devices, trace, catalog, stretches), find_users])
     return trace
 
 
@@ -125,7 +125,7 @@ def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]
     for times, low, what in ((space.offset_ps, -FARTHEST_PS, "begin"), (space.duration_ps, 0, "end")):
         if times.size and (times.min() < low or times.max() > FARTHEST_PS):
             wrong = (times < low) | (times > FARTHEST_PS)
-            place = f"the first at byte {space.places.find(source, int(wrong.argmax()))}"
+            place = f"the first at byte {space.event_offsets.find(source, int(wrong.argmax()))}"
             text = f"{wrong.sum()} events {what} where they cannot, {place}; that time counts as 0."
             found.append(Diagnostic("corrupt_file", "warning", text))
             times[wrong] = 0
@@ -148,7 +148,7 @@ def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | No
     order = None
     for line in lines:
         start, duration = start_ps[line.rows], duration_ps[line.rows]
-        if not in_order(start, duration):
+        if not is_sorted_by_start(start, duration):
             order = np.arange(len(start_ps)) if order is None else order
             order[line.rows] = line.first + np.lexsort((-duration, start))
     return order
@@ -156,7 +156,7 @@ def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | No
 
 def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
     intern = space.strings.intern
-    kinds = [(p, kind) for p, plane in enumerate(space.planes) for kind in plane.kinds]
+    kinds = [(p, kind) for p, plane in enumerate(space.planes) for kind in plane.event_metadata]
     texts = {name: np.full(len(kinds), -1, np.int32) for name in METADATA_STATS}
     for number, (_, kind) in enumerate(kinds):
         for name in METADATA_STATS:
@@ -169,7 +169,7 @@ def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
         display_name=np.array(
             [intern(kind.display_name) if kind.display_name else -1 for _, kind in kinds], np.int32
         ),
-        kind=np.array([catalog.kind(kind.name) for _, kind in kinds], np.int8),
+        class_index=np.array([catalog.class_index(kind.name) for _, kind in kinds], np.int8),
         text=texts,
         stats=[kind.stats for _, kind in kinds],
     )

@@ -36,4 +36,4 @@ def _marks(trace: Trace) -> Int8:
     def mark(name: str) -> int:
         return codes.EXECUTE if name == EXECUTE else codes.END * name.startswith("end: ")
 
-    return trace.told(trace.metadata.name, mark)
+    return trace.map_texts(trace.metadata.name, mark)

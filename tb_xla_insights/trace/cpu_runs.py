@@ -21,11 +21,11 @@ from tb_xla_insights.trace.cpu_ops import op_times
 from tb_xla_insights.trace.devices import make_spans
 from tb_xla_insights.trace.model import Device, Int32, Int64, Spans, Trace
 from tb_xla_insights.trace.programs import UNNAMED, program_names
-from tb_xla_insights.trace.regions import Regions, Stretches, find_regions
+from tb_xla_insights.trace.regions import LineRegions, Regions, find_regions
 from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat_at
 
 
-def cpu_devices(trace: Trace, catalog: Catalog, stretches: Stretches | None) -> list[Device]:
+def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -> list[Device]:
     """Cores made from the events of host threads; none where no run and no op was recorded.
 
     The `device_ordinal` of ops is their core. Where none is recorded there are as many virtual cores as a launch has

@@ -38,7 +38,7 @@ def event_stats(trace: Trace, row: int) -> list[EventStat]:
         if source.fingerprint != trace.fingerprint:
             raise InputError(f"{trace.path}: the file has changed since it was read; reload the session")
         try:
-            place = trace.places.find(source, row)
+            place = trace.event_offsets.find(source, row)
             own = named_stats(XEvent.FromString(message_at(source, place)).stats, names)
         except (DecodeError, WireError) as error:
             byte = error.offset if isinstance(error, WireError) else place

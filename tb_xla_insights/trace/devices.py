@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.gpu_runs import gpu_runs
-from tb_xla_insights.trace.metadata_events import texts_by_entry
+from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Device, DeviceKind, Int32, Int64, Line, Plane, Spans, Trace
-from tb_xla_insights.trace.nesting import nest
+from tb_xla_insights.trace.nesting import nest_events
 
 MODULES, OPS = "XLA Modules", "XLA Ops"
 _COPIES = ("Memcpy", "Memset")
@@ -36,7 +36,7 @@ def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans
     order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[tied]))]
     row, end_ps, name = row[order], end_ps[order], name[order]
     del order, same, tied  # of a large capture, 20 MB that what follows needs
-    depth, parent = nest(start_ps, end_ps - start_ps, [(0, len(row))])
+    depth, parent = nest_events(start_ps, end_ps - start_ps, [(0, len(row))])
     return Spans(row, start_ps, end_ps, depth, parent, name)
 
 
@@ -49,7 +49,7 @@ def line_spans(trace: Trace, lines: list[Line]) -> Spans:
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
     parent = trace.parent[rows] - np.int32(rows.start)
     np.maximum(parent, -1, out=parent)
-    name = texts_by_entry(trace.metadata.label, trace.meta[rows])
+    name = texts_of_events(trace.metadata.label, trace.meta[rows])
     return Spans(row, trace.start_ps[rows], trace.end_ps[rows], trace.depth[rows], parent, name)
 
 
@@ -74,7 +74,7 @@ def plane_devices(trace: Trace) -> list[Device]:
     for line in trace.lines:
         lines.setdefault(line.plane, []).append(line)
     names = _names([f"{kind}:{number}" for kind, _, number, _ in named])
-    found = side_by_side(
+    found = run_parallel(
         [
             partial(_device, trace, plane, _KINDS.get(kind, "other"), name, lines.get(plane.index, []))
             for (kind, *_, plane), name in zip(named, names, strict=True)
@@ -131,7 +131,7 @@ def _device(trace: Trace, plane: Plane, kind: DeviceKind, name: str, lines: list
         kind=kind,
         host=trace.host,
         plane=plane.index,
-        made=False,
+        from_host_events=False,
         modules=line_spans(trace, [line for line in lines if line.name == MODULES]),
         ops=spans,
         lines={line.name: line.index for line in lines},
@@ -151,7 +151,7 @@ def _kernels(trace: Trace, rows: Int32) -> Int32:
     def kind(text: str) -> int:
         return _COPY if text.startswith(_COPIES) else _COPY_KERNEL * text.startswith(_COPY_KERNELS)
 
-    kinds = trace.told(trace.metadata.name[trace.meta[rows]], kind)
+    kinds = trace.map_texts(trace.metadata.name[trace.meta[rows]], kind)
     of_op = (
         np.isin(rows, trace.stats["hlo_op"].rows) if "hlo_op" in trace.stats else np.zeros(len(rows), bool)
     )

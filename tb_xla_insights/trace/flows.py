@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import empty_columns, trimmed
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.arrays import empty_columns, trim_columns
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Flows, Int32, Int64
 from tb_xla_insights.xplane.columns import StatColumn
@@ -44,7 +44,7 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
     slots = np.full(max(16, 1 << (3 * len(made_id) // 2).bit_length()), -1, np.int32)
     repeats = kernels.enter_producers(made_kind, made_id, head, slots)
     half = len(used_id) // 2
-    side_by_side(
+    run_parallel(
         [
             partial(
                 kernels.find_producers, made_kind, made_id, slots, used_kind[its], used_id[its], found[its]
@@ -60,7 +60,7 @@ def join_flows(stats: Mapping[str, StatColumn], start_ps: Int64) -> Flows:
         latest = _latest(head, repeated, start_ps[made_row], found[again], start_ps[used_row[again]])
         found[again] = latest
     (consumer,) = empty_columns(len(found), np.int32)
-    return Flows(*trimmed(kernels.join_rows(made_row, used_row, found, consumer), found, consumer))
+    return Flows(*trim_columns(kernels.join_rows(made_row, used_row, found, consumer), found, consumer))
 
 
 def _latest(

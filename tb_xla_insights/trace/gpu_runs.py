@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.trace.flows import join_flows
 from tb_xla_insights.trace.model import Flows, Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import climb, outermost
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.programs import program_names, programs_at
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.xplane.columns import StatColumn
@@ -52,7 +52,7 @@ def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
     trace.flows = _launches(trace, kernels)
     calls = np.unique(trace.flows.producers(kernels))
     execution, apart = _executions(trace, calls)
-    trace.flows = trace.flows.joined_by(execution[apart], calls[apart])
+    trace.flows = trace.flows.with_added(execution[apart], calls[apart])
     found = []
     for rows, program in zip(gpus, programs, strict=True):
         its, run = program >= 0, np.full(len(rows), -1, np.int32)
@@ -82,14 +82,14 @@ def _launches(trace: Trace, kernels: Int32) -> Flows:
     made = StatColumn(ids.rows[calls], ids.values[calls], False)
     used = StatColumn(kernels[wanted > 0], wanted[wanted > 0], False)
     found = join_flows({"_p": made, "_c": used}, trace.start_ps)
-    return trace.flows.joined_by(found.producer, found.consumer)
+    return trace.flows.with_added(found.producer, found.consumer)
 
 
 def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
     """The execution around each of some calls (-1: not known, as for no call), and the places among them of those for
     which it is on another line."""
     found = _execution_rows(trace)
-    execution = climb(trace.parent, calls, found)
+    execution = nearest_enclosing(trace.parent, calls, found)
     lines, of_execution = trace.lines_of(calls), trace.lines_of(found)
     elsewhere: dict[int, tuple[int, Int32]] = {}
     for line in np.unique(lines[calls >= 0]).tolist():
@@ -115,9 +115,9 @@ def _execution_rows(trace: Trace) -> Int32:
     for tag in _EXECUTIONS:
         named = np.zeros(len(metadata.name), np.bool_)
         named[entries] = [tag in its for its in tags]
-        rows = trace.rows_of(named)
+        rows = trace.rows_with_metadata(named)
         if rows.size:
-            return outermost(trace.parent, rows)
+            return outermost_rows(trace.parent, rows)
     return _NONE
 
 

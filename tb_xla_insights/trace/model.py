@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from tb_xla_insights.catalog import Catalog
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace import kernels
-from tb_xla_insights.trace.metadata_events import count_by_entry, rows_of_entries, values_by_entry
-from tb_xla_insights.xplane.columns import Places, StatColumns
+from tb_xla_insights.trace.metadata_events import count_by_metadata, rows_with_metadata, values_of_events
+from tb_xla_insights.xplane.columns import EventOffsets, StatColumns
 
 _ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
 _ADDING = Lock()
@@ -69,7 +69,7 @@ class Line:
 class Metadata:
     """What events of one kind share, one entry per (plane, metadata id) of the file.
 
-    `name` and `display_name` index the trace's strings (-1: none), `kind` is the class of the name as the
+    `name` and `display_name` index the trace's strings (-1: none), `class_index` is the class of the name as the
     catalogue tells it (-1: none). `stats` are the kind's own stats, `text` the wanted ones among them by
     name, as columns of string indices, -1 where absent.
     """
@@ -78,7 +78,7 @@ class Metadata:
     id: Int64
     name: Int32
     display_name: Int32
-    kind: Int8
+    class_index: Int8
     text: dict[str, Int32]
     stats: list[dict[str, Any]]
 
@@ -121,7 +121,7 @@ class Spans:
 
 @dataclass(frozen=True)
 class Device:
-    """One device core. `made` says that it has no plane of its own and was made from events on host threads.
+    """One device core. With `from_host_events` it has no plane of its own and was built from events of host threads.
 
     `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams, and a run stands for
     its first one), `lines` the plane's lines by name for whatever else it records. `run_of_op`, where runs are made
@@ -134,7 +134,7 @@ class Device:
     kind: DeviceKind
     host: str
     plane: int | None
-    made: bool
+    from_host_events: bool
     modules: Spans
     ops: Spans
     lines: dict[str, int]
@@ -180,7 +180,7 @@ class Flows:
         at = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
         return np.where(self.consumer[at] == rows, self.producer[at], np.int32(-1))
 
-    def joined_by(self, producer: Int32, consumer: Int32) -> Flows:
+    def with_added(self, producer: Int32, consumer: Int32) -> Flows:
         """These and more, but for consumers that have a flow already."""
         new = self.producers(consumer) < 0
         producer = np.concatenate((self.producer, producer[new]))
@@ -209,7 +209,7 @@ class Trace:
 
     Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`),
     `start_ps`, `duration_ps`, and how events nest within their line: `depth`, `parent` (event row, -1: none).
-    `places` finds their messages in the file again, for stats read on demand.
+    `event_offsets` finds their messages in the file again, for stats read on demand.
     """
 
     host: str
@@ -229,7 +229,7 @@ class Trace:
     depth: Int16
     parent: Int32
     stats: StatColumns
-    places: Places
+    event_offsets: EventOffsets
     flows: Flows
     threads: list[Thread]
     devices: list[Device]
@@ -272,15 +272,15 @@ class Trace:
         return self.lines_with("driving", "autograd")
 
     @cached_property
-    def entry_counts(self) -> Int64:
+    def metadata_counts(self) -> Int64:
         """How many events each metadata entry has."""
-        return count_by_entry(self.meta, len(self.metadata.name))
+        return count_by_metadata(self.meta, len(self.metadata.name))
 
-    def rows_of(self, entries: NDArray[np.bool_]) -> Int32:
+    def rows_with_metadata(self, entries: NDArray[np.bool_]) -> Int32:
         """The events of some metadata entries, in row order."""
-        if not self.entry_counts[entries].any():  # as of most names that are asked for
+        if not self.metadata_counts[entries].any():  # as of most names that are asked for
             return np.empty(0, np.int32)
-        return rows_of_entries(entries, self.meta)
+        return rows_with_metadata(entries, self.meta)
 
     def intern(self, text: str) -> int:
         """The index of a text in the trace's strings, to which it is added if need be."""
@@ -294,12 +294,12 @@ class Trace:
     def _string_index(self) -> dict[str, int]:
         return {text: index for index, text in enumerate(self.strings)}
 
-    def told(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
+    def map_texts(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
         """What `answer` says of each text (index into the strings), asked once per different one; -1 for no text."""
         answers = np.full(len(self.strings) + 1, -1, np.int8)
-        for text in np.flatnonzero(count_by_entry(texts, len(answers))[:-1]).tolist():
+        for text in np.flatnonzero(count_by_metadata(texts, len(answers))[:-1]).tolist():
             answers[text] = answer(self.strings[text])
-        return values_by_entry(answers, np.ascontiguousarray(texts))
+        return values_of_events(answers, np.ascontiguousarray(texts))
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""
@@ -311,10 +311,10 @@ class Trace:
         display = self.metadata.display_name[meta]
         return self.strings[int(display if display >= 0 else self.metadata.name[meta])]
 
-    def kind(self, rows: Int32 | slice) -> Int8:
+    def class_indices(self, rows: Int32 | slice) -> Int8:
         """The catalogue's class of the events' names, -1 where it knows none. Annotations carry their class
         too."""
-        return self.metadata.kind[self.meta[rows]]
+        return self.metadata.class_index[self.meta[rows]]
 
     def shift(self, by_ps: int) -> None:
         """Moves everything in time, in place. Only while nothing was computed from it yet."""

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
@@ -16,12 +16,12 @@ _SHORT_WAY = 64
 """So many levels up, each event is followed by itself; beyond, looking at all events once costs less."""
 
 
-def in_order(start_ps: Int64, duration_ps: Int64) -> bool:
+def is_sorted_by_start(start_ps: Int64, duration_ps: Int64) -> bool:
     """Whether events are sorted by start, the longer first."""
     return bool(kernels.in_order(start_ps, duration_ps))
 
 
-def nest(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32]:
+def nest_events(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32]:
     """Depth and parent (-1: none) of events, line by line; `ranges` gives each line's (first, count).
 
     Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly
@@ -34,11 +34,11 @@ def nest(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> 
         stack, ends = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.int64)
         kernels.nest(start_ps, duration_ps, first, count, depth, parent, stack, ends)
 
-    side_by_side([partial(nest_line, *line) for line in ranges])
+    run_parallel([partial(nest_line, *line) for line in ranges])
     return depth, parent
 
 
-def climb(parent: Int32, at: Int32, rows: Int32) -> Int32:
+def nearest_enclosing(parent: Int32, at: Int32, rows: Int32) -> Int32:
     """For each event of `at` (-1: none) itself or its nearest ancestor, whichever is one of `rows`; -1: neither is."""
     member = np.zeros(len(parent), np.bool_)
     member[rows] = True
@@ -56,14 +56,14 @@ def climb(parent: Int32, at: Int32, rows: Int32) -> Int32:
     return found
 
 
-def nearest(parent: Int32, rows: Int32) -> Int32:
+def nearest_ancestor(parent: Int32, rows: Int32) -> Int32:
     """For each of the given events its nearest ancestor that is one of them, -1: none."""
-    return climb(parent, parent[rows], rows)
+    return nearest_enclosing(parent, parent[rows], rows)
 
 
-def outermost(parent: Int32, rows: Int32) -> Int32:
+def outermost_rows(parent: Int32, rows: Int32) -> Int32:
     """Those of the given events that lie in no other one of them."""
-    return rows[nearest(parent, rows) < 0]
+    return rows[nearest_ancestor(parent, rows) < 0]
 
 
 def self_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) -> Int64:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.trace import codes, kernels
-from tb_xla_insights.trace.metadata_events import values_by_entry
+from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Flows, Int8, Int32, Int64, Line
 from tb_xla_insights.trace.nesting import DEEPEST
 
@@ -29,7 +29,7 @@ _MARKS = {
 
 
 @dataclass(frozen=True)
-class Stretches:
+class LineRegions:
     """What lines tell of regions without flows, by line and start: the event that begins each, when it starts, the
     region around it (-1: none), whether a program runs in it, and when that is complete (0: none runs). `of_row` is the
     innermost region around each event.
@@ -50,20 +50,20 @@ class Stretches:
 
 
 @dataclass(frozen=True)
-class Regions(Stretches):
+class Regions(LineRegions):
     """Regions with the event that the flow of each comes from, and which region's run it is part of (-1: none)."""
 
     source: Int32
     run: Int32
 
 
-def find_stretches(
+def find_line_regions(
     lines: list[Line], strings: list[str], name: Int32, meta: Int32, start_ps: Int64, duration_ps: Int64
-) -> Stretches | None:
+) -> LineRegions | None:
     """The regions of all lines; None where no line records any. `name` is that of each metadata entry (index into the
     strings)."""
     of_entry = _marks(strings, name)
-    mark = values_by_entry(of_entry, meta)
+    mark = values_of_events(of_entry, meta)
     most = int(np.count_nonzero(mark))
     if not most:
         return None
@@ -75,11 +75,11 @@ def find_stretches(
         if line.count:
             where = line.first, line.count, mark, start_ps, duration_ps
             count = kernels.find_regions(*where, count, of_row, row, start, end, complete, outer, runs, stack)
-    row, start, complete, outer, runs = trimmed(count, row, start, complete, outer, runs)
-    return Stretches(row, start, complete, outer, runs, of_row)
+    row, start, complete, outer, runs = trim_columns(count, row, start, complete, outer, runs)
+    return LineRegions(row, start, complete, outer, runs, of_row)
 
 
-def find_regions(found: Stretches, flows: Flows) -> Regions:
+def find_regions(found: LineRegions, flows: Flows) -> Regions:
     """The regions, with what flows tell."""
     source, run = flows.producers(found.row), np.full(len(found.row), -1, np.int32)
     kernels.resolve_runs(found.outer, source, found.runs, found.of_row, run)

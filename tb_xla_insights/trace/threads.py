@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import CLASSES, Catalog
 from tb_xla_insights.catalog.classes import OTHER
-from tb_xla_insights.trace.metadata_events import values_by_entry
+from tb_xla_insights.trace.metadata_events import values_of_events
 from tb_xla_insights.trace.model import Line, Role, Thread, Trace
 from tb_xla_insights.trace.nesting import self_times
 
@@ -140,7 +140,7 @@ class _Facts:
         )
 
     def count(self, line: Line, flag: int) -> int:
-        return int(np.count_nonzero(values_by_entry(self.flags & flag, self.trace.meta[line.rows])))
+        return int(np.count_nonzero(values_of_events(self.flags & flag, self.trace.meta[line.rows])))
 
     def loads(self, line: Line, catalog: Catalog) -> bool:
         """Whether the line is a data loader's: its events, or annotations that all speak of loading data."""
@@ -155,7 +155,7 @@ class _Facts:
 
     def work_ps(self, line: Line) -> dict[str, float]:
         """Time by class of what the line records, an event's children not counted."""
-        kinds = self.trace.kind(line.rows)
+        kinds = self.trace.class_indices(line.rows)
         known = kinds >= 0
         trace, rows = self.trace, line.rows
         own = self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)

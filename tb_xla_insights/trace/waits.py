@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.catalog import Catalog
-from tb_xla_insights.trace.metadata_events import rows_of_entries
+from tb_xla_insights.trace.metadata_events import rows_with_metadata
 from tb_xla_insights.trace.model import Int32, Int64, Line
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.xplane.columns import StatColumns
 
 
@@ -40,11 +40,11 @@ def join_waits(
             first = first[stats[made].at(first, -1) == stats[used].at(first + 1, -2)]
     if not first.size:
         return
-    first = first[climb(parent, first, _tagged("read", names, catalog, meta)) < 0]
+    first = first[nearest_enclosing(parent, first, _tagged("read", names, catalog, meta)) < 0]
     duration_ps[first] = np.maximum(duration_ps[first], start_ps[first + 1] - start_ps[first])
 
 
 def _tagged(tag: str, names: list[str], catalog: Catalog, meta: Int32) -> Int32:
     """The events whose names have a tag, in row order."""
     entries: NDArray[np.bool_] = np.array([tag in catalog.tags(name) for name in names], np.bool_)
-    return rows_of_entries(entries, meta)
+    return rows_with_metadata(entries, meta)

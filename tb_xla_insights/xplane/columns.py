@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.xplane.kernels import EventTables, all_have, rows_with
-from tb_xla_insights.xplane.wire import Table, event_place
+from tb_xla_insights.xplane.wire import IdIndex, find_event_offset
 
 
 @dataclass
@@ -23,9 +23,9 @@ class PlaneTables:
     added), the column of each wanted stat's id, and the number of the text of each stat metadata id, or that of an
     id that nothing explains."""
 
-    metadata: Table
-    wanted: Table
-    texts: Table
+    metadata: IdIndex
+    wanted: IdIndex
+    texts: IdIndex
     missing: int
     names: dict[int, str]
     lock: Lock = field(default_factory=Lock)
@@ -122,7 +122,7 @@ class StatColumn:
         return np.where(self.rows[place] == rows, self.values[place], np.int64(missing))
 
 
-def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+def narrow_ints(values: NDArray[Any]) -> NDArray[Any]:
     """A copy of int64 values in the narrowest type that holds them all."""
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
     for bits, narrow in ((8, np.int8), (16, np.int16), (32, np.int32)):
@@ -184,7 +184,7 @@ def stat_columns(
         values[stat] = np.concatenate(parts.pop(stat))
 
     work = [partial(find_rows, count, stats) for count, stats in alike.items()]
-    side_by_side([*work, *(partial(join, stat) for stat in list(parts))])
+    run_parallel([*work, *(partial(join, stat) for stat in list(parts))])
     return StatColumns(
         (name, StatColumn(rows[stat], values[stat], name in text_names))
         for stat, name in enumerate(names)
@@ -192,7 +192,7 @@ def stat_columns(
     )
 
 
-class Places:
+class EventOffsets:
     """Where in the file events lie, as read: found by stepping through the piece of a line that holds them."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
@@ -211,4 +211,4 @@ class Places:
         row = row if self._order is None else int(self._order[row])
         piece = int(np.searchsorted(self._first, row, "right")) - 1
         at, end = self._ranges[piece]
-        return event_place(source, at, end, row - int(self._first[piece]))
+        return find_event_offset(source, at, end, row - int(self._first[piece]))

@@ -28,7 +28,7 @@ from tb_xla_insights.xplane.codes import (
     UNKNOWN,
     UNSIGNED,
 )  # fmt: skip
-from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrowed
+from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrow_ints
 from tb_xla_insights.xplane.kernels import EventColumns, count_events, decode_events
 
 WINDOW = 1 << 20
@@ -126,7 +126,7 @@ class Decoder:
     def _taken(self, stat: int) -> NDArray[Any]:
         """The values of a stat that the piece has."""
         values = self._values(stat)[self._first[stat] : self._places[stat]]
-        return narrowed(values) if stat < self._number_stats else values.copy()
+        return narrow_ints(values) if stat < self._number_stats else values.copy()
 
     def _values(self, stat: int) -> NDArray[Any]:
         """Where values of a stat stand, at its places."""

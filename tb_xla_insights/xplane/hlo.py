@@ -6,7 +6,7 @@ from google.protobuf.message import DecodeError
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.xplane.metadata import EventKind
+from tb_xla_insights.xplane.metadata import EventMetadata
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule, HloProto, Shape
 from tb_xla_insights.xplane.read import PROGRAMS, XSpace
 
@@ -22,23 +22,23 @@ _TYPES = (
 )  # fmt: skip
 """XLA's PrimitiveType, by number."""
 
-Place = tuple[int, int]
+FileRange = tuple[int, int]
 """A file range: offset and length in bytes."""
 
 
-def program_places(space: XSpace) -> dict[int, Place]:
+def program_ranges(space: XSpace) -> dict[int, FileRange]:
     """Where the HLO proto of each program lies, by program id (unsigned, 64 bits): an entry's stat `program_id`, or its
     own id where it has no such stat, as up to JAX 0.8."""
-    kinds = (kind for plane in space.planes if plane.name == PROGRAMS for kind in plane.kinds)
+    kinds = (kind for plane in space.planes if plane.name == PROGRAMS for kind in plane.event_metadata)
     return {_program_id(kind) % 2**64: kind.blobs[STAT] for kind in kinds if STAT in kind.blobs}
 
 
-def _program_id(kind: EventKind) -> int:
+def _program_id(kind: EventMetadata) -> int:
     told = kind.stats.get("program_id")
     return told if isinstance(told, int) else kind.id
 
 
-def read_module(source: Source, place: Place) -> HloModule:
+def read_module(source: Source, place: FileRange) -> HloModule:
     """Parses one program. Raises InputError where it is cut or damaged."""
     try:
         if not 0 <= place[1] <= LONGEST:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from tb_xla_insights.files.texts import parsed_json
+from tb_xla_insights.files.texts import parse_json
 from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloInstruction, HloModule, Shape, Window
 
@@ -180,7 +180,7 @@ class ProgramAmounts:
             return _convolution(it, read[0], read[1], made)
         target = it.custom_call_target
         if target.startswith(_BLAS):
-            dimensions = parsed_json(it.backend_config)["gemm_backend_config"]["dot_dimension_numbers"]
+            dimensions = parse_json(it.backend_config)["gemm_backend_config"]["dot_dimension_numbers"]
             return _dot(read[0], map(int, dimensions["lhs_contracting_dimensions"]), made)
         if target == _BACKWARD_INPUT:
             return _convolution(it, made, read[1], read[0])

@@ -15,7 +15,7 @@ _COUNTED_UP = (
 
 
 @dataclass(frozen=True)
-class Code:
+class ProgramDigests:
     """Digests of what a program computes: of all of it (`whole`), of all but the values of its constants (`formula`),
     and of its opcodes and what they read and call (`structure`), which other sizes leave as they are."""
 
@@ -24,7 +24,7 @@ class Code:
     structure: bytes
 
 
-def code_of(module: HloModule) -> Code:
+def digest_program(module: HloModule) -> ProgramDigests:
     """What a program computes. Instructions and computations are told by their position; fields that the parser does
     not know count as they are. Takes the names and ids away from `module`."""
     import hashlib  # few captures have programs to compare
@@ -44,7 +44,7 @@ def code_of(module: HloModule) -> Code:
             whole.update(reads + _message(instruction))
             instruction.ClearField("literal")
             formula.update(reads + _message(instruction))
-    return Code(whole.digest(), formula.digest(), structure.digest())
+    return ProgramDigests(whole.digest(), formula.digest(), structure.digest())
 
 
 def _references(instruction: HloInstruction, inside: dict[int, int], place: dict[int, int]) -> bytes:

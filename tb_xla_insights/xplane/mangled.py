@@ -31,7 +31,7 @@ _TAKEN_FOR_TEXT = 4096
 """No capture has so many bytes below 128 in a row and control characters among them: times do not fit."""
 
 
-def what_else(source: Source) -> str | None:
+def identify_damage(source: Source) -> str | None:
     """What a damaged file is, or what was done to it, and what to do, to be said after its path; None where nothing
     tells of it."""
     head = source.read(0, min(_LOOKED_AT, source.size)).tobytes()

@@ -33,7 +33,7 @@ MISSING = "(missing text)"
 
 
 @dataclass
-class EventKind:
+class EventMetadata:
     """The metadata of one kind of event. `blobs` locates bulky stats as file ranges (offset, length), by
     name."""
 
@@ -70,7 +70,7 @@ def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, Stat
     return found
 
 
-def stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
+def read_stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
     """The names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of
     entries that cannot be read go to `damaged`, here as below."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import StatMetadataEntry
@@ -81,13 +81,13 @@ def stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]
     return names
 
 
-def event_kinds(
+def read_event_metadata(
     source: Source,
     ranges: list[tuple[int, int]],
     names: dict[int, str],
     damaged: list[int],
     large: int = LARGE,
-) -> list[EventKind]:
+) -> list[EventMetadata]:
     """The kinds of events, from the file ranges of a plane's event metadata entries. Stats of kinds above
     `large` bytes are located instead of read."""
     from google.protobuf.message import DecodeError
@@ -108,7 +108,7 @@ def event_kinds(
     return kinds
 
 
-def plane_stats(
+def read_plane_stats(
     source: Source, ranges: list[tuple[int, int]], names: dict[int, str], damaged: list[int]
 ) -> dict[str, StatValue]:
     """A plane's own stats by name."""
@@ -117,17 +117,17 @@ def plane_stats(
     return named_stats(_parsed(XStat, source, ranges, damaged), names)
 
 
-def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventKind:
-    return EventKind(
+def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventMetadata:
+    return EventMetadata(
         id_, text_of(metadata.name), text_of(metadata.display_name), named_stats(metadata.stats, names)
     )
 
 
-def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -> EventKind:
+def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -> EventMetadata:
     """A kind whose metadata is too large to read: everything but its bulky stats."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
 
-    kind = EventKind(0, "", "")
+    kind = EventMetadata(0, "", "")
     for number, value, length in _fields(source, place):
         if number == 1:
             kind.id = value

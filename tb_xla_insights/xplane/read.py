@@ -13,29 +13,29 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import Source
-from tb_xla_insights.parallel import side_by_side
+from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.xplane.columns import (
     Columns,
+    EventOffsets,
     Line,
     Piece,
-    Places,
     PlaneTables,
     StatColumns,
     stat_columns,
 )
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
-from tb_xla_insights.xplane.mangled import what_else
+from tb_xla_insights.xplane.mangled import identify_damage
 from tb_xla_insights.xplane.metadata import (
     LARGE,
     MISSING,
-    EventKind,
+    EventMetadata,
     StatValue,
-    event_kinds,
-    plane_stats,
-    stat_names,
+    read_event_metadata,
+    read_plane_stats,
+    read_stat_names,
     text_of,
 )
-from tb_xla_insights.xplane.wire import Table, WireError, cut_field, fields
+from tb_xla_insights.xplane.wire import IdIndex, WireError, cut_field, fields
 
 NUMBER_STATS = (
     "_r", "step_num", "_pt", "_p", "_ct", "_c", "run_id", "queue_id", "device_ordinal", "core_type", "program_id",
@@ -64,9 +64,9 @@ class XPlane:
     name: str
     stats: dict[str, StatValue]
     stat_names: dict[int, str]
-    kinds: list[EventKind]
+    event_metadata: list[EventMetadata]
     lines: list[Line]
-    first_kind: int = 0
+    first_metadata: int = 0
 
 
 @dataclass
@@ -86,7 +86,7 @@ class XSpace:
     metadata: NDArray[np.int32]
     offset_ps: NDArray[np.int64]
     duration_ps: NDArray[np.int64]
-    places: Places
+    event_offsets: EventOffsets
     stats: StatColumns
     diagnostics: list[Diagnostic]
 
@@ -141,14 +141,14 @@ class _Reader:
         self._fields(0, source.size, top, "")
         if not top[1]:
             what = "byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
-            raise InputError(f"{source.path}: {what_else(source) or what}")
+            raise InputError(f"{source.path}: {identify_damage(source) or what}")
         parts = [
             self._parts_of(number, start, start + length) for number, (start, length) in enumerate(top[1])
         ]
         lines = [[Line(place, place + length) for place, length in some[3]] for some in parts]
         # Counting leaves the interpreter to what imports protobuf and makes names.
         count = [partial(cut_into_pieces, source, line) for some in lines for line in some]
-        side_by_side([partial(self._read_planes, parts, lines), *count], self._workers)
+        run_parallel([partial(self._read_planes, parts, lines), *count], self._workers)
         columns = self._events()
         if self.diagnostics:
             self._refuse_text()
@@ -161,14 +161,14 @@ class _Reader:
         self._number_kinds(columns)
         return XSpace(
             source.path, source.size, source.fingerprint, self.strings, self.planes, texts[4], texts[2], texts[3],
-            columns.metadata, columns.offset_ps, columns.duration_ps, Places(self._pieces()),
+            columns.metadata, columns.offset_ps, columns.duration_ps, EventOffsets(self._pieces()),
             stat_columns(columns.stats, self._pieces(), NUMBER_STATS, TEXT_STATS), self.diagnostics,
         )  # fmt: skip
 
     def _refuse_text(self) -> None:
         """Raises InputError where the file was taken for text, or is something else: nothing that could be read of it
         would be true."""
-        done = what_else(self.source)
+        done = identify_damage(self.source)
         if done:
             raise InputError(f"{self.source.path}: {done}")
 
@@ -187,7 +187,7 @@ class _Reader:
             for tables, line, piece in waiting:  # what no other thread has taken
                 decoder.decode(tables, line, piece, self._progress, self.stop)
 
-        side_by_side([decode] * min(self._workers, len(work)), self._workers)
+        run_parallel([decode] * min(self._workers, len(work)), self._workers)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name
@@ -213,11 +213,13 @@ class _Reader:
         """Numbers the kinds of events through all planes, those that only events tell of included."""
         first = 0
         for plane, tables in zip(self.planes, self.tables, strict=True):
-            plane.kinds += [EventKind(i, f"event {i}", "") for i in tables.metadata.ids[len(plane.kinds) :]]
-            plane.first_kind = first
+            plane.event_metadata += [
+                EventMetadata(i, f"event {i}", "") for i in tables.metadata.ids[len(plane.event_metadata) :]
+            ]
+            plane.first_metadata = first
             for line in plane.lines:
                 columns.metadata[line.first : line.first + line.count] += first
-            first += len(plane.kinds)
+            first += len(plane.event_metadata)
 
     def _say(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
@@ -267,9 +269,9 @@ class _Reader:
         names, kinds, stats = self._metadata(parts, where, 0 if name == PROGRAMS else LARGE)
         wanted = [i for i, stat in names.items() if stat in self.names]
         tables = PlaneTables(
-            metadata=Table([kind.id for kind in kinds]),
-            wanted=Table(wanted, [self.names.index(names[i]) for i in wanted]),
-            texts=Table(list(names), [self.strings.intern(text) for text in names.values()]),
+            metadata=IdIndex([kind.id for kind in kinds]),
+            wanted=IdIndex(wanted, [self.names.index(names[i]) for i in wanted]),
+            texts=IdIndex(list(names), [self.strings.intern(text) for text in names.values()]),
             missing=self.strings.intern(MISSING) if parts[3] else -1,
             names=names,
         )
@@ -278,15 +280,15 @@ class _Reader:
 
     def _metadata(
         self, parts: _Parts, where: str, large: int
-    ) -> tuple[dict[int, str], list[EventKind], dict[str, StatValue]]:
+    ) -> tuple[dict[int, str], list[EventMetadata], dict[str, StatValue]]:
         names: dict[int, str] = {}
-        kinds: list[EventKind] = []
+        kinds: list[EventMetadata] = []
         stats: dict[str, StatValue] = {}
         damaged: list[int] = []
         try:
-            names = stat_names(self.source, parts[5], damaged)
-            kinds = event_kinds(self.source, parts[4], names, damaged, large)
-            stats = plane_stats(self.source, parts[6], names, damaged)
+            names = read_stat_names(self.source, parts[5], damaged)
+            kinds = read_event_metadata(self.source, parts[4], names, damaged, large)
+            stats = read_plane_stats(self.source, parts[6], names, damaged)
         except WireError as error:
             self._damaged(error.offset, where, ended=error.ended)
         if damaged:

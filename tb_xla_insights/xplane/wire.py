@@ -86,7 +86,7 @@ def message_at(source: Source, at: int) -> bytes:
     return data.tobytes()
 
 
-def event_place(source: Source, start: int, end: int, index: int) -> int:
+def find_event_offset(source: Source, start: int, end: int, index: int) -> int:
     """The file offset of the length of an event's message, that of the event with `index` among the fields of a
     line in the file range [start, end). Raises WireError."""
     window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
@@ -103,7 +103,7 @@ def event_place(source: Source, start: int, end: int, index: int) -> int:
     raise WireError(at, "the file ends here", ended=True)
 
 
-class Table:
+class IdIndex:
     """From ids, which may be sparse or negative, to their positions, or to `values` where given; of equal ids
     the last one counts. Small ids, as most writers give them, are indices; others are hashed."""
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from synthetic import dynamo_issue
 
 from tb_xla_insights.catalog.classes import label
-from tb_xla_insights.compare.sentences import VERDICTS
+from tb_xla_insights.compare.sentences import VERDICT_TEXTS
 
 JUDGED = re.compile("better|worse|faster|slower")
 LAZY, DYNAMO = (session_named(f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
@@ -50,11 +50,11 @@ def test_the_page_says_what_the_document_says(xi: Xi, page: Page, baseline: str,
     assert bool(JUDGED.search(text)) == (document["measures"][0]["verdict"] in ("better", "worse"))
     for row in document["measures"]:
         cells = page.get_by_test_id(f"measure-{row['name']}").locator("td").all_text_contents()
-        assert cells[-1] == VERDICTS.get(row["verdict"], "")
+        assert cells[-1] == VERDICT_TEXTS.get(row["verdict"], "")
     shown = page.get_by_test_id("compare-classes").locator("tbody tr").all()
     found = {row.locator("td").first.text_content(): row.locator("td").last.text_content() for row in shown}
     for row in document["classes"]:
-        assert found[label(row["class"])] == VERDICTS.get(row["verdict"], "")
+        assert found[label(row["class"])] == VERDICT_TEXTS.get(row["verdict"], "")
 
 
 def test_classes_add_up_to_the_steps(both: Page) -> None:

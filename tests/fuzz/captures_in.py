@@ -82,7 +82,7 @@ def _check_columns(space: XSpace) -> None:
     assert [line.first for line in lines if line.count] == [
         sum(it.count for it in lines[:at]) for at, line in enumerate(lines) if line.count
     ]
-    kinds = sum(len(plane.kinds) for plane in space.planes)
+    kinds = sum(len(plane.event_metadata) for plane in space.planes)
     assert not count or 0 <= space.metadata.min() <= space.metadata.max() < kinds
     for name, column in space.stats.items():
         assert len(column.rows) == len(column.values) > 0, name
@@ -123,7 +123,7 @@ def check_trace(data: bytes) -> Iterator[str]:
         return
     yield from _told(trace.diagnostics)
     yield from (f"role {thread.role}" for thread in trace.threads)
-    yield from (f"device {device.kind} {device.made}" for device in trace.devices)
+    yield from (f"device {device.kind} {device.from_host_events}" for device in trace.devices)
     _check_trace(trace)
     for row in np.linspace(0, len(trace) - 1, min(_DETAILS, len(trace))).astype(int).tolist():
         try:

@@ -14,7 +14,7 @@ from fuzz.tree import root, written
 from tb_xla_insights.analysis.propagation.hlo_scopes import Program
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.hlo import read_module
-from tb_xla_insights.xplane.hlo_code import code_of
+from tb_xla_insights.xplane.hlo_code import digest_program
 
 
 def make_program(pick: Random) -> bytes:
@@ -39,7 +39,7 @@ def check_program(data: bytes) -> Iterator[str]:
             assert found.amounts.flops is None or found.amounts.flops >= 0
             assert found.amounts.bytes is None or found.amounts.bytes >= 0
             yield f"{found.state} {found.opcode} {found.amounts.flops is None} {found.amounts.bytes is None}"
-    code_of(module)
+    digest_program(module)
     yield f"damaged {program.damaged}"
 
 

@@ -16,7 +16,7 @@ from fuzz.target import Limits, Target, refused, scratch
 from tb_xla_insights.analysis.sidecars import RECORD_FILE
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.report_text import print_report
-from tb_xla_insights.compare.pairs import Timed, read_pairs
+from tb_xla_insights.compare.pairs import SessionSteps, read_pairs
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.report.document import session_report
@@ -130,7 +130,7 @@ def check_document(data: bytes) -> Iterator[str]:
     try:
         if which == b"c":
             catalog = load_catalog(str(path))
-            yield from (f"class {catalog.kind(name)}" for name in ("StepMarker", "a", ""))
+            yield from (f"class {catalog.class_index(name)}" for name in ("StepMarker", "a", ""))
         elif which == b"p":
             table = read_pairs(str(path), _steps)
             json_bytes(table)
@@ -141,7 +141,7 @@ def check_document(data: bytes) -> Iterator[str]:
         yield refused(error)
 
 
-def _steps(path: str) -> Timed:
+def _steps(path: str) -> SessionSteps:
     raise InputError(f"{path}: no such session")
 
 

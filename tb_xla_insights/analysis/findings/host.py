@@ -148,7 +148,7 @@ def _mostly_in(waiting: Waiting) -> str:
 
 def _advise_ops_to_run(facts: Facts) -> str:
     """Advice for launched programs whose ops do not run."""
-    if any(device.made for device in facts.trace.devices):
+    if any(device.from_host_events for device in facts.trace.devices):
         return (
             "Leave processors free for the threads that run ops: this device is the host's own processors, which all "
             "threads share."

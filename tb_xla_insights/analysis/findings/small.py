@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
 from tb_xla_insights.trace.model import Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.units import brief_time
 
 LAUNCHING = ("sync_prepare", "dispatch", "program_load")
@@ -77,7 +77,7 @@ def _single(trace: Trace) -> NDArray[np.bool_]:
         return called & (launches.sums(np.ones(len(runs), np.int64)) > 0)
     element_wise_ops, other_ops = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
-        run, kind = runs_of_ops(trace, number), trace.told(device.ops.name, _kind)
+        run, kind = runs_of_ops(trace, number), trace.map_texts(device.ops.name, _kind)
         for counts, op_kind in ((element_wise_ops, _ELEMENT_WISE), (other_ops, _OTHER)):
             counts += np.bincount(run[(run >= 0) & (kind == op_kind)], minlength=len(runs))
     alone = (element_wise_ops == 1) & (other_ops == 0)
@@ -93,8 +93,8 @@ def _kind(op: str) -> int:
 def _jitted_functions(trace: Trace) -> list[str]:
     """Per launch, the function in the name of the innermost jitted call around it: `multiply` for
     `PjitFunction(multiply)`, which is how JAX runs a single operation; empty without such a call."""
-    rows = trace.rows_of(has_tag(trace, "jitted_call"))
-    calls = climb(trace.parent, find_launches(trace).origin, rows)
+    rows = trace.rows_with_metadata(has_tag(trace, "jitted_call"))
+    calls = nearest_enclosing(trace.parent, find_launches(trace).origin, rows)
     names = [trace.name(row) if row >= 0 else "" for row in calls.tolist()]
     return [name.partition("(")[2].removesuffix(")") for name in names]
 

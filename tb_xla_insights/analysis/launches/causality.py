@@ -34,7 +34,7 @@ from tb_xla_insights.analysis.codes import (
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.threads import host_planes
 
 _TAGS = {
@@ -94,7 +94,7 @@ def _flagged(trace: Trace) -> tuple[Int32, Int16]:
     flags = event_flags(trace)
     if not flags.any():
         return np.zeros(0, np.int32), np.zeros(0, np.int16)
-    rows = trace.rows_of(flags != 0)
+    rows = trace.rows_with_metadata(flags != 0)
     return rows, flags[trace.meta[rows]]
 
 
@@ -130,7 +130,7 @@ def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     hosts = host_planes(trace)
     is_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)
     boundaries, open_after = _task_boundaries(trace)
-    cpu_runs = [device.modules.row for device in trace.devices if device.made]
+    cpu_runs = [device.modules.row for device in trace.devices if device.from_host_events]
     run_rows = np.sort(np.concatenate(cpu_runs)) if cpu_runs else np.zeros(0, np.int32)
     count = len(rows)
     path = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
@@ -153,7 +153,9 @@ def execute_calls(trace: Trace, rows: Int32) -> Int32:
     paths = causal_paths(trace, rows)
     if not len(rows) or rows_flagged(trace, LAUNCH).size:
         return paths.launch
-    jitted = climb(trace.parent, paths.origin, trace.rows_of(has_tag(trace, "jitted_call")))
+    jitted = nearest_enclosing(
+        trace.parent, paths.origin, trace.rows_with_metadata(has_tag(trace, "jitted_call"))
+    )
     order = np.argsort(trace.start_ps[rows], kind="stable")
     _, first, group = np.unique(jitted[order], return_index=True, return_inverse=True)
     call = np.empty(len(rows), np.int32)

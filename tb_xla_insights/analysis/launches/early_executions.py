@@ -20,7 +20,7 @@ from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of,
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
-from tb_xla_insights.trace.nesting import climb, outermost
+from tb_xla_insights.trace.nesting import nearest_enclosing, outermost_rows
 from tb_xla_insights.trace.threads import thread_labels
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     flags = event_flags(trace)[trace.meta[rows]]
     synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
     synced = synced[event_flags(trace)[trace.meta[launches.sync[synced]]] & SYNC != 0]
-    is_of_bridge = find_extractions(trace).recorded(trace)
-    synced = synced[~is_of_bridge[launches.sync[synced]]]
+    is_bridge = find_extractions(trace).is_bridge_event(trace)
+    synced = synced[~is_bridge[launches.sync[synced]]]
     following = _next_events(trace, rows, launches.sync[synced])
     following_flags = np.append(flags, 0)[following]
     is_read = following_flags & READ != 0
@@ -111,7 +111,7 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     reads = rows[flags & READ != 0]
     return EarlyExecutions(
         launch, read, annotation, launches.step[launch], device_ps, idle_ps,
-        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost(trace.parent, reads),
+        synced[following_flags & DYNAMO != 0].astype(np.int32), outermost_rows(trace.parent, reads),
     )  # fmt: skip
 
 
@@ -136,13 +136,13 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
-    marked = marked[~find_extractions(trace).recorded(trace)[launches.marker[marked]]]
+    marked = marked[~find_extractions(trace).is_bridge_event(trace)[launches.marker[marked]]]
     marker = launches.marker[marked]
     enclosing = trace.parent[marker]
     in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
     enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
-    root = climb(trace.parent, enclosing, roots)
-    annotation = climb(trace.parent, enclosing, np.setdiff1d(trace.annotations, step_rows(trace)))
+    root = nearest_enclosing(trace.parent, enclosing, roots)
+    annotation = nearest_enclosing(trace.parent, enclosing, np.setdiff1d(trace.annotations, step_rows(trace)))
     return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 

@@ -95,7 +95,7 @@ def find_runs(trace: Trace) -> Runs:
     end = np.concatenate([m.end_ps for m in modules] or [empty])
     row = np.concatenate([m.row for m in modules] or [empty.astype(np.int32)])
     name = np.concatenate([m.name for m in modules] or [empty.astype(np.int32)])
-    on_cpu = bool(devices) and devices[0].made
+    on_cpu = bool(devices) and devices[0].from_host_events
     enqueue, join = (
         _cpu_enqueues(trace, device, row, start) if on_cpu else _device_enqueues(trace, device, row, start)
     )

@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.scopes import HostPaths, fits, fitting
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
 from tb_xla_insights.trace.model import Int32, Int64, Trace
-from tb_xla_insights.trace.nesting import nearest
+from tb_xla_insights.trace.nesting import nearest_ancestor
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def host_annotations(trace: Trace) -> HostAnnotations:
     after the last recorded step has the path that it has inside of steps, if it occurs there.
     """
     row = trace.annotations
-    above = nearest(trace.parent, row)
+    above = nearest_ancestor(trace.parent, row)
     up = np.where(above >= 0, np.searchsorted(row, above), -1).astype(np.int32)
     made = _Paths(trace, up, trace.metadata.name[trace.meta[row]])
     cut, roots = _cut(trace, row, up)

@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.propagation.scopes import without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
 from tb_xla_insights.analysis.propagation.tree import whole_rows
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.trace.nesting import climb
+from tb_xla_insights.trace.nesting import nearest_enclosing
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Lost
@@ -112,7 +112,7 @@ def _dynamo_paths(trace: Trace) -> set[str]:
     """The innermost annotations in which dynamo's executions were launched."""
     launches, host = find_launches(trace), host_annotations(trace)
     at = launches.origin[(launches.kind == DYNAMO_KIND) & (launches.origin >= 0)]
-    at = climb(trace.parent, at, host.row)
+    at = nearest_enclosing(trace.parent, at, host.row)
     inside = np.searchsorted(host.row, at[at >= 0])
     return {host.names[path] for path in np.unique(host.path[inside]).tolist()}
 

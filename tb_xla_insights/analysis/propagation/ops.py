@@ -120,7 +120,7 @@ def find_ops(trace: Trace) -> Ops:
         ops = device.ops
         own = (
             own_times(ops.start_ps, ops.end_ps, ops.self_ps, mine, caller, known)
-            if device.made
+            if device.from_host_events
             else ops.self_ps
         )
         found.append(DeviceOps(mine, own, runs[number]))

@@ -21,7 +21,7 @@ def modules_of(trace: Trace) -> dict[str, str]:
 def programs_have_scopes(trace: Trace) -> bool:
     """Whether a program that ran tells a scope, where devices are made from host events and their ops tell none."""
     ran = modules_of(trace)
-    if not trace.programs or not all(device.made for device in trace.devices):
+    if not trace.programs or not all(device.from_host_events for device in trace.devices):
         return False
     with Reading(trace, host_annotations(trace).paths.names, ran) as reading:
         its = (reading.program(id_) for id_ in ran if int(id_) in trace.programs)

@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.order import Stretches, device_stretches, find_phases, host_phases
 from tb_xla_insights.analysis.propagation.tree import chosen_runs
-from tb_xla_insights.name_limit import shortened
+from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
 _MOST_STRETCHES = 400
@@ -123,7 +123,7 @@ def _host_strip(trace: Trace, step: int) -> list[dict[str, Any]]:
         (
             {
                 "phase": None if phase < 0 else phase,
-                "name": shortened(trace.name(row).split("#", 1)[0]),
+                "name": shorten_name(trace.name(row).split("#", 1)[0]),
                 "start_ps": int(trace.start_ps[row]),
                 "end_ps": int(trace.end_ps[row]),
             }
@@ -159,5 +159,5 @@ def _run_documents(trace: Trace, runs: list[int]) -> list[dict[str, Any]]:
     for run in runs:
         name, id_ = launches.programs[launches.runs.program[run]]
         times = {"start_ps": int(launches.runs.start_ps[run]), "end_ps": int(launches.runs.end_ps[run])}
-        found.append({"program": shortened(name), "program_id": id_, **times})
+        found.append({"program": shorten_name(name), "program_id": id_, **times})
     return found

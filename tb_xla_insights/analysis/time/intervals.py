@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import empty_columns, is_sorted, trimmed
+from tb_xla_insights.arrays import empty_columns, is_sorted, trim_columns
 from tb_xla_insights.trace.model import Int32, Int64
 
 
@@ -44,7 +44,7 @@ class Intervals:
         """Returns the instants of `self` that are not in `other`."""
         start, end = empty_columns(len(self) + len(other), np.int64, np.int64)
         count = kernels.difference(self.start_ps, self.end_ps, other.start_ps, other.end_ps, start, end)
-        return Intervals(*trimmed(count, start, end))
+        return Intervals(*trim_columns(count, start, end))
 
     def within(self, other: Intervals) -> Intervals:
         """Returns the instants that are in both `self` and `other`."""
@@ -80,7 +80,7 @@ def union(start_ps: Int64, end_ps: Int64, chosen: NDArray[np.bool_] | None = Non
         return Intervals(start_ps, end_ps)
     start, end = empty_columns(len(start_ps), np.int64, np.int64)
     count = kernels.merge(start_ps, end_ps, chosen, start, end)
-    return Intervals(*trimmed(count, start, end))
+    return Intervals(*trim_columns(count, start, end))
 
 
 def union_all(parts: Sequence[Intervals]) -> Intervals:
@@ -95,7 +95,7 @@ def union_all(parts: Sequence[Intervals]) -> Intervals:
 def _union_of_two(a: Intervals, b: Intervals) -> Intervals:
     start, end = empty_columns(len(a) + len(b), np.int64, np.int64)
     count = kernels.join(a.start_ps, a.end_ps, b.start_ps, b.end_ps, start, end)
-    return Intervals(*trimmed(count, start, end))
+    return Intervals(*trim_columns(count, start, end))
 
 
 def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int64, Int64, Int64]:
@@ -106,5 +106,5 @@ def own_time_intervals(starts: Int64, ends: Int64, parents: Int32) -> tuple[Int6
     """
     span, start, end = empty_columns(2 * len(starts), np.int64, np.int64, np.int64)
     count = kernels.own_time(starts, ends, parents, starts.copy(), span, start, end)
-    span, start, end = trimmed(count, span, start, end)
+    span, start, end = trim_columns(count, span, start, end)
     return span, start, end

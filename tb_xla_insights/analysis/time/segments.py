@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis import kernels
-from tb_xla_insights.arrays import empty_columns, trimmed
+from tb_xla_insights.arrays import empty_columns, trim_columns
 from tb_xla_insights.catalog.classes import OTHER, WAIT
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
@@ -107,7 +107,7 @@ def innermost_segments(
         stack,
         *columns,
     )
-    return Segments(*trimmed(count, *columns))
+    return Segments(*trim_columns(count, *columns))
 
 
 Ranked = tuple[Segments, Int8]
@@ -125,5 +125,5 @@ def overlay(a: Ranked, b: Ranked) -> Ranked:
         a_segments.start_ps, a_segments.end_ps, a_segments.class_index, a_segments.row, a_rank,
         b_segments.start_ps, b_segments.end_ps, b_segments.class_index, b_segments.row, b_rank, *columns_and_rank,
     )  # fmt: skip
-    *columns, rank = trimmed(count, *columns_and_rank)
+    *columns, rank = trim_columns(count, *columns_and_rank)
     return Segments(*columns), rank
