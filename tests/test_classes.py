@@ -76,7 +76,9 @@ def is_lazy(trace: Trace) -> bool:
 
 def class_of_annotation(trace: Trace, row: int) -> str:
     annotations = set(trace.annotations.tolist())
-    if any(CATALOG.loads(trace.name(event)) for event in chain(trace, row) if event in annotations):
+    if any(
+        CATALOG.describes_loading(trace.name(event)) for event in chain(trace, row) if event in annotations
+    ):
         return "input"
     driving_lines = trace.driving_lines
     has_dynamo = any(
@@ -130,7 +132,7 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
         ):
             return "from_device"
         if trace.name(r) == "$train.py:3 f" and any(
-            CATALOG.loads(trace.name(event)) for event in chain(trace, r) if event in annotations
+            CATALOG.describes_loading(trace.name(event)) for event in chain(trace, r) if event in annotations
         ):
             return "input"
         if trace.name(r) == "RunExecutable":
@@ -410,7 +412,7 @@ def test_full_queue_of_a_real_tpu_is_wait(shared_traces: Path) -> None:
     """For 57.2 s the driving thread is inside execute calls that record nothing more."""
     trace = real_trace(shared_traces / "public/tpu_v6e_jax")
     driving = thread_segments(trace, trace.lines_with("driving")[0])
-    calls = driving.where(driving.class_index == INDEX["dispatch"])
+    calls = driving.select(driving.class_index == INDEX["dispatch"])
     assert calls.sums(len(CLASSES))[INDEX["dispatch"]] // 10**9 == 57_176
     times = class_times(host_class_segments(trace), calls.start_ps, calls.end_ps).sum(axis=0)
     assert {name: int(time) // 10**9 for name, time in zip(CLASSES, times, strict=True) if time} == {

@@ -105,7 +105,7 @@ def test_frame_open_at_the_python_tracers_start_began_before() -> None:
     trace = capture(thread("python", *main, role="driving"), pool(0, 20))
     assert compilations(trace) == [(0, 42, "start")]
     classes = host_class_segments(trace)
-    compiling = classes.where(classes.class_index == CLASSES.index("compile"))
+    compiling = classes.select(classes.class_index == CLASSES.index("compile"))
     assert int((compiling.end_ps - compiling.start_ps).sum()) == 42
 
 

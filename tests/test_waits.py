@@ -36,7 +36,7 @@ def lengths(trace: Trace) -> list[int]:
 def test_wait_lasts_from_its_first_instant_to_its_second() -> None:
     trace = traced(("forward", 5, 20), wait_start(30), wait_end(80), wait_start(90, 2), wait_end(95, 2))
     assert lengths(trace) == [50, 2, 5, 2]
-    waits = host_class_segments(trace).where(host_class_segments(trace).class_index == CLASSES.index("wait"))
+    waits = host_class_segments(trace).select(host_class_segments(trace).class_index == CLASSES.index("wait"))
     assert int((waits.end_ps - waits.start_ps).sum()) == 52 + 7
     assert trace.depth.tolist() == [0, 1, 1, 1, 1, 1]
 

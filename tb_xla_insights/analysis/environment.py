@@ -56,7 +56,7 @@ def environment(session: SessionTrace) -> Environment:
         "runtime": runtime,
         "accelerator": accelerator,
         "hlo_scopes": any(has_scopes(trace) for trace in session.traces),
-        "synthetic": any(trace_is_synthetic(trace) for trace in session.traces),
+        "synthetic": any(is_synthetic(trace) for trace in session.traces),
         "label": environment_label(framework, runtime, accelerator, len(session.devices)),
     }
 
@@ -105,7 +105,7 @@ def has_scopes(trace: Trace) -> bool:
     return any("/" in trace.strings[text].split(":", 1)[0] for text in set(texts[texts >= 0].tolist()))
 
 
-def trace_is_synthetic(trace: Trace) -> bool:
+def is_synthetic(trace: Trace) -> bool:
     """Whether the file says that a generator wrote it."""
     return any(
         plane.name == "Task Environment" and bool(plane.stats.get("synthetic")) for plane in trace.planes
@@ -130,16 +130,16 @@ def _accelerator(session: SessionTrace) -> str:
     return types.most_common(1)[0][0] if types else "unknown"
 
 
-def _device_type(kind: str, stats: dict[str, Any]) -> str:
+def _device_type(device_kind: str, stats: dict[str, Any]) -> str:
     type_name = stats.get("device_type_string")
     if type_name:
         return str(type_name)
-    if kind == "gpu":
+    if device_kind == "gpu":
         name = _GPU_VENDORS.get(str(stats.get("device_vendor", "")).lower(), "GPU")
         if name != "NVIDIA GPU" or "compute_cap_major" not in stats:
             return name
         return f"{name} (compute capability {stats['compute_cap_major']}.{stats.get('compute_cap_minor', 0)})"
-    return {"tpu": "TPU", "cpu": "CPU"}.get(kind, "other device")
+    return {"tpu": "TPU", "cpu": "CPU"}.get(device_kind, "other device")
 
 
 def _devices_text(count: int, accelerator: str) -> str:

@@ -87,12 +87,13 @@ class Metrics:
         Totals of rounded numbers (bytes) are differences of rounded numbers; percentiles are left out. If torch.compile
         cleared counters in between, only PRESERVED_COUNTERS remain.
         """
-        now, then = self.counters, before.counters
-        if now.get(EXTRACTED_GRAPHS_COUNTER, 0) > then.get(EXTRACTED_GRAPHS_COUNTER, 0):
-            now, then = (
-                {name: values[name] for name in PRESERVED_COUNTERS & set(values)} for values in (now, then)
+        counters_after, counters_before = self.counters, before.counters
+        if counters_after.get(EXTRACTED_GRAPHS_COUNTER, 0) > counters_before.get(EXTRACTED_GRAPHS_COUNTER, 0):
+            counters_after, counters_before = (
+                {name: values[name] for name in PRESERVED_COUNTERS & set(values)}
+                for values in (counters_after, counters_before)
             )
-        counters = {name: value - then.get(name, 0) for name, value in now.items()}
+        counters = {name: value - counters_before.get(name, 0) for name, value in counters_after.items()}
         metrics: dict[str, Metric] = {}
         for name, end in self.metrics.items():
             start = before.metrics.get(name, {"samples": 0, "total": 0, "unit": end["unit"]})
@@ -102,7 +103,7 @@ class Metrics:
                 "total": _difference(start["total"], end["total"]) if same_unit else None,
                 "unit": end["unit"],
             }
-        missing = (set(then) - set(now)) | (set(before.metrics) - set(self.metrics))
+        missing = (set(counters_before) - set(counters_after)) | (set(before.metrics) - set(self.metrics))
         counts = [
             *counters.values(),
             *(metric["samples"] for metric in metrics.values() if metric["samples"] is not None),

@@ -130,7 +130,9 @@ def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> In
     np.minimum.at(first_run, runs.program, runs.start_ps)
     names = np.array([name for name, _ in launches.programs], object)
     by_first_run = np.argsort(first_run, kind="stable")
-    by_first_run = by_first_run[names[by_first_run] != UNNAMED]  # runs that do not record their program
+    by_first_run = by_first_run[
+        names[by_first_run] != UNNAMED
+    ]  # without runs that do not record their program
     claimed: set[int] = set()
     syncs = nearest_enclosing(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
     next_start = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
@@ -166,6 +168,7 @@ def _texts(trace: Trace, row: Int32, stat: str) -> list[str | None]:
 
 
 def _warm_up(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | None]) -> NDArray[np.bool_]:
+    """Per compilation, whether it is part of the warm-up: see `find_compilations`."""
     launches = find_launches(trace)
     runs = launches.runs
     first_launch = trace.start_ps[launches.row].min(initial=np.iinfo(np.int64).max)
@@ -226,7 +229,7 @@ def idle_time_per_compilation(trace: Trace) -> Int64:
     """Returns a row per compilation and a column per device: the time in the device's gaps (10 µs or more) during which
     the host was in the compilation."""
     compilations, gaps, segments = find_compilations(trace), find_gaps(trace), host_class_segments(trace)
-    compiling = segments.where(segments.class_index == CLASSES.index("compile"))
+    compiling = segments.select(segments.class_index == CLASSES.index("compile"))
     idle_ps = np.zeros((len(compilations), len(trace.devices)), np.int64)
     times = zip(compilations.start_ps.tolist(), compilations.end_ps.tolist(), strict=True)
     for number, (start, end) in enumerate(times):

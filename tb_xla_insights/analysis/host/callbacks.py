@@ -90,14 +90,9 @@ def callback_functions(trace: Trace, rows: Int32) -> Counter[str]:
     tracer records them on the ops' own threads."""
     times: Counter[str] = Counter()
     is_frame = has_tag(trace, "python_tracer")
-    names = {
-        metadata_index: trace.strings[trace.metadata.name[metadata_index]]
-        for metadata_index in np.flatnonzero(is_frame).tolist()
-    }
+    names = {meta: trace.strings[trace.metadata.name[meta]] for meta in np.flatnonzero(is_frame).tolist()}
     is_caller = np.zeros(len(is_frame), np.bool_)
-    is_caller[
-        [metadata_index for metadata_index, name in names.items() if _JAX_CALLER_FRAME.fullmatch(name)]
-    ] = True
+    is_caller[[meta for meta, name in names.items() if _JAX_CALLER_FRAME.fullmatch(name)]] = True
     if not is_caller.any() or not rows.size:
         return times
     called = trace.rows_with_metadata(is_frame)

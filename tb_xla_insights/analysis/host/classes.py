@@ -160,7 +160,7 @@ def _with_backward_passes(trace: Trace, driving: Segments, autograd: list[Segmen
     is_enclosing = annotations[driving.row] | (driving.class_index == PYTHON) | is_loading_frame
     ranked = driving, np.where(is_enclosing, _ENCLOSING_RANK, _DRIVING_RANK).astype(np.int8)
     for timeline in autograd:
-        work = timeline.where((timeline.class_index >= 0) & ~annotations[timeline.row])
+        work = timeline.select((timeline.class_index >= 0) & ~annotations[timeline.row])
         ranked = overlay(ranked, (work, np.full(len(work), _BACKWARD_RANK, np.int8)))
     return ranked[0]
 
@@ -200,7 +200,7 @@ def _ranked(timeline: Segments) -> Ranked:
     ranks[list(HELPER_WORK)] = np.arange(1, _WAITING_DRIVER_RANK)
     ranks[WAIT] = _WAITING_HELPER_RANK
     rank = ranks[timeline.class_index]
-    return timeline.where(rank >= 0), rank[rank >= 0]
+    return timeline.select(rank >= 0), rank[rank >= 0]
 
 
 def _merge_timelines(timelines: list[Ranked]) -> Ranked:

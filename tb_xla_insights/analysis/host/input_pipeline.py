@@ -136,8 +136,8 @@ def _batches(trace: Trace) -> Int32:
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:
-    # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
     """Returns the way batches arrive; None if nothing records it."""
+    # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
     loader_metadata = np.flatnonzero(has_tag(trace, "loader")).tolist()
     names = {trace.strings[trace.metadata.name[index]] for index in loader_metadata}
     if any(

@@ -159,7 +159,7 @@ def _waits(trace: Trace) -> Segments:
     joined = Segments(
         segments.start_ps[begins], segments.end_ps[ends], segments.class_index[begins], segments.row[begins]
     )
-    return joined.where(joined.end_ps - joined.start_ps >= CLOCK_SLACK_PS)
+    return joined.select(joined.end_ps - joined.start_ps >= CLOCK_SLACK_PS)
 
 
 def _work(launches: Launches, run: NDArray[np.intp], segment: Int32, launch_ps: Int64) -> Work:
