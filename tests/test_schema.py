@@ -49,9 +49,12 @@ def sessions() -> list[xi.Session]:
     return [xi.load(str(logdir)) for logdir in DEMOS]
 
 
-@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
+GENERATED = generated()
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
 def test_generated_files_are_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generated()[path], "run `make schema`"
+    assert path.read_text(encoding="utf-8") == GENERATED[path], "run `make schema`"
 
 
 def test_reports_fit(sessions: list[xi.Session]) -> None:
