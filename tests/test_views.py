@@ -119,9 +119,9 @@ class TestOverview:
         ops = [(f"all-reduce.{i}", 100 * i, 40 - i) for i in range(20)]
         made = session(capture(Core(ops)))
         told, shown = session_report(made)["collectives"], views.overview(made)["collectives"]
-        assert shown[:-1] == told[: views.MOST_OPS]
+        assert shown[:-1] == told[: views.MAX_OPS]
         rest = shown[-1]
-        assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MOST_OPS, 20 - views.MOST_OPS)
+        assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MAX_OPS, 20 - views.MAX_OPS)
         for name in ("duration_ps", "exposed_ps"):
             assert sum(row[name] for row in shown) == sum(row[name] for row in told)
 
