@@ -195,10 +195,10 @@ def _causes(
     warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, totals: Mapping[str, Any], steps: int
 ) -> list[str]:
     """The causes of idle time, from the longest to the shortest text: the mistakes, then the limit."""
-    first = f": {warm_up}" if warm_up else ""
-    if not first and not mistakes:
+    start = f": {warm_up}" if warm_up else ""
+    if not start and not mistakes:
         return [f": {limit}"]
-    text = f"{first}. {_mistakes_clause(mistakes, totals, steps)}" if mistakes else first
+    text = f"{start}. {_mistakes_clause(mistakes, totals, steps)}" if mistakes else start
     several = " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
@@ -219,9 +219,9 @@ def _relevant_straggler(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _causes_beside_straggler(warm_up: str, further: Sequence[Mapping[str, Any]], limit: str) -> list[str]:
     """The causes of idle time other than stragglers, from the longest to the shortest text."""
-    first = f": {warm_up}" if warm_up else ""
+    start = f": {warm_up}" if warm_up else ""
     beyond = f"; beyond {'them' if further else 'that'} {limit}" if limit else ""
-    text = f"{first}. Further mistakes: {_mistake_names(further)}" if further else first
+    text = f"{start}. Further mistakes: {_mistake_names(further)}" if further else start
     return [text + beyond, text]
 
 
