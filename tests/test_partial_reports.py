@@ -1,4 +1,4 @@
-"""What is told of a session of many hosts while some are still to come."""
+"""Reports of a session while some of its hosts are still being read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.report.partial import partial_report
 
 
 class Reader:
-    """Makes documents that take some seconds each."""
+    """Builds documents, each of which takes a number of seconds."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
     comparison = SimpleNamespace(hosts=())
@@ -36,55 +36,55 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 
 
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
-    """After how many hosts reports are made."""
+    """The numbers of hosts after which reports are built."""
     parts: HostExtras[Row] = HostExtras(lambda _: {})
-    made: list[int] = []
+    shown: list[int] = []
 
     def show(_: PartialReport) -> None:
-        made.append(len(parts.results))
+        shown.append(len(parts.results))
 
     reports: Any = PartialReporter(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
         parts.results[host] = {}
         reports.update(object())
-    return made
+    return shown
 
 
-def test_reports_are_made_after_the_first_the_second_the_fourth_host_and_so_on() -> None:
+def test_reports_follow_the_first_second_fourth_and_so_on_host() -> None:
     assert reports_at(Reader(0.0), 0.01, 20) == [1, 2, 4, 8, 16]
 
 
-def test_between_them_every_two_seconds() -> None:
+def test_between_these_reports_follow_every_two_seconds() -> None:
     assert reports_at(Reader(0.0), 1.0, 9) == [1, 2, 4, 6, 8]
 
 
-def test_reports_that_cost_much_are_made_seldom() -> None:
+def test_expensive_reports_are_rare() -> None:
     assert reports_at(Reader(1.0), 1.0, 32) == [1, 2, 4, 8, 16, 25, 32]
 
 
-def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
+def test_read_hosts_are_reported_while_another_host_is_awaited() -> None:
     reader = Reader(0.0)
     parts: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
-    made: list[PartialReport] = []
-    reports: Any = PartialReporter(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
+    shown: list[PartialReport] = []
+    reports: Any = PartialReporter(reader, parts, shown.append, lambda: reader.now)  # type: ignore[arg-type]
     reports.update(object())
     reports.update(object())
-    assert len(made) == 1
+    assert len(shown) == 1
     parts.results[3] = {}
     parts.results[4] = {}
     reports.update(object())
-    assert len(made) == 1
+    assert len(shown) == 1
     reader.now += 2.0
     reports.update(object())
-    assert len(made) == 2
+    assert len(shown) == 2
 
 
-def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> None:
+def test_findings_that_need_all_hosts_are_left_out_and_no_gain_is_given() -> None:
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 
-    told = partial_report(
+    report = partial_report(
         document(
             finding("early_sync", "mistake"),
             finding("exposed_collectives", "limit"),
@@ -93,19 +93,19 @@ def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> Non
             finding("straggler", "mistake"),
         )
     )
-    assert [it["id"] for it in told["findings"]] == ["early_sync", "recompilation", "straggler"]
-    text = told["verdict"]["text"].replace("\u202f", " ")
+    assert [row["id"] for row in report["findings"]] == ["early_sync", "recompilation", "straggler"]
+    text = report["verdict"]["text"].replace("\u202f", " ")
     assert (
         text
         == "So far the 4 devices of 2 hosts are 90.0 % busy; seen: early_sync there, recompilation there and 1 more."
     )
 
 
-def test_without_findings_only_the_busy_time_is_told() -> None:
-    one: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
+def test_without_findings_only_the_busy_time_is_given() -> None:
+    one_host: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
     assert (
-        partial_report(one)["verdict"]["text"].replace("\u202f", " ")
+        partial_report(one_host)["verdict"]["text"].replace("\u202f", " ")
         == "So far the device of 1 host is 90.0 % busy."
     )
-    none: Any = document(hosts=3) | {"devices": []}
-    assert partial_report(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."
+    no_devices: Any = document(hosts=3) | {"devices": []}
+    assert partial_report(no_devices)["verdict"]["text"] == "So far no device work is known, of 3 hosts."
