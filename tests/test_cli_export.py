@@ -40,7 +40,9 @@ def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
     for path in (plain, packed):
         assert main(["export", SESSION, "--format", "chrome", "-o", str(path)]) == 0
     [first, second] = capsys.readouterr().out.splitlines()
-    events = [it for it in json.loads(plain.read_bytes())["traceEvents"] if it["ph"] == "X"]
+    events = [
+        traceevent for traceevent in json.loads(plain.read_bytes())["traceEvents"] if traceevent["ph"] == "X"
+    ]
     assert first == f"{plain}: {len(events)} events"
     assert second.startswith(str(packed))
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
@@ -78,7 +80,9 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     assert main(["export", SESSION, "--format", "parquet", "-o", str(tmp_path)]) == 0
     table = parquet.read_table(tmp_path / "gaps.parquet")
-    assert table.column("duration_ps").to_pylist() == [it["duration_ps"] for it in report["gaps"]["items"]]
+    assert table.column("duration_ps").to_pylist() == [
+        item["duration_ps"] for item in report["gaps"]["items"]
+    ]
     assert str(table.schema.field("step").type) == "int64"  # a gap after the last step has none
     assert {path.stem for path in tmp_path.iterdir()} >= {
         "steps",
@@ -90,7 +94,7 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_folder_of_another_session_keeps_none_of_its_tables(
+def test_tables_of_an_earlier_export_are_removed_if_empty_now(
     kind: str, tmp_path: Path, capsys: Capture
 ) -> None:
     if kind == "parquet":
@@ -123,7 +127,9 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert told >= {f"'{name}" for name in guarded} | set(names[len(guarded) :])
     for path in tmp_path.glob("*.csv"):
         for row in rows(path):
-            assert not [it for it in row.values() if it[:1] in "=+-@\t\r\n" and it and not _is_number(it)]
+            assert not [
+                cell for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell and not _is_number(cell)
+            ]
 
 
 def _is_number(text: str) -> bool:
@@ -135,7 +141,7 @@ def _is_number(text: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_names_that_are_no_text(kind: str, tmp_path: Path) -> None:
+def test_names_that_are_not_valid_text(kind: str, tmp_path: Path) -> None:
     if kind == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     capture = tmp_path / os.fsdecode(b"host\xff.xplane.pb")
@@ -145,7 +151,7 @@ def test_names_that_are_no_text(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
-def test_a_write_that_fails_leaves_what_was_there(
+def test_a_failed_write_leaves_the_existing_file(
     command: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python does not notice that such a file is cut
@@ -164,7 +170,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_without_pyarrow_the_remedy_is_told(
+def test_without_pyarrow_the_error_names_the_remedy(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -176,7 +182,7 @@ def test_without_pyarrow_the_remedy_is_told(
 
 
 @pytest.mark.parametrize("kind", ["chrome", "csv"])
-def test_a_place_that_cannot_be_written(kind: str, tmp_path: Path, capsys: Capture) -> None:
+def test_an_unwritable_output(kind: str, tmp_path: Path, capsys: Capture) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert main(["export", SESSION, "--format", kind, "-o", str(blocked / "below")]) == 3
@@ -201,7 +207,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("piped", [True, False])
-def test_what_is_printed_is_the_trace_alone(piped: bool, tmp_path: Path) -> None:
+def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", SESSION, "--format", "chrome"]
     with (tmp_path / "trace.json").open("w+b") as file:
         where = subprocess.PIPE if piped else file

@@ -1,4 +1,4 @@
-"""Reports of a session while some of its hosts are still being read."""
+"""What is told of a session of many hosts while some are still to come."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.report.partial import partial_report
 
 
 class Reader:
-    """Builds documents, each of which takes a number of seconds."""
+    """Makes documents that take some seconds each."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
     comparison = SimpleNamespace(hosts=())
@@ -36,55 +36,55 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 
 
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
-    """The numbers of hosts after which reports are built."""
+    """After how many hosts reports are made."""
     parts: HostExtras[Row] = HostExtras(lambda _: {})
-    shown: list[int] = []
+    made: list[int] = []
 
     def show(_: PartialReport) -> None:
-        shown.append(len(parts.results))
+        made.append(len(parts.results))
 
     reports: Any = PartialReporter(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
         parts.results[host] = {}
         reports.update(object())
-    return shown
+    return made
 
 
-def test_reports_follow_the_first_second_fourth_and_so_on_host() -> None:
+def test_reports_are_built_after_1_2_4_8_hosts() -> None:
     assert reports_at(Reader(0.0), 0.01, 20) == [1, 2, 4, 8, 16]
 
 
-def test_between_these_reports_follow_every_two_seconds() -> None:
+def test_reports_in_between_are_built_every_two_seconds() -> None:
     assert reports_at(Reader(0.0), 1.0, 9) == [1, 2, 4, 6, 8]
 
 
-def test_expensive_reports_are_rare() -> None:
+def test_slow_reports_are_built_less_often() -> None:
     assert reports_at(Reader(1.0), 1.0, 32) == [1, 2, 4, 8, 16, 25, 32]
 
 
-def test_read_hosts_are_reported_while_another_host_is_awaited() -> None:
+def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     reader = Reader(0.0)
     parts: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
-    shown: list[PartialReport] = []
-    reports: Any = PartialReporter(reader, parts, shown.append, lambda: reader.now)  # type: ignore[arg-type]
+    made: list[PartialReport] = []
+    reports: Any = PartialReporter(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
     reports.update(object())
     reports.update(object())
-    assert len(shown) == 1
+    assert len(made) == 1
     parts.results[3] = {}
     parts.results[4] = {}
     reports.update(object())
-    assert len(shown) == 1
+    assert len(made) == 1
     reader.now += 2.0
     reports.update(object())
-    assert len(shown) == 2
+    assert len(made) == 2
 
 
-def test_findings_that_need_all_hosts_are_left_out_and_no_gain_is_given() -> None:
+def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None:
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 
-    report = partial_report(
+    told = partial_report(
         document(
             finding("early_sync", "mistake"),
             finding("exposed_collectives", "limit"),
@@ -93,19 +93,19 @@ def test_findings_that_need_all_hosts_are_left_out_and_no_gain_is_given() -> Non
             finding("straggler", "mistake"),
         )
     )
-    assert [row["id"] for row in report["findings"]] == ["early_sync", "recompilation", "straggler"]
-    text = report["verdict"]["text"].replace("\u202f", " ")
+    assert [finding["id"] for finding in told["findings"]] == ["early_sync", "recompilation", "straggler"]
+    text = told["verdict"]["text"].replace("\u202f", " ")
     assert (
         text
         == "So far the 4 devices of 2 hosts are 90.0 % busy; seen: early_sync there, recompilation there and 1 more."
     )
 
 
-def test_without_findings_only_the_busy_time_is_given() -> None:
-    one_host: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
+def test_the_partial_verdict_without_findings_is_the_busy_time() -> None:
+    one: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
     assert (
-        partial_report(one_host)["verdict"]["text"].replace("\u202f", " ")
+        partial_report(one)["verdict"]["text"].replace("\u202f", " ")
         == "So far the device of 1 host is 90.0 % busy."
     )
-    no_devices: Any = document(hosts=3) | {"devices": []}
-    assert partial_report(no_devices)["verdict"]["text"] == "So far no device work is known, of 3 hosts."
+    none: Any = document(hosts=3) | {"devices": []}
+    assert partial_report(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.device_work.document import WorkTogether
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
@@ -39,7 +39,7 @@ def session_work(
     on all, with `own_peaks` (FLOP/s and bytes/s of a device) before those that are known of it. Raises InputError where
     the session has no such step or device."""
     together, found = WorkTogether(), step is None and device is None
-    for number, (trace, before) in enumerate(with_offsets(session)):
+    for number, (trace, before) in enumerate(traces_with_step_offsets(session)):
         ids = [it.id for it in trace.devices]
         at = None if step is None else step - before
         if (device is not None and device not in ids) or (

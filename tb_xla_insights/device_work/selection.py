@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.propagation.tree import chosen_runs
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"
@@ -59,7 +59,7 @@ def choose(session: SessionTrace, dd: str | None, st: str | None, usual: int = 0
     stale = dd is not None and chosen is None
     if chosen is None:
         chosen, dd = _usual_device(hosts, usual)
-    offsets = {id(trace): offset for trace, offset in with_offsets(session)}
+    offsets = {id(trace): offset for trace, offset in traces_with_step_offsets(session)}
     place = next(iter(chosen), None)
     if place is None:
         return Selection(dd or ALL, ALL, stale)

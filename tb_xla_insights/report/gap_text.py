@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from tb_xla_insights.analysis.findings.base import join_words
-from tb_xla_insights.analysis.frameworks import host_does
+from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
 
@@ -44,7 +44,7 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     waits = [key for key in wait_times if key in described]
     if not waits:
         described = _longest(gap["by_class_ps"], duration)
-    phrases = host_does(framework)
+    phrases = host_activities(framework)
     activities = {phrases[key]: ps for key, ps in described.items() if isinstance(key, str)}
     times = brief_times(*activities.values())
     activity_text = join_words([f"{text} ({time})" for text, time in zip(activities, times, strict=True)])
