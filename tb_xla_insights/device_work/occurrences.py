@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import Part
+from tb_xla_insights.row_ids import RowId
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ Key = tuple[str, str, str | None]
 
 def occurrences(part: Part) -> dict[Key, Occurrence]:
     """The occurrence of every row of ops, by its key."""
-    ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), modules_of(part.trace)
+    ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), module_names(part.trace)
     found: dict[Key, Occurrence] = {}
     for number, which in part.ops:
         spans = part.trace.devices[number].ops
@@ -42,7 +43,7 @@ def occurrences(part: Part) -> dict[Key, Occurrence]:
         top = longest[begins]
         last = np.maximum.reduceat(end[longest], begins) if len(top) else end
         first = np.minimum.reduceat(start[longest], begins) if len(top) else start
-        row = f"h{part.place}.d{number}.ops"
+        row = str(RowId(part.place, "ops", number))
         columns = (key[top], end[top] - start[top], start[top], spans.depth[at[top]], first, last)
         for k, length, begin, depth, early, late in zip(*(it.tolist() for it in columns), strict=True):
             program, run = (
