@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.device.opcodes import is_container, is_wait, opcode
 from tb_xla_insights.analysis.host.callbacks import callback_primitive
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
+from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
 
 Kind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
@@ -121,7 +121,7 @@ def begins(trace: Trace, device: int) -> NDArray[np.bool_]:
     return found
 
 
-def executions(trace: Trace, chosen: Chosen) -> Int64:
+def executions(trace: Trace, chosen: OpSelection) -> Int64:
     """Per distinct op how often chosen ops ran it."""
     ops = find_ops(trace)
     if all(device.kind != "gpu" for device in trace.devices):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import Part
 from tb_xla_insights.row_ids import RowId
@@ -32,7 +32,7 @@ Key = tuple[str, str, str | None]
 
 def occurrences(part: Part) -> dict[Key, Occurrence]:
     """The occurrence of every row of ops, by its key."""
-    ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), modules_of(part.trace)
+    ops, nodes, modules = find_ops(part.trace), find_nodes(part.trace), module_names(part.trace)
     found: dict[Key, Occurrence] = {}
     for number, which in part.ops:
         spans = part.trace.devices[number].ops

@@ -1,4 +1,4 @@
-"""Chosen ops of a host as rows: one per program, op and annotation."""
+"""OpSelection ops of a host as rows: one per program, op and annotation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.lost import op_source
-from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
 from tb_xla_insights.device_work.activity import categories, executions, kinds, metadata_of
 from tb_xla_insights.device_work.amounts import find_amounts
@@ -20,8 +20,8 @@ from tb_xla_insights.trace.model import Int64, Trace
 Row = dict[str, Any]
 
 
-def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> list[Row]:
-    """Chosen ops, those with most time first; `in_steps` are those of them that steps launched.
+def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
+    """OpSelection ops, those with most time first; `in_steps` are those of them that steps launched.
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded), `shape` of what it makes
     (with its layout, where the capture tells that), `product`: shapes of the largest matrix product or convolution in
@@ -38,7 +38,7 @@ def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> lis
     time, _, count = ops.sums(chosen)
     stepped = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(time)
     ran = executions(trace, chosen)
-    modules, category, kind = modules_of(trace), categories(trace), kinds(trace)
+    modules, category, kind = module_names(trace), categories(trace), kinds(trace)
     entries = metadata_of(trace)
     rows = OpRows()
     columns = (amounts.flops, amounts.model_flops, amounts.bytes, amounts.hbm_bytes)

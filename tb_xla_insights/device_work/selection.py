@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.propagation.tree import chosen_runs
+from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
+from tb_xla_insights.analysis.propagation.tree import select_runs
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -24,7 +24,7 @@ class Part:
     place: int
     trace: Trace
     devices: list[int]
-    ops: Chosen
+    ops: OpSelection
     steps: int
 
 
@@ -120,9 +120,9 @@ def _usual_step(trace: Trace, devices: list[int]) -> int | None:
     return order[(len(order) - 1) // 2] if order else None
 
 
-def _ops(trace: Trace, devices: list[int], st: str, step: int | None) -> Chosen:
+def _ops(trace: Trace, devices: list[int], st: str, step: int | None) -> OpSelection:
     if st == ALL:
         return [(number, slice(None)) for number in devices]
     ops, launches = find_ops(trace), find_launches(trace)
-    runs = launches.step_of_run >= 0 if st == MEAN else chosen_runs(trace, step, None)
+    runs = launches.step_of_run >= 0 if st == MEAN else select_runs(trace, step, None)
     return [it for it in ops.of_runs(runs) if it[0] in devices]

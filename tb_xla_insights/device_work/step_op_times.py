@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.device_work.kernels import add_parts_by_step
@@ -45,7 +45,7 @@ def op_times(trace: Trace, cells: int = CELLS) -> OpTimes:
     sums = np.zeros((len(told) + len(nodes.path) + 1, steps), np.int64)
     for its in ops.devices:
         add_parts_by_step(step_of_run, its.run, its.key, its.own_ps, ops.first, ops.upto, place, sums)
-    modules = modules_of(trace)
+    modules = module_names(trace)
     op_of_part = np.repeat(np.arange(len(ops.name)), np.diff(ops.first))
     found: dict[Key, Int64] = {}
     for row, part in enumerate(told.tolist()):

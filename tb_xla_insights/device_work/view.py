@@ -43,7 +43,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tb_xla_insights.analysis.propagation.tree import whole_rows
+from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.device_work.activity import categories, executions
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.joined_rows import OpRows
@@ -124,7 +124,7 @@ def _of_parts(chosen: Selection) -> _Work:
         ):
             runs[category] += count
         devices += peaks_of(part.trace)
-        kinds |= {row.path: row.kind for row in whole_rows(part.trace)}
+        kinds |= {row.path: row.kind for row in capture_rows(part.trace)}
     placed = chosen.st not in (ALL, MEAN) and len(chosen.parts) == 1
     return _Work(found.rows(), devices, kinds, places, runs, placed)
 
