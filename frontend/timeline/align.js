@@ -170,7 +170,7 @@ export function shiftText(align, row, ps) {
  * @param {import('../frame/app.js').App} app
  * @param {object} of
  * @param {() => string} of.name of the open session, empty without one
- * @param {() => Promise<import('../lib/views').Overview>} of.overview
+ * @param {() => Promise<import('../lib/routes').Overview>} of.overview
  * @param {() => import('./layout.js').Row[]|null} of.shownRows
  * @param {(error: Error) => void} of.failed
  */

@@ -15,13 +15,18 @@ class Step(TypedDict):
     """One whole step of one host."""
 
     index: int
-    """Place in `steps`; what `step` means elsewhere in the document."""
+    """Index in `steps`, to which `step` refers elsewhere in the document."""
     name: str
     """Name of the step's annotation or program."""
     number: int | None
     """Number that the program gave it; `null` without one."""
+<<<<<<< HEAD
     source: StepSource
     """What tells steps apart in this capture."""
+=======
+    source: Literal["annotation", "steps_line", "step_marker", "modules"]
+    """What the steps of this capture are found by."""
+>>>>>>> main
     host: str
     """Name of the host."""
     start_ps: int
