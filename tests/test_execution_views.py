@@ -116,13 +116,8 @@ class TestCompiles:
         assert set(usual["steps"].values()) == {"run"}
         assert len(usual["steps"]) == 8
 
-<<<<<<< HEAD
-    def test_programs_of_one_name_are_graphs_of_their_own(self, shared_traces: Path) -> None:
-        view: Any = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
-=======
     def test_programs_of_one_name_are_distinct_graphs(self, shared_traces: Path) -> None:
-        view = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
->>>>>>> main
+        view: Any = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
         assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
         assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
 

@@ -24,7 +24,7 @@ export interface Between {
   before: string | null;
   /** Program after. */
   after: string | null;
-  /** How often. */
+  /** Number of occurrences. */
   count: number;
   /** Sum. */
   total_ps: number;
@@ -34,13 +34,13 @@ export interface Between {
   cause: ClassName | null;
 }
 
-/** Why a graph was executed, as a debug log says. */
+/** Why a graph was executed, from a debug log. */
 export interface Cause {
   /** Hash of the graph. */
   graph_hash: string | null;
   /** What forced the execution. */
   cause: string | null;
-  /** Line of Python that did. */
+  /** Line of Python that caused it. */
   frame: string | null;
   /** Number of executions. */
   count: number;
@@ -84,7 +84,7 @@ export interface CollectiveSum {
 export interface CompileRow {
   /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the capture lacks the HLO. */
   change: "grows" | "shrinks" | "shape" | "dtype" | "parameters" | "code" | "constants" | "same_hlo" | "other_graph" | null;
-  /** The same in words. */
+  /** The same as text. */
   difference: string | null;
   /** The nearest graph. */
   nearest: NearestGraph | null;
@@ -108,15 +108,15 @@ export interface CompileRow {
   graph_hash: string | null;
   /** Name of the graph in the report: its hash, or module and program id. */
   graph: string | null;
-  /** Id of the program that came out. */
+  /** Id of the compiled program. */
   program_id: string | null;
   /** Whether it belongs to the warm-up. */
   warm_up: boolean;
   /** Path of the annotation that it lies in. */
   annotation: string | null;
-  /** What forced it, as a debug log says. */
+  /** What forced it, from a debug log. */
   cause: string | null;
-  /** Line of Python that did. */
+  /** Line of Python that caused it. */
   frame: string | null;
   /** Its stack, innermost first. */
   frames: string[];
@@ -232,19 +232,19 @@ export interface ExecutionRow {
   device_ps: number;
   /** Time that the launched program waited for earlier programs on its core. */
   queue_ps: number;
-  /** What is left of `host_ps`. */
+  /** The rest of `host_ps`. */
   overhead_ps: number;
   /** Ids of the programs with that name, decimal strings. */
   program_ids: string[];
   /** What launched most of the runs. */
   kind: ExecutionKind;
-  /** Least, median and most over the runs. */
+  /** Minimum, median and maximum over the runs. */
   spread: Spreads;
   /** Name of the program. */
   program: string;
   /** Number of runs by how they were joined to launches. */
   joins: Partial<Record<Join, number>>;
-  /** Why it was executed, as a debug log beside the capture says. */
+  /** Why it was executed, from a debug log beside the capture. */
   causes: Cause[];
   /** How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each. */
   join: string;
@@ -312,11 +312,11 @@ export interface Figure {
 export interface Finding {
   /** Name of the finding; docs/findings.md explains each. */
   id: string;
-  /** By `gain`: `warning` from 10 % of a step, `critical` from 30 %; what happened once is never critical. */
+  /** By `gain`: `warning` from 10 % of a step, `critical` from 30 %; a finding that occurs once is never critical. */
   severity: Severity;
-  /** At most 60 letters. */
+  /** At most 60 characters. */
   title: string;
-  /** What a sentence calls it: `a compile in step 1209`. */
+  /** Its name within a sentence: `a compile in step 1209`. */
   brief: string;
   /** The evidence, in at most two sentences. */
   detail: string;
@@ -362,7 +362,7 @@ export interface FindingWindow {
   start_ps: number;
   /** End. */
   end_ps: number;
-  /** Id of the device; `null` where it is the host's. */
+  /** Id of the device; `null` if the place is on the host. */
   device: string | null;
 }
 
@@ -384,7 +384,7 @@ export interface GapAnswer {
   start_ps: number;
   /** Duration of the gap. */
   duration_ps: number;
-  /** Index of the step that it lies in; `null` outside of whole steps. */
+  /** Index of the step that contains it; `null` outside of whole steps. */
   step: number | null;
   /** Number of that step. */
   step_number: number | null;
@@ -392,7 +392,7 @@ export interface GapAnswer {
   before: string | null;
   /** Program that runs after it. */
   after: string | null;
-  /** Whether it lies within one run of a program. */
+  /** Whether it is inside one run of a program. */
   inside_run: boolean;
   /** `starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`. */
   kind: GapKind;
@@ -438,7 +438,7 @@ export interface GapItem {
   start_ps: number;
   /** Duration of the gap. */
   duration_ps: number;
-  /** Index of the step that it lies in; `null` outside of whole steps. */
+  /** Index of the step that contains it; `null` outside of whole steps. */
   step: number | null;
   /** Number of that step. */
   step_number: number | null;
@@ -446,7 +446,7 @@ export interface GapItem {
   before: string | null;
   /** Program that runs after it. */
   after: string | null;
-  /** Whether it lies within one run of a program. */
+  /** Whether it is inside one run of a program. */
   inside_run: boolean;
   /** `starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`. */
   kind: GapKind;
@@ -496,7 +496,7 @@ export interface GapPattern {
   before: string | null;
   /** Program after. */
   after: string | null;
-  /** Whether the gaps lie within runs. */
+  /** Whether the gaps are inside runs. */
   inside_run: boolean;
   /** Number of gaps. */
   count: number;
@@ -616,7 +616,7 @@ export interface HostRanks {
 
 /** How batches reach the device, and whether it waits for them. */
 export interface InputPipeline {
-  /** What loads; `null` where nothing tells. */
+  /** How batches are loaded; `null` if unknown. */
   kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
   /** Number of times that the driving thread loads or waits for a batch. */
   batches: number;
@@ -650,9 +650,9 @@ export interface Lead {
   median_ps: number;
   /** Mean. */
   mean_ps: number;
-  /** Least. */
+  /** Minimum. */
   min_ps: number;
-  /** Most. */
+  /** Maximum. */
   max_ps: number;
   /** Number of runs. */
   runs: number;
@@ -712,7 +712,7 @@ export interface MetricsRow {
   since: number | null;
   /** Count in the trace. */
   trace: number;
-  /** Whether the metrics count at least as much as the host with fewest. */
+  /** Whether the metrics count at least as much as the host with the lowest count. */
   agrees: boolean;
   /** Time in the report; `null` where it has none. */
   time_ps: number | null;
@@ -730,11 +730,11 @@ export interface Mistakes {
   step_if_fixed_ps: number | null;
   /** Mean step without them and the largest limit. */
   step_without_limit_ps: number | null;
-  /** Share of the mean step that goes with them. */
+  /** Share of the mean step that fixing all of them saves. */
   gain: number | null;
 }
 
-/** Of the graphs of the same name that were there before, the one with the fewest other parameters. */
+/** The earlier graph of the same name with the fewest different parameters. */
 export interface NearestGraph {
   /** Name of the graph. */
   graph: string;
@@ -744,9 +744,9 @@ export interface NearestGraph {
   program_id: string;
   /** The first 20 parameters that differ. */
   parameters: Parameter[];
-  /** How many parameters differ. */
+  /** Number of parameters that differ. */
   differ: number;
-  /** How many are the same. */
+  /** Number of parameters that are the same. */
   same: number;
 }
 
@@ -868,11 +868,11 @@ export interface RunColumns {
 
 /** The range of a time over the runs of a program. */
 export interface Spread {
-  /** Least. */
+  /** Minimum. */
   min: number;
-  /** Median: the lower one of two in the middle; of several hosts that of their medians. */
+  /** Median: the lower one of two in the middle; for several hosts the median of their medians. */
   median: number;
-  /** Most. */
+  /** Maximum. */
   max: number;
 }
 
@@ -960,7 +960,7 @@ export interface Sums {
   device_ps: number;
   /** Time that the launched program waited for earlier programs on its core. */
   queue_ps: number;
-  /** What is left of `host_ps`. */
+  /** The rest of `host_ps`. */
   overhead_ps: number;
 }
 
@@ -980,7 +980,7 @@ export interface Transfers {
   count: number;
   /** Their time, summed over threads. */
   duration_ps: number;
-  /** Their bytes; `null` where no event tells them. */
+  /** Their bytes; `null` if no event records them. */
   bytes: number | null;
   /** Number of transfers whose bytes are known. */
   sized: number;
@@ -1002,11 +1002,11 @@ export interface TransfersByDirection {
   from_device: Transfers;
 }
 
-/** The first sentence. */
+/** One or two sentences on the whole session. */
 export interface Verdict {
-  /** Up to 230 letters. */
+  /** Up to 230 characters. */
   text: string;
-  /** That of the worst finding in it; `good` where nothing is to be done. */
+  /** That of the worst finding in it; `good` if nothing needs to be done. */
   severity: VerdictSeverity;
 }
 

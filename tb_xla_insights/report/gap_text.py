@@ -11,17 +11,12 @@ from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
 
-<<<<<<< HEAD
 if TYPE_CHECKING:
     from tb_xla_insights.catalog.classes import ClassName
     from tb_xla_insights.schema.gaps_route import ThreadTime
 
-_MOST_OF_GAP = 0.8
-"""Of a gap, what its sentence tells of; the table beside it has the rest."""
-=======
 _MIN_DESCRIBED_SHARE = 0.8
 """The share of a gap that its sentence describes; the table beside it has the rest."""
->>>>>>> main
 
 _Key = TypeVar("_Key")
 
@@ -88,24 +83,13 @@ def _waits_text(gap: Mapping[str, Any], waits: Sequence[tuple[str, str]]) -> str
     return f"{gap['after'] or 'The next run'} was {'; '.join(parts)}."
 
 
-<<<<<<< HEAD
 def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[ThreadTime]:
-    """A chain's time by class and thread, the most first; it adds up to the gap."""
+    """A chain's time by class and thread, most time first; it adds up to the gap."""
     sums: dict[tuple[ClassName, str], int] = {}
     for link in chain:
         key = link["class"], link["thread"]
         sums[key] = sums.get(key, 0) + link["duration_ps"]
-    parts: list[ThreadTime] = [
+    rows: list[ThreadTime] = [
         {"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()
     ]
-    return sorted(parts, key=lambda it: -it["ps"])
-=======
-def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A chain's time by class and thread, most time first; it adds up to the gap."""
-    sums: dict[tuple[str, str], int] = {}
-    for link in chain:
-        key = link["class"], link["thread"]
-        sums[key] = sums.get(key, 0) + link["duration_ps"]
-    rows = [{"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()]
     return sorted(rows, key=lambda row: -row["ps"])
->>>>>>> main

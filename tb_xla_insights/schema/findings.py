@@ -80,12 +80,6 @@ class Verdict(TypedDict):
     """One or two sentences on the whole session."""
 
     text: str
-<<<<<<< HEAD
-    """Up to 230 letters."""
-    severity: VerdictSeverity
-    """That of the worst finding in it; `good` where nothing is to be done."""
-=======
     """Up to 230 characters."""
-    severity: Literal["critical", "warning", "info", "good"]
+    severity: VerdictSeverity
     """That of the worst finding in it; `good` if nothing needs to be done."""
->>>>>>> main

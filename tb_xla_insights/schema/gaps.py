@@ -64,11 +64,6 @@ class GapInterval(TypedDict):
     """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
     cause: ClassName
     """The class with most time until the work was queued; `wait` where it had been queued before."""
-<<<<<<< HEAD
-=======
-    together_ps: int
-    """Time in it for which all cores of its host are idle."""
->>>>>>> main
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
 
@@ -77,7 +72,7 @@ class Gap(GapInterval):
     """One gap of one device of at least 10 µs."""
 
     together_ps: int
-    """How long all cores of its host are idle in it."""
+    """Time in it for which all cores of its host are idle."""
     chain: list[Link]
     """Why it ended, in order; adds up to `duration_ps`."""
     explained_by: dict[str, int]

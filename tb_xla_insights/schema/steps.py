@@ -20,13 +20,8 @@ class Step(TypedDict):
     """Name of the step's annotation or program."""
     number: int | None
     """Number that the program gave it; `null` without one."""
-<<<<<<< HEAD
     source: StepSource
-    """What tells steps apart in this capture."""
-=======
-    source: Literal["annotation", "steps_line", "step_marker", "modules"]
     """What the steps of this capture are found by."""
->>>>>>> main
     host: str
     """Name of the host."""
     start_ps: int
