@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.amounts import find_amounts
-from tb_xla_insights.device_work.bottlenecks import FINDING, with_leads
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, with_bottlenecks
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.report.document import session_report
@@ -80,9 +80,9 @@ WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
 
 def test_the_place_and_what_the_roofline_would_gain() -> None:
-    found = with_leads(report(ATTENTION, MLP, WAIT))
+    found = with_bottlenecks(report(ATTENTION, MLP, WAIT))
     bound, worst = found["findings"]
-    assert (worst["id"], bound["id"], bound["severity"]) == (FINDING, "device_bound", "info")
+    assert (worst["id"], bound["id"], bound["severity"]) == (BELOW_ROOFLINE, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
     assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
@@ -94,12 +94,12 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert len(text) <= 230
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
-    assert with_leads(found) == found
+    assert with_bottlenecks(found) == found
 
 
 def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
     made = session(trace_of(transformer.build().to_bytes()))
-    worst = next(row for row in session_report(made)["findings"] if row["id"] == FINDING)
+    worst = next(row for row in session_report(made)["findings"] if row["id"] == BELOW_ROOFLINE)
     view = device_view(made, "all", "all")
     assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
@@ -111,26 +111,28 @@ def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
 
 
 def test_a_step_is_not_shorter_than_what_the_host_does_itself() -> None:
-    worst = with_leads(report(ATTENTION, MLP, host=900_000))["findings"][1]
+    worst = with_bottlenecks(report(ATTENTION, MLP, host=900_000))["findings"][1]
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (900_000, 0.1, "warning")
     assert worst["evidence"]["step_by_devices_ps"] == 600_000
-    assert with_leads(report(ATTENTION, MLP, host=990_000))["findings"][1:] == []
+    assert with_bottlenecks(report(ATTENTION, MLP, host=990_000))["findings"][1:] == []
 
 
 def test_what_ops_can_hardly_do_better_is_no_finding() -> None:
-    found = with_leads(report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000)))  # 81 %: 17 % of the step
+    found = with_bottlenecks(
+        report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000))
+    )  # 81 %: 17 % of the step
     assert [row["id"] for row in found["findings"]] == ["device_bound"]
 
 
 def test_it_stands_among_the_limits_by_its_gain() -> None:
     document = report(ATTENTION, MLP)
     limits = [{"id": name, "kind": "limit", "gain": gain} for name, gain in (("more", 0.5), ("less", 0.3))]
-    found = with_leads(document | {"findings": [*document["findings"], *limits]})["findings"]
-    assert [row["id"] for row in found] == ["device_bound", "more", FINDING, "less"]
+    found = with_bottlenecks(document | {"findings": [*document["findings"], *limits]})["findings"]
+    assert [row["id"] for row in found] == ["device_bound", "more", BELOW_ROOFLINE, "less"]
 
 
 def test_what_gains_little_is_no_finding() -> None:
-    found = with_leads(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
+    found = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
     assert [row["id"] for row in found["findings"]] == ["device_bound"]
     assert verdict(found)["severity"] == "good"
 
@@ -233,5 +235,5 @@ def test_of_which_format_a_given_peak_is_nobody_knows(shared_traces: Path) -> No
     """Products of 32 bits on a CPU: nothing says that 16 bits were faster."""
     its = xi.load(str(shared_traces / "other/jax0.9.2_block"))
     found = {row["id"]: row for row in its.report(peaks=(5e11, 2e10))["findings"]}
-    assert "16-bit" not in found[FINDING]["advice"]
-    assert found[FINDING]["advice"].startswith("Look first at dot.")
+    assert "16-bit" not in found[BELOW_ROOFLINE]["advice"]
+    assert found[BELOW_ROOFLINE]["advice"].startswith("Look first at dot.")

@@ -125,27 +125,27 @@ def test_a_category_limits_everything_but_the_choice_of_categories(known: Sessio
 
 
 def test_own_peaks_make_other_shares(known: SessionTrace) -> None:
-    document = device_view(known, "0.0", "1", own_peaks=(200e12, 1e12))
+    document = device_view(known, "0.0", "1", user_peaks=(200e12, 1e12))
     assert document["peaks"]["source"] == "user"
     assert document["total"]["flops_share"] == device_view(known, "0.0", "1")["total"]["flops_share"] / 2
 
 
 def test_ops_beyond_the_limit_are_sums(known: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:
     every = device_view(known, "0.0", "1")
-    monkeypatch.setattr(view, "MOST_OPS", 2)
+    monkeypatch.setattr(view, "MAX_OPS", 2)
     document = device_view(known, "0.0", "1")
     assert document["ops"]["op"] == every["ops"]["op"][:2]
     assert document["tree"] == every["tree"]
     rest = document["rest"]
     assert sum(document["ops"]["self_ps"]) + sum(row["self_ps"] for row in rest) == 8_000
     assert sum(row["kinds"] for row in rest) == 3
-    assert device_view(known, "0.0", "1", whole=True)["ops"] == every["ops"]
+    assert device_view(known, "0.0", "1", all_ops=True)["ops"] == every["ops"]
 
 
 def test_paths_beyond_the_limit_count_for_what_encloses_them(
     known: SessionTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view, "MOST_PATHS", 2)
+    monkeypatch.setattr(view, "MAX_PATHS", 2)
     document = device_view(known, "0.0", "1")
     assert own_times(document) == {"Training_Step": 1_000, "Training_Step/mlp": 6_000, None: 1_000}
     listed = {document["paths"][at] if at >= 0 else None for at in document["ops"]["path"]}

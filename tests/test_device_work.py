@@ -18,7 +18,7 @@ from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks
+from tb_xla_insights.device_work import WorkMerger, host_work, session_work, with_peaks
 from tb_xla_insights.device_work.roofline import Roof, bound_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
@@ -213,7 +213,7 @@ def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
     assert (total["self_ps"], total["bound_by"]) == (70, "compute")
     assert [row["index"] for row in found["device_work"]["steps"]] == [2]
     assert {row["op"]: row["self_ps"] for row in session_work(its)["ops"]} == {"dot.1": 170, "add.2": 100}
-    slow = session_work(its, step=2, device=hosts[1].devices[0].id, own_peaks=(1e18, 1e18))
+    slow = session_work(its, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
     assert slow["device_work"]["total"]["bound_by"] == "neither"
     for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
         with pytest.raises(InputError, match="see the report's steps and devices"):
@@ -277,7 +277,7 @@ def test_hosts_add_up_in_any_order(tmp_path: Path) -> None:
     told = [work(one), work(other)]
     documents = []
     for order in ((0, 1), (1, 0)):
-        together = WorkTogether()
+        together = WorkMerger()
         for host in order:
             together.add(host, told[host]["ops"], told[host]["device_work"])
         documents.append(together.document([]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_does
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
-from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts
 from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
@@ -102,8 +102,8 @@ def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
         text = f"{whose} the bottleneck: {duty} busy."
-        leads = (text + it for it in lead_texts(report))
-        worst: Any = next((it["severity"] for it in findings if it["id"] == FINDING), "good")
+        leads = (text + it for it in bottleneck_texts(report))
+        worst: Any = next((it["severity"] for it in findings if it["id"] == BELOW_ROOFLINE), "good")
         return {"text": next((it for it in leads if len(it) <= room), text), "severity": worst}
     mistakes, limits = (
         [it for it in findings if it["kind"] == kind and _counts(it)] for kind in ("mistake", "limit")
