@@ -1,5 +1,6 @@
-"""What pyproject.toml cannot say: the kernels are compiled, the page's files are a package of their own, without a
-second copy, and packed where npm is, and the same sources give the same wheel and source distribution."""
+"""The parts of the build that pyproject.toml cannot express: compiles the kernels, includes the page's files as a
+package without copying them, packs the page if npm is installed, and makes wheel and source distribution reproducible.
+"""
 
 import gzip
 import importlib.util
@@ -25,54 +26,54 @@ sys.path.insert(0, str(ROOT))
 
 from tb_xla_insights.page.packed import is_packed  # noqa: E402
 
-OLDEST = (3, 11)
-"""The first Python with buffers in its stable ABI, so that one build serves it and all later ones."""
+MIN_PYTHON = (3, 11)
+"""The first Python with the buffer protocol in its stable ABI: one build serves it and all later versions."""
 
-STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")  # a Python without the lock has no stable ABI yet
-WINDOWS = sys.platform == "win32"  # where setuptools finds Microsoft's compiler by itself
+HAS_STABLE_ABI = not sysconfig.get_config_var("Py_GIL_DISABLED")  # free-threaded Python has no stable ABI yet
+WINDOWS = sys.platform == "win32"  # setuptools finds Microsoft's compiler itself
 COMPILER = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
-OWN_COMPILER = WINDOWS or bool(shutil.which(shlex.split(COMPILER)[0]))
+HAS_COMPILER = WINDOWS or bool(shutil.which(shlex.split(COMPILER)[0]))
 
 
-def date_of_sources():
-    """Of the commit, as seconds since 1970. A source distribution's files carry it."""
+def source_date():
+    """The date of the commit, in seconds since 1970; in a source distribution, the date of its files."""
     date = os.environ.get("SOURCE_DATE_EPOCH")
     if not date and (ROOT / ".git").exists():
-        # In the containers in which wheels are built the checkout belongs to somebody else.
+        # In the containers that build wheels, the checkout belongs to another user.
         command = ["git", "-c", "safe.directory=*", "log", "-1", "--format=%ct"]
         try:
             date = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
         except (OSError, subprocess.CalledProcessError):
-            date = None  # no git: the files' own date, as in an archive of the sources
+            date = None  # no git: use the file's date, as in a source archive
     return int(date or Path(__file__).stat().st_mtime)
 
 
 def neutral_mode(mode):
-    """Without what the umask of whoever checked the sources out made of it."""
+    """The file mode without the effect of the umask at checkout."""
     return 0o755 if mode & stat.S_IXUSR else 0o644
 
 
 def pack_page(command):
-    """Has npm pack the page of a checkout. A source distribution has it packed; without npm it is served as it is."""
+    """Packs the page of a checkout with npm, if installed. A source distribution contains the packed page."""
     if is_packed(ROOT / "frontend"):
         return
-    # What npm needs, once; it waits for no registry that does not answer.
+    # Installs npm's packages once, without waiting for a registry that does not answer.
     fetch = ["ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=30000"]
     steps = [] if (ROOT / "node_modules/rolldown").is_dir() else [fetch]
     try:
         npm = shutil.which("npm")
         if not npm:
-            raise FileNotFoundError("there is no npm")
+            raise FileNotFoundError("npm is not installed")
         for step in [*steps, ["run", "pack"]]:
             subprocess.run([npm, *step, "--silent"], cwd=ROOT, check=True)
     except (OSError, subprocess.CalledProcessError) as failure:
-        command.warn(f"{failure}: the page is not packed, and takes longer to load from afar")
+        command.warn(f"{failure}: the page is not packed, so remote browsers load it more slowly")
 
 
 class BuildWithPage(build_py):
     def run(self):
         pack_page(self)
-        # A build before this one may have left files there that the page has no more.
+        # An earlier build may have left files that the page no longer has.
         shutil.rmtree(Path(self.build_lib) / "tb_xla_insights/static", ignore_errors=True)
         super().run()
 
@@ -83,7 +84,7 @@ class DistributeWithPage(sdist):
         super().run()
 
     def make_archive(self, base_name, *_, base_dir, **__):
-        """A .tar.gz that tells nothing of the machine: all files are of one date, and of nobody."""
+        """A reproducible .tar.gz: all files have the same date and no owner."""
 
         def neutral(entry):
             entry.mtime, entry.mode = DATE, neutral_mode(entry.mode)
@@ -101,7 +102,7 @@ class DistributeWithPage(sdist):
 
 
 class NeutralWheel(bdist_wheel):
-    """Setuptools dates the files by SOURCE_DATE_EPOCH, and takes their modes as they are."""
+    """A wheel with normalised file modes; setuptools sets only the dates (by SOURCE_DATE_EPOCH)."""
 
     def write_wheelfile(self, wheelfile_base, **options):
         super().write_wheelfile(wheelfile_base, **options)
@@ -111,28 +112,28 @@ class NeutralWheel(bdist_wheel):
 
 
 class BuildKernels(build_ext):
-    """Compiles with what this system has, else with Zig's C compiler, which PyPI has."""
+    """Compiles with the system's C compiler, else with Zig's, which is on PyPI."""
 
     def run(self):
         headers = Path(sysconfig.get_path("include"))
-        if not OWN_COMPILER and not importlib.util.find_spec("ziglang"):
+        if not HAS_COMPILER and not importlib.util.find_spec("ziglang"):
             sys.exit(
-                f"The kernels need a C compiler, and there is no {COMPILER}: install gcc or clang, or ziglang with pip"
+                f"The kernels need a C compiler, and {COMPILER} is missing: install gcc or clang, or ziglang with pip"
             )
         if not (headers / "Python.h").is_file():
             sys.exit(
                 f"The kernels need Python.h, which {headers} lacks: install python3-dev (or python3-devel)"
             )
-        if not OWN_COMPILER:
+        if not HAS_COMPILER:
             os.environ["CC"] = shlex.join([sys.executable, "-m", "ziglang", "cc"])
         super().run()
 
 
 def kernels():
-    """An extension module of each `kernels.py`. Numbers wrap around as NumPy's do. XLA_INSIGHTS_CHECKED=1 has every
-    index checked, and code and data by the compiler's sanitizers (`make sanitize`)."""
+    """An extension module per `kernels.py`. Integers wrap around as NumPy's do. XLA_INSIGHTS_CHECKED=1 adds bounds
+    checks and the compiler's sanitizers (`make sanitize`)."""
     checked = os.environ.get("XLA_INSIGHTS_CHECKED") == "1"
-    # At -O1, as their documentation advises: twice as fast to compile, and nothing is optimized away unseen.
+    # -O1, as the sanitizers' documentation advises: compiles twice as fast, and no fault is optimized away.
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g", "-O1"]
     optimized = ["/O2"] if WINDOWS else ["-O3", "-g0", "-fwrapv"]
     modules = [path.relative_to(ROOT) for path in sorted(ROOT.glob("tb_xla_insights/**/kernels.py"))]
@@ -140,10 +141,10 @@ def kernels():
         Extension(
             ".".join(path.with_suffix("").parts),
             [str(path)],
-            define_macros=[("Py_LIMITED_API", "0x{:02x}{:02x}0000".format(*OLDEST))] * STABLE,
+            define_macros=[("Py_LIMITED_API", "0x{:02x}{:02x}0000".format(*MIN_PYTHON))] * HAS_STABLE_ABI,
             extra_compile_args=optimized + sanitizers * checked,
             extra_link_args=sanitizers * checked,
-            py_limited_api=STABLE,
+            py_limited_api=HAS_STABLE_ABI,
         )
         for path in modules
     ]
@@ -158,7 +159,7 @@ def kernels():
     )
 
 
-DATE = date_of_sources()
+DATE = source_date()
 os.environ["SOURCE_DATE_EPOCH"] = str(DATE)
 setup(
     cmdclass={
@@ -170,9 +171,9 @@ setup(
     ext_modules=kernels(),
     options={
         "build": {"build_base": ".make", "parallel": True},
-        "bdist_wheel": {"py_limited_api": "cp{}{}".format(*OLDEST)} if STABLE else {},
+        "bdist_wheel": {"py_limited_api": "cp{}{}".format(*MIN_PYTHON)} if HAS_STABLE_ABI else {},
     },
-    setup_requires=[] if OWN_COMPILER else ["ziglang"],
+    setup_requires=[] if HAS_COMPILER else ["ziglang"],
     packages=[*find_packages(include=["tb_xla_insights", "tb_xla_insights.*"]), "tb_xla_insights.static"],
     package_dir={"tb_xla_insights.static": "frontend"},
     package_data={

@@ -1,10 +1,10 @@
-"""Decoding a capture against protobuf's own parse: time and memory, each in a process of its own, turn by turn.
+"""Compares decoding a capture with protobuf's parser: time and memory, each in its own process, alternating.
 
     python benchmarks/bench_decode.py FILE [ROUNDS]
 
-"ours" decodes every event with the wanted stats into columns; "protobuf" only parses the file into messages, with the
-parser in C that comes with protobuf. Memory is the peak above that of the same process, with everything imported,
-just before the file is opened. Prints each round, then the medians and their ratios.
+"ours" decodes every event with the needed stats into columns; "protobuf" only parses the file into messages, with
+protobuf's C parser. Memory is the peak minus that of the same process, with everything imported, just before the file
+is opened. Prints each round, then the medians and their ratios.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ROOT = Path(__file__).parents[1]
 def measure(work: Callable[[], object]) -> dict[str, float]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    kept = work()  # what was made still counts when memory is read
+    result = work()
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    del kept
+    del result  # only now, so that the peak includes it
     return {"seconds": seconds, "megabytes": (peak - before) / 1024}
 
 
@@ -36,7 +36,9 @@ def ours(path: str) -> dict[str, float]:
     from tb_xla_insights.files.source import open_source
     from tb_xla_insights.xplane.read import read_space
 
-    importlib.import_module("tb_xla_insights.xplane.proto.xplane_pb2")  # else reading does
+    importlib.import_module(
+        "tb_xla_insights.xplane.proto.xplane_pb2"
+    )  # so that the measured part does not import it
     return measure(lambda: read_space(open_source(path)))
 
 
@@ -50,20 +52,19 @@ def protobuf(path: str) -> dict[str, float]:
 def main(path: str, rounds: int) -> None:
     results: dict[str, list[dict[str, float]]] = {"ours": [], "protobuf": []}
     for _ in range(rounds):
-        for name, found in results.items():
+        for name, measurements in results.items():
             command = [sys.executable, __file__, f"--{name}", path]
-            found.append(
-                json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            )
-            print(f"{name:<10}{found[-1]['seconds']:8.3f} s {found[-1]['megabytes']:8.0f} MB")
-    middle = {
-        name: {unit: statistics.median(one[unit] for one in found) for unit in ("seconds", "megabytes")}
-        for name, found in results.items()
+            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            measurements.append(json.loads(output))
+            print(f"{name:<10}{measurements[-1]['seconds']:8.3f} s {measurements[-1]['megabytes']:8.0f} MB")
+    medians = {
+        name: {unit: statistics.median(row[unit] for row in rows) for unit in ("seconds", "megabytes")}
+        for name, rows in results.items()
     }
-    for name, figures in middle.items():
+    for name, figures in medians.items():
         print(f"{name} median: {figures['seconds']:.3f} s, {figures['megabytes']:.0f} MB")
-    faster = middle["protobuf"]["seconds"] / middle["ours"]["seconds"]
-    smaller = middle["ours"]["megabytes"] / middle["protobuf"]["megabytes"]
+    faster = medians["protobuf"]["seconds"] / medians["ours"]["seconds"]
+    smaller = medians["ours"]["megabytes"] / medians["protobuf"]["megabytes"]
     print(f"{faster:.1f} times as fast, {smaller:.2f} of the memory")
 
 

@@ -1,16 +1,16 @@
-"""How long a session of very many hosts takes on workers of a scheduler: reckoned from what one host costs.
+"""Estimates the time of a session of very many hosts on a scheduler's workers from the cost of one host.
 
     python benchmarks/bench_pod_scale.py TASK_SECONDS RESULT_BYTES [HOSTS] [FILE_BYTES]
 
-Nothing is run. `bench_pod.py` measures TASK_SECONDS (a warm worker's time for one host, its file in memory) and
-RESULT_BYTES. The rest is a simulation of the tasks one by one, for 1 to 256 workers of one thread each:
+No task is run. `bench_pod.py` measures TASK_SECONDS (a warm worker's time for one host, its file in memory) and
+RESULT_BYTES. The rest is a simulation of the tasks, for 1 to 256 workers of one thread each:
 
-- a worker takes the next host as soon as it is free (1 ms for the scheduler), reads the file at 100 MB/s (a share of a
-  store or of a network file system) and computes;
-- results come to the client in the order of the hosts, at 500 MB/s, and each is merged there in MERGE_SECONDS;
-- starting workers is not counted.
+- A free worker takes the next host (1 ms for the scheduler), reads the file at 100 MB/s (its share of a store or a
+  network file system) and computes.
+- Results arrive at the client in the order of the hosts, at 500 MB/s, and each is merged in MERGE_SECONDS.
+- The start of the workers is not included.
 
-So the client is the limit where hosts x (transfer + merge) is more than hosts / workers x (read + compute).
+So the client is the bottleneck if hosts x (transfer + merge) exceeds hosts / workers x (read + compute).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ SCHEDULER_SECONDS = 0.001
 READ_BYTES_A_SECOND = 100e6
 RESULT_BYTES_A_SECOND = 500e6
 MERGE_SECONDS = 0.055
-"""Of a capture of three million events and 1,840 steps: to take its summary in, and its part in the final document."""
+"""For a capture of three million events and 1,840 steps: merging its summary, and its part of the final document."""
 
 
-def simulated(hosts: int, workers: int, task: float, result: float) -> tuple[float, float]:
-    """Seconds until the last host is merged, and how many seconds of that the client was busy."""
+def simulate(hosts: int, workers: int, task: float, result: float) -> tuple[float, float]:
+    """The time until the last host is merged, and the time that the client is busy, in seconds."""
     free = [0.0] * workers
     client = busy = 0.0
     for _ in range(hosts):
         done = heapq.heappop(free) + SCHEDULER_SECONDS + task
         heapq.heappush(free, done)
-        here = result / RESULT_BYTES_A_SECOND + MERGE_SECONDS
-        client, busy = max(client, done) + here, busy + here
+        merge = result / RESULT_BYTES_A_SECOND + MERGE_SECONDS
+        client, busy = max(client, done) + merge, busy + merge
     return client, busy
 
 
@@ -44,7 +44,7 @@ def main(task: float, result: float, hosts: int, file: float) -> None:
         f"{result / 1e6:.2f} MB of result; {hosts * result / 1e6:.0f} MB come to the client in all (simulated)"
     )
     for workers in (1, 2, 4, 8, 16, 32, 64, 128, 256):
-        seconds, busy = simulated(hosts, workers, whole, result)
+        seconds, busy = simulate(hosts, workers, whole, result)
         print(f"{workers:>4} workers {seconds:8.1f} s, the client busy for {busy:5.1f} s")
 
 

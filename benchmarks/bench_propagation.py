@@ -1,10 +1,10 @@
-"""How long it takes to trace device ops back to annotations.
+"""Measures how long it takes to trace device ops back to annotations.
 
     python benchmarks/bench_propagation.py [FILE]
 
-First a generated program of 100,000 instructions, of which every one outside of fusions ran: parsing it and telling
-each op's origin. Then, with a capture, its report and view, the second time with the answers kept, and
-the timeline's rows of scopes.
+First, for a generated program of 100,000 instructions, in which every instruction outside fusions ran: parsing it and
+finding each op's origin. Then, with FILE, its report and view, each a second time with memoised answers, and the
+timeline's rows of scopes.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ def generated() -> tuple[bytes, list[str]]:
 
     bodies, entry = [], []
     while len(entry) + len(bodies) * PER_FUSION < INSTRUCTIONS:
-        place = len(bodies)
-        scope = f"Training_Step.1/forward.2/layer.{place % 97 + 1}"
+        index = len(bodies)
+        scope = f"Training_Step.1/forward.2/layer.{index % 97 + 1}"
         inner = [
-            Instruction(place * PER_FUSION + n, f"add.{place}.{n}", "add", f"{scope}/aten__add")
+            Instruction(index * PER_FUSION + n, f"add.{index}.{n}", "add", f"{scope}/aten__add")
             for n in range(PER_FUSION)
         ]
-        bodies.append(Computation(place + 1, f"fused_computation.{place}", inner))
-        first = 10_000_000 + 3 * place
+        bodies.append(Computation(index + 1, f"fused_computation.{index}", inner))
+        first = 10_000_000 + 3 * index
         entry += [
-            Instruction(first, f"fusion.{place}", "fusion", calls=[place + 1]),
-            Instruction(first + 1, f"dot.{place}", "dot", f"{scope}/aten__mm", "aten__mm", "model.py", place),
-            Instruction(first + 2, f"copy.{place}", "copy", operands=[first + 1]),
+            Instruction(first, f"fusion.{index}", "fusion", calls=[index + 1]),
+            Instruction(first + 1, f"dot.{index}", "dot", f"{scope}/aten__mm", "aten__mm", "model.py", index),
+            Instruction(first + 2, f"copy.{index}", "copy", operands=[first + 1]),
         ]
     module = HloModule("large.1", 1, [*bodies, Computation(len(bodies) + 1, "entry", entry)])
-    return module.to_bytes(), [it.name for it in entry]
+    return module.to_bytes(), [instruction.name for instruction in entry]
 
 
-def timed(what: str, work: Callable[[], object]) -> None:
+def timed(label: str, work: Callable[[], object]) -> None:
     start, processor = time.perf_counter(), time.process_time()
     work()
     print(
-        f"{what:<40}{time.perf_counter() - start:8.3f} s{time.process_time() - processor:8.3f} s of the processor"
+        f"{label:<40}{time.perf_counter() - start:8.3f} s{time.process_time() - processor:8.3f} s of the processor"
     )
 
 
@@ -59,11 +59,11 @@ def program() -> None:
     print(f"{INSTRUCTIONS:,} instructions, {len(names):,} ops, {len(data) / 1e6:.1f} MB")
 
     def origins() -> None:
-        its = Program(HloProto.FromString(data).hlo_module)
+        parsed = Program(HloProto.FromString(data).hlo_module)
         for name in names:
-            its.origin(name)
-        its.holders(names)
-        its.scopes()
+            parsed.origin(name)
+        parsed.holders(names)
+        parsed.scopes()
 
     for _ in range(3):
         timed("parse, and the origin of every op", origins)
@@ -78,7 +78,7 @@ def capture(path: str) -> None:
     session = xi.load(path).trace
     events = sum(len(trace) for trace in session.traces)
     print(f"{events:,} events, {sum(len(device.ops) for device in session.devices):,} ops")
-    timed("launches, which others need too", lambda: [find_launches(trace) for trace in session.traces])
+    timed("launches, shared by several analyses", lambda: [find_launches(trace) for trace in session.traces])
     timed("report", lambda: propagation_report(session))
     timed("view", lambda: propagation_view(session))
     timed("report again", lambda: propagation_report(session))

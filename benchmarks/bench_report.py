@@ -1,11 +1,11 @@
-"""A cold `xla-insights report --json` against the first view of xprof-rs: time and memory, turn by turn.
+"""Compares a cold `xla-insights report --json` with the first view of xprof-rs: time and memory, alternating.
 
     pip install xprof-rs
     python benchmarks/bench_report.py FILE [ROUNDS]
 
-"ours" is the command in a process of its own, from its start to its end. "xprof-rs" is its server's work for a first
-trace view, server and client on loopback: from the server's start until the answer is there. Memory is each process'
-peak. Prints each round, then the medians and their ratios. Reads `/proc`, so it needs Linux.
+"ours" is the command in its own process, from start to end. "xprof-rs" is its server's work for a first trace view,
+over loopback, from the server's start until the response is complete. Memory is the peak of each process. Prints each
+round, then the medians and their ratios. Reads `/proc`, so it needs Linux.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def xprof_rs(file: Path) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
         run = Path(folder, "plugins", "profile", "run")
         run.mkdir(parents=True)
-        shutil.copy(file, run / "host.xplane.pb")  # it writes files of its own beside the capture
+        shutil.copy(file, run / "host.xplane.pb")  # copied, as xprof-rs writes files beside the capture
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
         probe.close()
@@ -72,18 +72,18 @@ def ask(port: int) -> bytes:
 
 
 def main(file: Path, rounds: int) -> None:
-    found: dict[str, list[tuple[float, float]]] = {"ours": [], "xprof-rs": []}
+    results: dict[str, list[tuple[float, float]]] = {"ours": [], "xprof-rs": []}
     for _ in range(rounds):
         for name, measure in (("ours", ours), ("xprof-rs", xprof_rs)):
-            found[name].append(measure(file))
-            print(f"{name:<10}{found[name][-1][0]:8.2f} s {found[name][-1][1]:8.0f} MB")
-    middle = {
-        name: [statistics.median(column) for column in zip(*some, strict=True)]
-        for name, some in found.items()
+            results[name].append(measure(file))
+            print(f"{name:<10}{results[name][-1][0]:8.2f} s {results[name][-1][1]:8.0f} MB")
+    medians = {
+        name: [statistics.median(column) for column in zip(*rows, strict=True)]
+        for name, rows in results.items()
     }
-    for name, (seconds, megabytes) in middle.items():
+    for name, (seconds, megabytes) in medians.items():
         print(f"{name} median: {seconds:.2f} s, {megabytes:.0f} MB")
-    time_ratio, memory_ratio = (a / b for a, b in zip(middle["ours"], middle["xprof-rs"], strict=True))
+    time_ratio, memory_ratio = (a / b for a, b in zip(medians["ours"], medians["xprof-rs"], strict=True))
     print(f"{time_ratio:.2f} of the time, {memory_ratio:.2f} of the memory")
 
 

@@ -1,9 +1,9 @@
-"""What the timeline costs: preparing a session as the server does, ever smaller windows, search, single events.
+"""Measures the timeline: preparing a session as the server does, ever smaller windows, search, single events.
 
     python benchmarks/bench_view.py [SESSION, LOGDIR OR FILE]
 
-Times are processor time of this process in milliseconds, so that others on the machine do not count; sizes are of the
-compressed answer. "first" is the first answer of its kind, "again" the best of five after it.
+Times are processor time of this process in milliseconds, which other programs do not affect; sizes are those of the
+compressed answer. "first" is the first answer of its kind, "again" the best of the five after it.
 """
 
 from __future__ import annotations
@@ -30,46 +30,49 @@ def timed(ask: Callable[[], Any]) -> tuple[float, Any]:
     return 1e3 * (time.process_time() - start), answer
 
 
-def line(what: str, ask: Callable[[], Any], again: int = 5) -> Any:
+def measure_row(label: str, ask: Callable[[], Any], repetitions: int = 5) -> Any:
+    """Prints a row of the table and returns the answer."""
     first, answer = timed(ask)
-    best = min(timed(ask)[0] for _ in range(again)) if again else first
+    best = min(timed(ask)[0] for _ in range(repetitions)) if repetitions else first
     text = json.dumps(answer, separators=(",", ":")).encode() if isinstance(answer, dict) else b""
     size = f"{len(gzip.compress(text, 6)) / 1e3:8.1f} kB" if text else ""
-    print(f"{what:<38}{first:9.1f}{best:9.1f} {size}")
+    print(f"{label:<38}{first:9.1f}{best:9.1f} {size}")
     return answer
 
 
 def view(timeline: Timeline, start: int, duration: int, rows: list[str]) -> Any:
-    """A view as the page asks for it: with a power of two of picoseconds per pixel."""
+    """A view as the page requests it, with a power of two of picoseconds per pixel."""
     step = 1 << max(0, (duration // PX).bit_length() - 1)
     return timeline.view(start, start + duration, -(-duration // step), rows)
 
 
 def main(path: str) -> None:
     print(f"{'':<38}{'first':>9}{'again':>9}")
-    session = line("read", lambda: load(path), again=0)
-    timeline = line("rows", lambda: Timeline(session.trace), again=0)
-    rows = line("head", timeline.head)["rows"]
-    line("prepare", timeline.prepare, again=0)
+    session = measure_row("read", lambda: load(path), repetitions=0)
+    timeline = measure_row("rows", lambda: Timeline(session.trace), repetitions=0)
+    rows = measure_row("head", timeline.head)["rows"]
+    measure_row("prepare", timeline.prepare, repetitions=0)
     shown = [row["id"] for row in rows if row["main"]]
     duration = session.duration_ps
     for zoom in ZOOMS:
         start = 0 if zoom == 1 else duration // 3
-        line(
+        measure_row(
             f"view of 1/{zoom}",
             lambda s=start, z=zoom: view(timeline, s, max(1, duration // z), shown),
         )
-    line("view of the whole, all rows", lambda: view(timeline, 0, duration, [row["id"] for row in rows]))
-    most = max(rows, key=lambda row: row["events"])
+    measure_row(
+        "view of the whole, all rows", lambda: view(timeline, 0, duration, [row["id"] for row in rows])
+    )
+    largest = max(rows, key=lambda row: row["events"])
     for query in ("dot", "e", "name:StepMarker", "end: ", "nothing has this name"):
-        line(f"search {query}", lambda q=query: timeline.search(q))
-    for row in (shown[0], most["id"]):
+        measure_row(f"search {query}", lambda q=query: timeline.search(q))
+    for row in (shown[0], largest["id"]):
         start = timeline.neighbor(row, 0, duration // 2, "next")["event"]["start_ps"]
-        line(f"event of {row}", lambda r=row, s=start: timeline.event_at(r, s))
-    line("table of the whole", lambda: timeline.table(0, duration, [], 500))
+        measure_row(f"event of {row}", lambda r=row, s=start: timeline.event_at(r, s))
+    measure_row("table of the whole", lambda: timeline.table(0, duration, [], 500))
     events = sum(len(trace) for trace in session.trace.traces)
     print(f"{events} events, {len(rows)} rows, {len(shown)} of them unfolded")
-    print(f"{timeline.nbytes / 1e6:.1f} MB held, beside {session.trace.nbytes / 1e6:.1f} MB of the trace")
+    print(f"{timeline.nbytes / 1e6:.1f} MB held, besides {session.trace.nbytes / 1e6:.1f} MB of the trace")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""A synthetic capture with more events: every op of the devices as many short ones, back to back with pauses.
+"""Makes a denser capture by replacing every device op with many short ones, with pauses between them.
 
     python benchmarks/denser_capture.py FILE TIMES OUT
 
-Steps, flows and host threads stay as they are, so the report tells of the same gaps. `synthetic_case_study_8_tpu_cores`
-2,000 times as dense has 29 M events in 570 MB.
+Steps, flows and host threads are unchanged, so the report has the same gaps. `synthetic_case_study_8_tpu_cores`, 2,000
+times as dense, has 29 M events in 570 MB.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from typing import Any
 import numpy as np
 from longer_capture import LINES, PLANES, field
 
-BUSY = 0.75
-"""The part of an op's time that the short ones have."""
+BUSY_SHARE = 0.75
+"""The share of an op's time that the short ops cover."""
 EVENTS = 4
-"""The number of this field of a line."""
+"""The field number of the events in a line."""
 
 
 def denser(space: Any, times: int) -> bytes:
-    """The denser capture's bytes; `space` is used up."""
+    """The bytes of the denser capture; consumes `space`."""
     planes = []
     for plane in space.planes:
         lines = [denser_line(line, times if line.name == b"XLA Ops" else 1) for line in plane.lines]
         plane.ClearField("lines")
-        planes.append(plane.SerializeToString() + b"".join(field(LINES, it) for it in lines))
+        planes.append(plane.SerializeToString() + b"".join(field(LINES, line) for line in lines))
     space.ClearField("planes")
-    return b"".join(field(PLANES, it) for it in planes) + space.SerializeToString()
+    return b"".join(field(PLANES, plane) for plane in planes) + space.SerializeToString()
 
 
 def denser_line(line: Any, times: int) -> bytes:
     if times == 1:
         return bytes(line.SerializeToString())
-    told = [(it.metadata_id, it.offset_ps, it.duration_ps) for it in line.events]
-    metadata, start, duration = np.array(told, np.int64).T
+    events = [(event.metadata_id, event.offset_ps, event.duration_ps) for event in line.events]
+    metadata, start, duration = np.array(events, np.int64).T
     line.ClearField("events")
     pitch = duration // times
     start = (start[:, None] + pitch[:, None] * np.arange(times)).ravel()
     columns = [
         (1, np.repeat(metadata, times)),
         (2, start),
-        (3, np.repeat((pitch * BUSY).astype(np.int64), times)),
+        (3, np.repeat((pitch * BUSY_SHARE).astype(np.int64), times)),
     ]
     body = np.concatenate([part for number, values in columns for part in integer(number, values)], axis=1)
     head = np.broadcast_to(np.array([EVENTS << 3 | 2, body.shape[1]], np.uint8), (len(body), 2))
@@ -51,7 +51,7 @@ def denser_line(line: Any, times: int) -> bytes:
 
 
 def integer(number: int, values: Any) -> tuple[Any, Any]:
-    """A field of many messages, as columns of bytes: as wide as the largest value needs."""
+    """An integer field of many messages, as columns of bytes, padded to the width of the largest value."""
     width = max(1, -(-int(values.max()).bit_length() // 7))
     digits = (values[:, None] >> (7 * np.arange(width)) & 127).astype(np.uint8)
     digits[:, :-1] |= 128

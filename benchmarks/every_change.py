@@ -1,12 +1,12 @@
-"""Every prefix and every changed byte of small captures: whole lines before the damage are kept, the rest is said, and
-nothing but the product's own InputError is raised.
+"""Tests every prefix and every changed byte of small captures: whole lines before the damage are kept, the damage is
+reported, and no exception other than InputError is raised.
 
     python benchmarks/every_change.py [FILES] [--values 3] [--traces 7] [--reports 200] [--one-in 1]
 
-Each prefix, and each byte with some other values, is read; every 7th of these files becomes a trace, and of every 200th
-all is asked that is told of a capture. Without FILES, those are three of the captures recorded beside the tests. What
-fails is printed with what makes it anew, and the exit code is 1. What was found so far is printed when it is
-interrupted; `--one-in 17` takes one in 17 of these files, evenly.
+Reads each prefix, and the file with each byte changed to several values. Of every 7th of these files it builds a trace,
+and for every 200th it computes all answers about the capture. Without FILES, these are three of the captures recorded
+for the tests. Failures are printed with the call that reproduces them, and the exit code is 1. An interrupt prints the
+results so far; `--one-in 17` takes one in 17 of these files, evenly.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Item = TypeVar("Item")
 _DAMAGE = ("truncated_file", "corrupt_file", "dropped_events")
 
 
-class Held(Source):
-    """A file whose bytes are in memory."""
+class MemorySource(Source):
+    """A source whose bytes are in memory."""
 
     def __init__(self, data: Bytes, path: str = "held.xplane.pb") -> None:
         self.path, self.size, self.fingerprint = path, len(data), path
@@ -59,7 +59,7 @@ class Held(Source):
 
 
 class Line(NamedTuple):
-    """A line without its names, and where it lies in the file."""
+    """A line of a capture, without its display name, and its byte range in the file."""
 
     start: int
     end: int
@@ -75,22 +75,22 @@ class Line(NamedTuple):
 
 
 class WrongError(Exception):
-    """What was promised of damaged files does not hold."""
+    """A guarantee for damaged files does not hold."""
 
 
 @dataclass(frozen=True)
 class Capture:
-    """A whole file, and what is promised of it when it is damaged."""
+    """An intact file, and the checks of its damaged copies."""
 
     data: bytes
 
     @cached_property
     def lines(self) -> list[Line]:
-        return _lines(read_space(Held(np.frombuffer(self.data, np.uint8))))
+        return _lines(read_space(MemorySource(np.frombuffer(self.data, np.uint8))))
 
     @cached_property
     def ends(self) -> frozenset[int]:
-        """Where the fields of the file itself end: a file that is cut there is whole, as far as anything tells."""
+        """Where the file's top-level fields end: a file truncated there is indistinguishable from an intact one."""
         at, ends = 0, {0}
         while at < len(self.data):
             at += 1
@@ -104,42 +104,42 @@ class Capture:
             ends.add(at)
         return frozenset(ends)
 
-    def cut(self, end: int, how_far: int = 0) -> str:
-        """Reads the first `end` bytes. Returns what is said of the damage; raises WrongError."""
-        source = Held(np.frombuffer(self.data[:end], np.uint8))
+    def cut(self, end: int, depth: int = 0) -> str:
+        """Reads the first `end` bytes. Returns the reported damage; raises WrongError."""
+        source = MemorySource(np.frombuffer(self.data[:end], np.uint8))
         space = _read(source)
         if space is None:
             if any(line.end <= end for line in self.lines):
                 raise WrongError("refused, though it has a whole line")
             return "refused"
-        found = [line.content for line in _lines(space)]
-        if found != [line.content for line in self.lines if line.end <= end]:
+        contents = [line.content for line in _lines(space)]
+        if contents != [line.content for line in self.lines if line.end <= end]:
             raise WrongError("whole lines before the cut are not those that were kept")
-        said = [it for it in space.diagnostics if it.id in _DAMAGE]
-        if end not in self.ends and not any(f"byte {end}" in it.message for it in said):
-            raise WrongError("the cut is not said")
-        _ask(source, how_far)
-        return said[0].id if said else "whole"
+        reported = [diagnostic for diagnostic in space.diagnostics if diagnostic.id in _DAMAGE]
+        if end not in self.ends and not any(f"byte {end}" in diagnostic.message for diagnostic in reported):
+            raise WrongError("the cut is not reported")
+        _compute(source, depth)
+        return reported[0].id if reported else "whole"
 
-    def changed(self, at: int, value: int, how_far: int = 0) -> str:
-        """Reads the file with another value of one byte. Returns what is said of the damage; raises WrongError."""
+    def changed(self, at: int, value: int, depth: int = 0) -> str:
+        """Reads the file with another value of one byte. Returns the reported damage; raises WrongError."""
         data = np.frombuffer(self.data, np.uint8).copy()
         data[at] = value
-        source = Held(data)
+        source = MemorySource(data)
         space = _read(source)
         if space is None:
             if any(line.end <= at for line in self.lines):
                 raise WrongError("refused, though it has a whole line before the byte")
             return "refused"
-        found = _lines(space)
+        lines = _lines(space)
         before = [line.content for line in self.lines if line.end <= at]
-        if [line.content for line in found[: len(before)]] != before:
+        if [line.content for line in lines[: len(before)]] != before:
             raise WrongError("whole lines before the byte are not kept")
-        said = {it.id for it in space.diagnostics}.intersection(_DAMAGE)
-        _ask(source, how_far)
-        if said:
-            return min(said)
-        return "as before" if len(found) == len(self.lines) else "another whole file"
+        reported = {diagnostic.id for diagnostic in space.diagnostics}.intersection(_DAMAGE)
+        _compute(source, depth)
+        if reported:
+            return min(reported)
+        return "as before" if len(lines) == len(self.lines) else "another whole file"
 
 
 def _read(source: Source) -> XSpace | None:
@@ -155,43 +155,45 @@ def _lines(space: XSpace) -> list[Line]:
     lines = [line for plane in space.planes for line in plane.lines]
     rows = [slice(line.first, line.first + line.count) for line in lines]
     return [
-        Line(it.start, it.end, it.id, bytes(it.name), it.timestamp_ns,
-             space.offset_ps[its].tobytes(), space.duration_ps[its].tobytes())
-        for it, its in zip(lines, rows, strict=True)
+        Line(line.start, line.end, line.id, bytes(line.name), line.timestamp_ns,
+             space.offset_ps[events].tobytes(), space.duration_ps[events].tobytes())
+        for line, events in zip(lines, rows, strict=True)
     ]  # fmt: skip
 
 
-def _ask(source: Source, how_far: int) -> None:
-    """Makes a trace of a file (1), and asks all that is told of it (2)."""
+def _compute(source: Source, depth: int) -> None:
+    """Builds a trace of a file (depth 1 and 2), and computes all answers about it (depth 2)."""
     from benchmarks.growth.answers import answers, session_of
 
-    if how_far:
+    if depth:
         session = session_of(source)
-        if how_far > 1:
+        if depth > 1:
             for _ in answers(session):
                 pass
 
 
-def every(capture: Capture, values: int, traces: int, reports: int) -> Iterator[tuple[str, int, int, int]]:
-    """Each prefix and each changed byte: which, place, value, how far it is followed."""
+def all_changes(
+    capture: Capture, values: int, traces: int, reports: int
+) -> Iterator[tuple[str, int, int, int]]:
+    """Yields each prefix and each changed byte: change, position, value and depth of the computation."""
     size = len(capture.data)
     number = itertools.count(1)
 
-    def how_far() -> int:
+    def next_depth() -> int:
         at = next(number)
         return 2 if at % reports == 0 else int(at % traces == 0)
 
     for end in range(size):
-        yield "cut", end, 0, how_far()
+        yield "cut", end, 0, next_depth()
     for at in range(size):
         byte = capture.data[at]
         for value in {byte ^ 0x80, byte ^ 0x01, 0xFF, 0, 0x7F, byte ^ 0x08} - {byte}:
             if (value + at) % 6 < values:
-                yield "changed", at, value, how_far()
+                yield "changed", at, value, next_depth()
 
 
 def _until_interrupted(items: Iterator[Item]) -> Iterator[Item]:
-    """The items until SIGINT comes, which ends what is done with one of them first."""
+    """The items until SIGINT, which takes effect after the current item."""
     stopped = []
     signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
     return itertools.takewhile(lambda _: not stopped, items)
@@ -205,29 +207,30 @@ def main() -> int:
     options = parser.parse_args()
     failed = 0
     for path in options.files:
-        capture, told, began = Capture(path.read_bytes()), Counter[str](), time.monotonic()
-        chosen = every(capture, options.values, options.traces, options.reports)
-        for what, at, value, how_far in _until_interrupted(itertools.islice(chosen, 0, None, options.one_in)):
+        capture, results, began = Capture(path.read_bytes()), Counter[str](), time.monotonic()
+        changes = all_changes(capture, options.values, options.traces, options.reports)
+        chosen = itertools.islice(changes, 0, None, options.one_in)
+        for change, at, value, depth in _until_interrupted(chosen):
             try:
-                told[
-                    f"{what}: {capture.cut(at, how_far) if what == 'cut' else capture.changed(at, value, how_far)}"
-                ] += 1
+                is_cut = change == "cut"
+                result = capture.cut(at, depth) if is_cut else capture.changed(at, value, depth)
+                results[f"{change}: {result}"] += 1
             except Exception:
                 failed += 1
-                told[f"{what}: FAILED"] += 1
-                place = f"cut({at}, {how_far})" if what == "cut" else f"changed({at}, {value}, {how_far})"
+                results[f"{change}: FAILED"] += 1
+                call = f"cut({at}, {depth})" if is_cut else f"changed({at}, {value}, {depth})"
                 if failed <= 20:
                     print(
-                        f"{path.name}: {place}",
+                        f"{path.name}: {call}",
                         *traceback.format_exc().splitlines()[-5:],
                         sep="\n  ",
                         flush=True,
                     )
         print(
-            f"{path}: {len(capture.data)} bytes, {told.total()} files in {time.monotonic() - began:.0f} s",
+            f"{path}: {len(capture.data)} bytes, {results.total()} files in {time.monotonic() - began:.0f} s",
             flush=True,
         )
-        for name, count in sorted(told.items()):
+        for name, count in sorted(results.items()):
             print(f"  {count:8} {name}", flush=True)
     return 1 if failed else 0
 

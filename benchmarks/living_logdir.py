@@ -1,4 +1,4 @@
-"""A logdir of long captures, and somebody who works in it while others look at it, for bench_load.py."""
+"""A logdir of long captures, and a thread that changes it during the benchmark, for bench_load.py."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ POD = ROOT / "demo_logs/synthetic_pod_16_hosts/plugins/profile"
 
 
 def make_logdir(logdir: Path, sessions: int, times: int) -> tuple[list[Path], list[Path]]:
-    """Directories of so many sessions, and the captures of which they hold one each."""
+    """Creates a logdir. Returns the sessions' directories, and the captures; each session has a copy of one."""
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "benchmarks")]
     from independent import SPACE
     from longer_capture import longer
 
     [demo] = DEMO.glob("*/*.xplane.pb")
     captures = []
-    for more in range(3):
-        captures.append(logdir.parent / f"capture{more}.xplane.pb")
-        captures[-1].write_bytes(longer(SPACE.FromString(demo.read_bytes()), times + more))
+    for extra in range(3):
+        captures.append(logdir.parent / f"capture{extra}.xplane.pb")
+        captures[-1].write_bytes(longer(SPACE.FromString(demo.read_bytes()), times + extra))
     shutil.copytree(POD, logdir / "pod/plugins/profile")
     directories = [logdir / f"plugins/profile/2026_01_01_00_00_{number:02}" for number in range(sessions)]
     for number, directory in enumerate(directories):
@@ -37,39 +37,38 @@ def make_logdir(logdir: Path, sessions: int, times: int) -> tuple[list[Path], li
 
 
 class Changes(threading.Thread):
-    """Somebody who works in the logdir. Each session's capture is one of `captures`, whole or not; in the end all are
-    whole."""
+    """Changes the logdir until `has_ended`. Each session's capture is one of `captures`, complete or truncated."""
 
-    def __init__(self, directories: list[Path], captures: list[Path], over: threading.Event) -> None:
+    def __init__(self, directories: list[Path], captures: list[Path], has_ended: threading.Event) -> None:
         super().__init__(daemon=True)
-        self._directories, self._captures, self._over = directories, captures, over
+        self._directories, self._captures, self._has_ended = directories, captures, has_ended
         self._random = random.Random(1)
-        self.made: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def run(self) -> None:
-        ways = (self._replace, self._write, self._cut, self._remove, self._rename, self._travel)
-        while not self._over.wait(0.3):
-            way = self._random.choice(ways)
-            way(self._random.choice(self._directories) / "vm.xplane.pb")
-            self.made[way.__name__.strip("_")] += 1
+        changes = (self._replace, self._write, self._cut, self._remove, self._rename, self._set_times)
+        while not self._has_ended.wait(0.3):
+            change = self._random.choice(changes)
+            change(self._random.choice(self._directories) / "vm.xplane.pb")
+            self.counts[change.__name__.strip("_")] += 1
 
     def end(self) -> dict[str, Path]:
-        """Every session's capture, all whole again, by name."""
-        found = {}
+        """Makes all sessions complete again. Returns each session's capture, by name."""
+        capture_of = {}
         for directory in self._directories:
             capture = self._random.choice(self._captures)
             self._replace(directory / "vm.xplane.pb", capture)
-            found[directory.name] = capture
-        return found
+            capture_of[directory.name] = capture
+        return capture_of
 
     def _replace(self, path: Path, capture: Path | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name("copied")
-        shutil.copyfile(capture or self._random.choice(self._captures), beside)
-        beside.replace(path)
+        temporary = path.with_name("copied")
+        shutil.copyfile(capture or self._random.choice(self._captures), temporary)
+        temporary.replace(path)
 
     def _write(self, path: Path) -> None:
-        """In place and bit by bit, as a slow copy is."""
+        """Writes in place and in pieces, like a slow copy."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._random.choice(self._captures).open("rb") as source, path.open("wb") as out:
             while piece := source.read(256 << 10):
@@ -91,6 +90,6 @@ class Changes(threading.Thread):
             time.sleep(0.1)
             aside.rename(path.parent)
 
-    def _travel(self, path: Path) -> None:
+    def _set_times(self, path: Path) -> None:
         with suppress(FileNotFoundError):
             os.utime(path, ns=(self._random.choice((1, 4 * 10**18, 2**62)),) * 2)

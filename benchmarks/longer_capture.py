@@ -1,9 +1,9 @@
-"""A capture that goes on: the same threads record their events again and again.
+"""Makes a longer capture by repeating the events of every line.
 
     python benchmarks/longer_capture.py FILE TIMES OUT
 
-Each time begins where the one before has ended, and its flows have ids of their own. The whole of both captures is in
-memory: of one of 120 MB and ten times as much 5 GB.
+Each repetition begins where the previous one ends, and its flows have their own ids. Both captures are in memory: for a
+capture of 120 MB and ten repetitions, 5 GB.
 """
 
 from __future__ import annotations
@@ -16,24 +16,28 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "tests"), str(Path(__file__).par
 
 FLOWS = {b"_p", b"_c"}
 PLANES, LINES = 1, 3
-"""The numbers of these fields in their messages."""
+"""The field numbers of the planes in a space and of the lines in a plane."""
 
 
 def longer(space: Any, times: int) -> bytes:
-    """The longer capture's bytes; `space` is used up."""
+    """The bytes of the longer capture; consumes `space`."""
     events = [
-        (line.timestamp_ns * 1000, it) for plane in space.planes for line in plane.lines for it in line.events
+        (line.timestamp_ns * 1000, event)
+        for plane in space.planes
+        for line in plane.lines
+        for event in line.events
     ]
-    starts = [zero + it.offset_ps for zero, it in events]
-    span = max(start + it.duration_ps for start, (_, it) in zip(starts, events, strict=True)) - min(starts)
+    starts = [line_start + event.offset_ps for line_start, event in events]
+    ends = (start + event.duration_ps for start, (_, event) in zip(starts, events, strict=True))
+    span = max(ends) - min(starts)
     planes = []
     for plane in space.planes:
-        flows = {it.key for it in plane.stat_metadata if it.value.name in FLOWS}
+        flows = {entry.key for entry in plane.stat_metadata if entry.value.name in FLOWS}
         lines = [longer_line(line, times, span, flows) for line in plane.lines]
         plane.ClearField("lines")
         planes.append(plane.SerializeToString() + b"".join(lines))
     space.ClearField("planes")
-    return b"".join(field(PLANES, it) for it in planes) + space.SerializeToString()
+    return b"".join(field(PLANES, plane) for plane in planes) + space.SerializeToString()
 
 
 def longer_line(line: Any, times: int, span: int, flows: set[int]) -> bytes:
@@ -52,7 +56,7 @@ def longer_line(line: Any, times: int, span: int, flows: set[int]) -> bytes:
 
 
 def field(number: int, data: bytes) -> bytes:
-    """A field with its length, as protobuf writes it."""
+    """A length-delimited protobuf field."""
     head, rest = [number << 3 | 2], len(data)
     while rest > 127:
         head.append(rest & 127 | 128)

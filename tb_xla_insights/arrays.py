@@ -1,4 +1,4 @@
-"""Room for columns whose length is only known when they are filled, and their order."""
+"""Allocation, trimming and order checks of columns."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def empty_columns(most: int, *types: Any) -> tuple[NDArray[Any], ...]:
-    """A column of each type for `most` entries."""
-    return tuple(np.empty(most, it) for it in types)
+def empty_columns(length: int, *types: Any) -> tuple[NDArray[Any], ...]:
+    """Allocates one uninitialised column of `length` entries per type."""
+    return tuple(np.empty(length, dtype) for dtype in types)
 
 
-def trim_columns(made: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Columns of one's own, filled up to `made`, without the rest of their memory, which goes back uncopied."""
+def trim_columns(length: int, *columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Shortens columns in place to `length` entries, which frees the rest of their memory without a copy. The columns
+    must own their memory."""
     for column in columns:
-        column.resize(made, refcheck=False)
+        column.resize(length, refcheck=False)
     return columns
 
 

@@ -1,4 +1,4 @@
-"""How much memory objects take, with all that stays with them."""
+"""The memory that an object takes, with everything that it references."""
 
 from __future__ import annotations
 
@@ -9,43 +9,44 @@ from typing import Any
 
 import numpy as np
 
-_MANY, _SAMPLES = 100, 25
-"""Of more entries than the former as many as the latter stand for all."""
+_MAX_COUNTED_ENTRIES = 100
+"""Containers with more entries are estimated from a sample."""
+_SAMPLES = 25
 _PACKAGE = __name__.partition(".")[0]
 
 
 def deep_size(root: object) -> int:
-    """About how many bytes an object takes, with all that it leads to: arrays exactly, long lists by samples.
+    """Estimates the bytes of an object with everything that it references: arrays exactly, long lists by samples.
 
-    Followed are containers and this package's own objects. What the same bytes are reached by counts once.
+    Follows containers and this package's own objects, and counts every object once.
     """
-    total, seen = 0.0, set[int]()
-    waiting: list[tuple[Any, float]] = [(root, 1.0)]
-    while waiting:
-        it, times = waiting.pop()
-        while isinstance(it, np.ndarray) and isinstance(it.base, np.ndarray):
-            it = it.base  # what a view is of stays as a whole
-        if id(it) in seen or isinstance(it, type):
+    total, visited = 0.0, set[int]()
+    pending: list[tuple[Any, float]] = [(root, 1.0)]
+    while pending:
+        item, weight = pending.pop()
+        while isinstance(item, np.ndarray) and isinstance(item.base, np.ndarray):
+            item = item.base  # a view keeps its whole base in memory
+        if id(item) in visited or isinstance(item, type):
             continue
-        seen.add(id(it))
-        total += times * (it.nbytes if isinstance(it, np.ndarray) else sys.getsizeof(it))
-        entries = _entries(it)
-        if len(entries) > _MANY:
-            times *= len(entries) / _SAMPLES
-            entries = [entries[place * len(entries) // _SAMPLES] for place in range(_SAMPLES)]
-        waiting += [(entry, times) for entry in entries if entry is not None]
+        visited.add(id(item))
+        total += weight * (item.nbytes if isinstance(item, np.ndarray) else sys.getsizeof(item))
+        entries = _entries(item)
+        if len(entries) > _MAX_COUNTED_ENTRIES:
+            weight *= len(entries) / _SAMPLES
+            entries = [entries[index * len(entries) // _SAMPLES] for index in range(_SAMPLES)]
+        pending += [(entry, weight) for entry in entries if entry is not None]
     return int(total)
 
 
-def _entries(it: Any) -> list[Any]:
-    """What an object leads to; a copy, as others may change it meanwhile."""
-    if isinstance(it, dict):
-        return _flat(list(it.items()))
-    if isinstance(it, list | tuple | set | frozenset | deque):
-        return list(it)
-    own = type(it).__module__.partition(".")[0] == _PACKAGE
-    return [vars(it)] if own and hasattr(it, "__dict__") else []
+def _entries(item: Any) -> list[Any]:
+    """The objects that an object references directly; a copy, since other threads may change it meanwhile."""
+    if isinstance(item, dict):
+        return _flatten(list(item.items()))
+    if isinstance(item, list | tuple | set | frozenset | deque):
+        return list(item)
+    from_package = type(item).__module__.partition(".")[0] == _PACKAGE
+    return [vars(item)] if from_package and hasattr(item, "__dict__") else []
 
 
-def _flat(pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
-    return [one for pair in pairs for one in pair]
+def _flatten(pairs: Iterable[tuple[Any, Any]]) -> list[Any]:
+    return [entry for pair in pairs for entry in pair]

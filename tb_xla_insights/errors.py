@@ -1,4 +1,4 @@
-"""What goes wrong in the data a user gave, and how it is said: one line each."""
+"""Errors and diagnostics about the user's input: one line each."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ Severity = Literal["info", "warning", "error"]
 
 
 class InputError(Exception):
-    """The input cannot be read. The message is one line: which file, where in it, what to do; names in it are as they
-    may be printed."""
+    """The input cannot be read. The message is one line: which file, where in it, what to do. Its control characters
+    are escaped."""
 
     def __init__(self, message: str) -> None:
         super().__init__(escape_text(message))
 
 
 class NoDeviceError(InputError):
-    """A session has no such device."""
+    """The session has no device of this id."""
 
     def __init__(self, path: str, device: str, known: Sequence[str]) -> None:
-        have = f"it has {', '.join(known)}" if known else "it has none"
-        super().__init__(f"{path}: no device {device}; {have}")
+        devices = f"it has {', '.join(known)}" if known else "it has none"
+        super().__init__(f"{path}: no device {device}; {devices}")
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something a reader of the answers must know about the input.
+    """A limit of the analysis that the input causes: damage, missing data.
 
-    `id` is one of the documented diagnostic ids, `message` one sentence or two on one line, in which
-    names are as they may be printed, `host` the host whose file it is about, or None for the whole session.
+    `id` is one of the documented diagnostic ids; `message` is one line of one or two sentences, with control characters
+    escaped; `host` is the host whose file is affected, None for the whole session.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Diagnostic:
         object.__setattr__(self, "message", escape_text(self.message))
 
     def as_json(self) -> Any:
-        """A row of the report's `diagnostics`, whose type lies in a layer above this one."""
+        """A row of the report's `diagnostics`; its type is defined in a layer above this one."""
         document = {"id": self.id, "severity": self.severity, "message": self.message}
         if self.host is not None:
             document["host"] = self.host

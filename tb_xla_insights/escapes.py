@@ -1,4 +1,4 @@
-"""Text as it may be shown: what a terminal obeys, or nobody can see, stands there as an escape."""
+"""Text that is safe to show: control and invisible characters are replaced by escapes."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ import unicodedata
 
 
 class _Escapes(dict[int, str]):
-    """For `str.translate`: a character as it is, or its escape; known once asked for."""
+    """A table for `str.translate` that maps a character to itself or to its escape; filled on demand."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        shown = character if _is_seen(character) else character.encode("unicode_escape").decode()
+        shown = character if _is_visible(character) else character.encode("unicode_escape").decode()
         self[code] = shown
         return shown
 
 
-def _is_seen(character: str) -> bool:
-    """Unicode's categories Other and Separator are not, spaces between words are."""
+def _is_visible(character: str) -> bool:
+    """Whether a character can be shown: not of Unicode's categories Other and Separator, except space separators."""
     return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 _ESCAPES = _Escapes()
-_UNUSUAL = re.compile(r"[^ -~\n]")
+_NOT_ASCII_TEXT = re.compile(r"[^ -~\n]")
 
 
 def escape_text(text: str) -> str:
-    """The text with escapes as Python writes them (`\\x1b`, `\\n`, `\\u202e`) in the place of control characters, line
-    ends, marks of direction, characters without width, halves of pairs, and what no standard describes.
+    """Replaces control characters, line ends, direction marks, zero-width characters, lone surrogates and unassigned
+    code points by Python's escapes (`\\x1b`, `\\n`, `\\u202e`).
 
-    A backslash stays one, so that text which is visible does not change: neither paths of Windows nor what was escaped
-    before.
+    A backslash is left alone, so visible text does not change: neither Windows paths nor text that was escaped before.
     """
     return text if text.isprintable() else text.translate(_ESCAPES)
 
 
 def escape_json(text: str) -> str:
-    """The same of JSON in lines: with JSON's escapes, so that whoever reads it gets what was written."""
-    return _UNUSUAL.sub(lambda it: it[0] if _is_seen(it[0]) else _of_json(it[0]), text)
+    """`escape_text` for indented JSON: uses JSON's escapes, so that parsers get the original strings."""
+    return _NOT_ASCII_TEXT.sub(
+        lambda match: match[0] if _is_visible(match[0]) else _json_escape(match[0]), text
+    )
 
 
-def _of_json(character: str) -> str:
+def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[index] << 8 | units[index + 1]:04x}" for index in range(0, len(units), 2))

@@ -1,4 +1,4 @@
-"""The order in which hosts are told everywhere: numbers in their names count as numbers, `w-2` before `w-10`."""
+"""The order in which hosts are listed everywhere: numbers in their names compare as numbers, `w-2` before `w-10`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import re
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """What to sort names by."""
-    parts = re.split(r"(\d+)", name)
-    return tuple((0, int(part), "") if place % 2 else (1, 0, part) for place, part in enumerate(parts))
+    """The sort key of a host's name."""
+    parts = re.split(r"(\d+)", name)  # digits at odd indices
+    return tuple((0, int(part), "") if index % 2 else (1, 0, part) for index, part in enumerate(parts))

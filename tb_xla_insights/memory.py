@@ -1,4 +1,4 @@
-"""What the C library does with memory, where that costs too much."""
+"""Control over the C library's memory allocator, and the memory that is available."""
 
 from __future__ import annotations
 
@@ -6,42 +6,44 @@ import contextlib
 import ctypes
 from pathlib import Path
 
-_TRIM_THRESHOLD, _MMAP_MAX, _ARENAS = -1, -4, -8
+_TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8
 """glibc's `M_TRIM_THRESHOLD`, `M_MMAP_MAX` and `M_ARENA_MAX`."""
-_UNKNOWN_BYTES = 4 << 30
-"""What is taken to be free where the system does not tell."""
-_CONTAINER = Path("/sys/fs/cgroup")
+_DEFAULT_AVAILABLE_BYTES = 4 << 30
+"""Assumed where the system does not report its available memory."""
+_CGROUP = Path("/sys/fs/cgroup")
 
-_keeps_freed = False
+_retains_freed_memory = False
 """Whether `retain_freed_memory` was called."""
 
 
 def release_freed_memory() -> None:
-    """Gives freed memory back to the system where the C library (glibc) otherwise keeps it for later.
+    """Returns freed memory to the system, which the C library (glibc) otherwise keeps for later allocations.
 
-    Decoding leaves holes between the columns that stay, and a session that was released is one hole. A process that
-    has loaded a capture of 120 MB takes 195 MB with this and 330 MB without, and 360 instead of 384 MB after a report.
+    Decoding leaves holes between columns, and a released session is one large hole. A process that has loaded a capture
+    of 120 MB takes 195 MB with this call and 330 MB without, and 360 instead of 384 MB after a report.
     """
-    if _keeps_freed:
+    if _retains_freed_memory:
         return
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library has no such call
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # other C libraries lack the call
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def use_single_heap() -> None:
-    """All threads to come take memory from one heap (glibc). Each would have its own otherwise, and what one of them
-    has freed would be of no use to the others: a report on a capture of 120 MB takes 367 MB at its peak then, and
-    341 MB with one heap. A server of four sessions of 40 MB each that has answered on 16 threads keeps 440 MB then,
-    340 MB of them once the sessions are gone, and with one heap 230 MB and 120 MB."""
+    """Makes all threads that start from now on allocate from one heap (glibc).
+
+    With a heap per thread, memory that one thread has freed is of no use to the others. A report on a capture of 120 MB
+    takes 367 MB at its peak with a heap per thread and 341 MB with one. A server of four sessions of 40 MB each that
+    has answered on 16 threads holds 440 MB, and 340 MB after they are released; with one heap 230 MB and 120 MB.
+    """
     with contextlib.suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).mallopt(_ARENAS, 1)
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 
 def retain_freed_memory() -> None:
-    """Freed memory stays with this process from now on (glibc): one that reads host after host needs as much again at
-    once, and what the system gives anew it clears first."""
-    global _keeps_freed
-    _keeps_freed = True
+    """Makes this process retain freed memory from now on (glibc). A process that reads host after host needs as much
+    again at once, and the system would clear the memory before it hands it out anew."""
+    global _retains_freed_memory
+    _retains_freed_memory = True
     with contextlib.suppress(AttributeError, OSError, TypeError):
         libc = ctypes.CDLL(None)
         libc.mallopt(_MMAP_MAX, 0)
@@ -49,18 +51,20 @@ def retain_freed_memory() -> None:
 
 
 def available_bytes() -> int:
-    """Memory that can still be had on this machine, and in this container where it has a limit of its own (Linux)."""
-    free = _fields(Path("/proc/meminfo")).get("MemAvailable:", _UNKNOWN_BYTES // 1024) * 1024
-    with contextlib.suppress(OSError, ValueError):  # no limit reads "max", which is no number
-        limit, used = (int((_CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
-        # Of files; the system takes it back when somebody needs memory.
-        kept = _fields(_CONTAINER / "memory.stat").get("inactive_file", 0)
-        free = min(free, limit - used + kept)
-    return max(free, 0)
+    """Memory available on this machine, or in this container if that has a lower limit (Linux)."""
+    available = (
+        _read_fields(Path("/proc/meminfo")).get("MemAvailable:", _DEFAULT_AVAILABLE_BYTES // 1024) * 1024
+    )
+    with contextlib.suppress(OSError, ValueError):  # without a limit the file reads "max", which is no number
+        limit, used = (int((_CGROUP / f"memory.{name}").read_text()) for name in ("max", "current"))
+        # The page cache, which the system reclaims when a process needs memory.
+        reclaimable = _read_fields(_CGROUP / "memory.stat").get("inactive_file", 0)
+        available = min(available, limit - used + reclaimable)
+    return max(available, 0)
 
 
-def _fields(path: Path) -> dict[str, int]:
-    """The numbers of a file of the kernel's with a name and a number per line; none where it has no such file."""
+def _read_fields(path: Path) -> dict[str, int]:
+    """Reads a kernel file with a name and a number per line; empty if the file does not exist."""
     try:
         lines = path.read_text().splitlines()
     except OSError:

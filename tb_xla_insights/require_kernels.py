@@ -1,4 +1,4 @@
-"""Imported before any kernel: says what to do in a checkout whose kernels were never compiled."""
+"""Imported before any kernel: raises InputError, with the remedy, if the kernels of a checkout are not compiled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tb_xla_insights.errors import InputError
 
-_FOLDER = Path(__file__).parent
+_PACKAGE_FOLDER = Path(__file__).parent
 
-if not any((_FOLDER / f"xplane/kernels{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
-    raise InputError(f"{_FOLDER}: the kernels are not compiled; run pip install -e . in {_FOLDER.parent}")
+if not any((_PACKAGE_FOLDER / f"xplane/kernels{suffix}").is_file() for suffix in EXTENSION_SUFFIXES):
+    raise InputError(
+        f"{_PACKAGE_FOLDER}: the kernels are not compiled; run pip install -e . in {_PACKAGE_FOLDER.parent}"
+    )

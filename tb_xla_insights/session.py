@@ -361,7 +361,7 @@ def unshifted_window_task(
     events = excerpt(trace, start_ps - _MAX_START_SPREAD_PS, end_ps, device)
     first_ps, last_ps = trace.span_ps
     is_inside = start_ps <= first_ps and last_ps <= end_ps - _MAX_START_SPREAD_PS
-    part = host_window(events, start_ps, end_ps) if is_inside else events.alone()
+    part = host_window(events, start_ps, end_ps) if is_inside else events.without_unused_strings()
     return [known.id for known in trace.devices], part
 
 

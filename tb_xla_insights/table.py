@@ -9,7 +9,7 @@ Row = dict[str, Any]
 
 
 class Table(Sequence[Row]):
-    """Rows of equal keys; times are integer picoseconds under keys that end in `_ps`."""
+    """Rows with the same keys; times are integer picoseconds, under keys that end in `_ps`."""
 
     def __init__(self, rows: Iterable[Any]) -> None:
         self._rows: list[Row] = list(rows)
@@ -31,13 +31,13 @@ class Table(Sequence[Row]):
         return f"Table({len(self)} rows: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """The table as notebooks show it."""
         from tb_xla_insights.html.cells import table_cell
 
         return str(table_cell(self._rows))
 
     def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame. Raises ImportError, with the remedy, where pandas is not installed."""
+        """The rows as a pandas DataFrame. Raises ImportError, with the remedy, if pandas is not installed."""
         try:
             import pandas as pd
         except ImportError as error:

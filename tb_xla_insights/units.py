@@ -1,8 +1,8 @@
-"""Numbers as people read them, by the rules of the interface: the one place that turns picoseconds into text.
+"""Formatting of numbers for the interface; all conversions of picoseconds to text are here.
 
-Groups of digits and a number and its unit are joined by U+202F, a narrow space that no line breaks at. Missing is
-an en dash, zero stays a number. All times are integer picoseconds, and rounding is half up on integers, so
-that the same time reads the same in every table.
+U+202F, a narrow no-break space, separates groups of digits, and a number from its unit. A missing value is an en dash;
+zero is a number. Times are integer picoseconds and round half up on integers, so that a time reads the same in every
+table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 MAX_SAMPLES_PER_STEP = 10**15
-"""Of a step; sums of more would be no numbers any longer."""
+"""Sums of more would lose precision or overflow."""
 THIN = "\u202f"
 MISSING = "–"
 MINUS = "\u2212"
@@ -22,7 +22,8 @@ PS_PER = {"ns": 10**3, "µs": 10**6, "ms": 10**9, "s": 10**12}
 
 
 def parse_peaks(text: str) -> tuple[float, float]:
-    """FLOP/s and bytes/s of a device, written as `918e12,1638e9`. Raises ValueError unless both are numbers above 0."""
+    """Parses FLOP/s and bytes/s of a device, as in `918e12,1638e9`. Raises ValueError unless both are finite numbers
+    above 0."""
     flops, nbytes = map(float, text.split(","))
     if not (0 < flops < math.inf and 0 < nbytes < math.inf):
         raise ValueError(text)
@@ -30,22 +31,22 @@ def parse_peaks(text: str) -> tuple[float, float]:
 
 
 def time_unit(ps: int) -> str:
-    """The unit that fits a time: `s` from 10 s, `ms` from 0.1 ms, `µs` from 0.1 µs, else `ns`."""
-    size = abs(ps)
-    if size >= 10 * PS_PER["s"]:
+    """The unit to show a time in: `s` from 10 s, `ms` from 0.1 ms, `µs` from 0.1 µs, else `ns`."""
+    magnitude = abs(ps)
+    if magnitude >= 10 * PS_PER["s"]:
         return "s"
-    if size >= PS_PER["ms"] // 10:
+    if magnitude >= PS_PER["ms"] // 10:
         return "ms"
-    return "µs" if size >= PS_PER["µs"] // 10 else "ns"
+    return "µs" if magnitude >= PS_PER["µs"] // 10 else "ns"
 
 
 def time_in(ps: int, unit: str, decimals: int = 3) -> str:
-    """A time as a bare number of `unit`, for columns that name the unit in their head."""
+    """A time as a bare number of `unit`, for columns with the unit in their header."""
     return _fixed(ps, PS_PER[unit], decimals)
 
 
 def time_text(ps: int | None, decimals: int = 3) -> str:
-    """A time with the unit that fits it: `72.143 ms`, `4.118 µs`; a dash for None."""
+    """A time with its unit: `72.143 ms`, `4.118 µs`; a dash for None."""
     if ps is None:
         return MISSING
     unit = time_unit(ps)
@@ -53,38 +54,41 @@ def time_text(ps: int | None, decimals: int = 3) -> str:
 
 
 def brief_time(ps: int) -> str:
-    """A time in a sentence, with three digits: `1.79 s` (from 1 s on), `318 ms`, `27.4 ms`, `0.163 ms`, `34.0 µs`."""
+    """A time for sentences, with three digits: `1.79 s` (from 1 s on), `318 ms`, `27.4 ms`, `0.163 ms`, `34.0 µs`."""
     return brief_times(ps)[0]
 
 
 def brief_times(*times_ps: int, like_ps: int | None = None) -> list[str]:
-    """Times of one sentence in the unit of the longest, so that they compare at a glance: `0.034 ms`, `0.561 ms`; or in
-    that of another time, which the sentence begins with."""
+    """The times of a sentence in one unit, so that they compare at a glance: `0.034 ms`, `0.561 ms`. The unit is that
+    of the longest time, or of `like_ps`."""
     longest = max(map(abs, times_ps), default=0) if like_ps is None else like_ps
     unit = "s" if longest >= PS_PER["s"] else time_unit(longest)
     return [f"{time_in(ps, unit, _decimals(ps, PS_PER[unit]))}{THIN}{unit}" for ps in times_ps]
 
 
 def _decimals(ps: int, unit_ps: int) -> int:
-    """Decimals that leave three digits of a time, at most three."""
-    return next((places for places, least in enumerate((100, 10, 1)) if abs(ps) >= least * unit_ps), 3)
+    """The number of decimals, at most three, that shows three digits of a time."""
+    return next((decimals for decimals, limit in enumerate((100, 10, 1)) if abs(ps) >= limit * unit_ps), 3)
 
 
-def change_text(before_ps: int, after_ps: int, most_ps: int | None = None, decimals: int = 1) -> str:
-    """Times in one unit: `290.8 → 169.3 ms`, and where it is not known how much is left, `55.0 → 13.8 to 41.1 ms`; with
-    as many decimals as tell each from the one before it."""
-    most_ps = after_ps if most_ps is None else most_ps
+def change_text(before_ps: int, after_ps: int, max_after_ps: int | None = None, decimals: int = 1) -> str:
+    """A change of a time, in one unit: `290.8 → 169.3 ms`, or with a range of results `55.0 → 13.8 to 41.1 ms`. Takes
+    more decimals, up to three, where different times would read the same."""
+    max_after_ps = after_ps if max_after_ps is None else max_after_ps
     unit = time_unit(before_ps)
-    before, after, most = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps, most_ps))
-    alike = (before == after and before_ps != after_ps) or (after == most and after_ps != most_ps)
-    if alike and decimals < 3:
-        return change_text(before_ps, after_ps, most_ps, decimals + 1)
-    until = "" if after == most else f" to {most}"
-    return f"{before} → {after}{until}{THIN}{unit}"
+    before, after, max_after = (time_in(ps, unit, decimals) for ps in (before_ps, after_ps, max_after_ps))
+    ambiguous = (before == after and before_ps != after_ps) or (
+        after == max_after and after_ps != max_after_ps
+    )
+    if ambiguous and decimals < 3:
+        return change_text(before_ps, after_ps, max_after_ps, decimals + 1)
+    range_end = "" if after == max_after else f" to {max_after}"
+    return f"{before} → {after}{range_end}{THIN}{unit}"
 
 
 def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:
-    """A part of a time, in the unit of the whole: `69.5 of 290.8 ms`; with as many decimals as tell it from zero."""
+    """A part of a time, in the unit of the whole: `69.5 of 290.8 ms`. Takes more decimals, up to three, where the part
+    would read as zero."""
     unit = time_unit(whole_ps)
     if part_ps and 2 * part_ps * 10**decimals < PS_PER[unit] and decimals < 3:
         return part_text(part_ps, whole_ps, decimals + 1)
@@ -92,12 +96,12 @@ def part_text(part_ps: int, whole_ps: int, decimals: int = 1) -> str:
 
 
 def column_unit(times_ps: Sequence[int]) -> str:
-    """The one unit of a column of times: that of its largest value."""
+    """The unit of a column of times: that of its largest value."""
     return time_unit(max((abs(ps) for ps in times_ps), default=0))
 
 
 def share(value: float | None) -> str:
-    """A share from 0 to 1 in percent with one decimal; `< 0.1 %` for less, `100.0 %` only when exact."""
+    """A share from 0 to 1 in percent with one decimal; `< 0.1 %` for less, `100.0 %` only if it is exactly 1."""
     if value is None:
         return MISSING
     if 0 < value < 0.001:
@@ -107,16 +111,16 @@ def share(value: float | None) -> str:
 
 
 def reduction_text(best: float, worst: float) -> str:
-    """What goes, as shares from 0 to 1 at best and at worst: `−36.0 %`, `−74.8 to −25.3 %`, `−6.2 to 0.0 %`; `< 0.1 %`
-    for less."""
+    """A reduction, given as shares from 0 to 1 at best and at worst: `−36.0 %`, `−74.8 to −25.3 %`, `−6.2 to 0.0 %`;
+    `< 0.1 %` for less."""
     if best < 0.001:
         return share(best)
-    shown, least = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
-    return f"{shown}{THIN}%" if shown == least else f"{shown} to {least}{THIN}%"
+    largest, smallest = (_fixed(-round(part * 1000), 10, 1) for part in (best, worst))
+    return f"{largest}{THIN}%" if largest == smallest else f"{largest} to {smallest}{THIN}%"
 
 
 def time_reduction_text(best_ps: int, worst_ps: int) -> str:
-    """The same as times: `−318.4 ms`, `−318.4 ms to −120.0 ms`."""
+    """A reduction of a time, at best and at worst: `−318.4 ms`, `−318.4 ms to −120.0 ms`."""
     texts = dict.fromkeys(f"{MINUS}{time_text(ps, 1)}" for ps in (best_ps, worst_ps))
     return " to ".join(texts)
 
@@ -127,21 +131,21 @@ def count(value: int | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    """So much per second, as a bare number of at least four digits: `12 804`, `318.4`, `0.7500`; 0.0000 for less."""
+    """A rate per second, as a bare number of at least four digits: `12 804`, `318.4`, `0.7500`; 0.0000 for less."""
     if value is None:
         return MISSING
-    decimals = next((places for places, least in enumerate((1000, 100, 10, 1)) if value >= least), 4)
+    decimals = next((decimals for decimals, limit in enumerate((1000, 100, 10, 1)) if value >= limit), 4)
     return _fixed(round(value * 10**decimals), 10**decimals, decimals)
 
 
 def samples(value: float) -> str:
-    """How many samples, without decimals that say nothing: `128 samples`, `0.5 samples`."""
+    """A number of samples, without trailing zeros: `128 samples`, `0.5 samples`."""
     whole = value == int(value)
     return f"{_grouped(int(value)) if whole else f'{value:g}'}{THIN}{'sample' if value == 1 else 'samples'}"
 
 
 def byte_size(value: int | None) -> str:
-    """Bytes in powers of 1000 with one decimal: `318.4 MB`; below 1 kB the plain count."""
+    """Bytes in powers of 1000 with one decimal: `318.4 MB`; below 1 kB the exact number."""
     if value is None:
         return MISSING
     if value < 1000:
@@ -154,34 +158,34 @@ def byte_size(value: int | None) -> str:
 
 
 def moment(unix_ns: int) -> str:
-    """A moment in UTC, to the second: `2022-02-09 20:11:37`; a dash for 0, which stands for an unknown one."""
+    """A time stamp in UTC, to the second: `2022-02-09 20:11:37`; a dash for 0, an unknown time."""
     if not unix_ns:
         return MISSING
     return datetime.fromtimestamp(unix_ns // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def step_name(index: int | None, number: int | None) -> str:
-    """What a step is called: its number, its index where it has none, a dash where there is no step."""
+    """A step's name: its number, else its index, else a dash (no step)."""
     name = index if number is None else number
     return MISSING if name is None else str(name)
 
 
 def rounded_parts(parts: Sequence[int], total: int, step: int) -> list[int]:
-    """Parts of a whole rounded to multiples of `step` so that they still add up to the rounded whole.
+    """Rounds the parts of a whole to multiples of `step` so that they still add up to the rounded whole.
 
-    Largest remainder: every part is rounded down, then those that lost most get one step back.
-    `parts` add up to `total`; the result adds up to `total` rounded half up.
+    Method of the largest remainder: every part is rounded down, then the parts with the largest remainders get one step
+    back. `parts` add up to `total`; the result adds up to `total` rounded half up.
     """
     floors = [part // step for part in parts]
     missing = (2 * total + step) // (2 * step) - sum(floors)
-    by_loss = sorted(range(len(parts)), key=lambda i: (-(parts[i] % step), i))
-    for i in by_loss[: max(missing, 0)]:
-        floors[i] += 1
+    by_loss = sorted(range(len(parts)), key=lambda index: (-(parts[index] % step), index))
+    for index in by_loss[: max(missing, 0)]:
+        floors[index] += 1
     return [floor * step for floor in floors]
 
 
 def shares(parts: Sequence[int], whole: int) -> list[str]:
-    """The shares of parts that add up to a whole above 0, as texts that add up to 100 % (`< 0.1 %` counts as none)."""
+    """The shares of the parts of a whole above 0, as texts that add up to 100 % (`< 0.1 %` counts as 0)."""
     tenths = rounded_parts([1000 * part for part in parts], 1000 * whole, whole)
     return [
         share(tenth / whole / 1000 if tenth else min(part / whole, 0.0004))
@@ -189,14 +193,14 @@ def shares(parts: Sequence[int], whole: int) -> list[str]:
     ]
 
 
-def cut_middle(text: str, most: int = 60) -> str:
-    """A long name with its middle left out: `ThunkExecutor…completion)`."""
-    tail = (most - 1) // 3
-    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+def cut_middle(text: str, max_length: int = 60) -> str:
+    """Shortens a long name by its middle: `ThunkExecutor…completion)`."""
+    tail = (max_length - 1) // 3
+    return text if len(text) <= max_length else f"{text[: max_length - 1 - tail]}…{text[-tail:]}"
 
 
 def parse_time(text: str) -> int:
-    """Picoseconds of a decimal number of milliseconds, exactly; ValueError when it is no such number."""
+    """The exact picoseconds of a decimal number of milliseconds. Raises ValueError if the text is none."""
     match = re.fullmatch(r"([+-]?)(\d*)(?:\.(\d*))?", text.strip())
     if not match or not (match[2] or match[3]):
         raise ValueError(f"not a number of milliseconds: {text!r}")
@@ -206,7 +210,7 @@ def parse_time(text: str) -> int:
 
 
 def _fixed(value: int, scale: int, decimals: int) -> str:
-    """value / scale with that many decimals, rounded half away from zero, digits grouped."""
+    """`value / scale` with `decimals` decimals, rounded half away from zero, digits grouped."""
     scaled, unit = abs(value) * 10**decimals, 10**decimals
     rounded = (2 * scaled + scale) // (2 * scale)
     sign = MINUS if value < 0 and rounded else ""

@@ -1,4 +1,4 @@
-"""What the host does in annotations and Python frames where nothing inside of them is recorded."""
+"""The host's class in annotations and Python frames in which nothing else is recorded."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tb_xla_insights.catalog import CLASSES
         (("ExecuteComputationWithBarrier", 90, 10), "tracing"),
     ],
 )
-def test_an_annotations_own_time_is_tracing_only_where_graphs_are_built_lazily(
+def test_own_time_of_annotations_is_tracing_only_if_graphs_are_built_lazily(
     runtime: tuple[str, int, int], expected: str
 ) -> None:
-    made_by = "tf_pytorchxla/7" if "Barrier" in runtime[0] else "pool"
+    executor_name = "tf_pytorchxla/7" if "Barrier" in runtime[0] else "pool"
     trace = capture(
         thread("python", ("forward", 0, 80), runtime, role="driving"),
-        thread(made_by, ("x", 0, 1), role="executor"),
+        thread(executor_name, ("x", 0, 1), role="executor"),
     )
     assert timeline(trace)[0] == (0, 80, expected)
 
 
-def test_an_annotation_in_which_torch_compile_launches_is_python() -> None:
+def test_annotation_in_which_torch_compile_launches_is_python() -> None:
     trace = capture(
         thread("python", ("Training_Step", 0, 100, {"_r": 1}), ("forward", 10, 20),
                ("ExecuteComputationWithBarrier", 15, 5), ("backward", 30, 20), ("update", 60, 20),
@@ -45,7 +45,7 @@ def test_an_annotation_in_which_torch_compile_launches_is_python() -> None:
     ]  # fmt: skip
 
 
-def test_what_lies_inside_an_annotation_that_loads_is_input() -> None:
+def test_events_inside_a_loading_annotation_are_input() -> None:
     trace = capture(
         thread("python", ("train", 0, 100), ("next_batch", 10, 50), ("$loader.py:3 read", 12, 20), ("decode", 35, 10),
                ("$wait.py:3 block_until_ready", 50, 5), ("$train.py:3 f", 70, 10), role="driving")
@@ -55,8 +55,8 @@ def test_what_lies_inside_an_annotation_that_loads_is_input() -> None:
     ]  # fmt: skip
 
 
-def test_frames_below_a_function_that_loads_are_input() -> None:
-    """No annotation says so; a generator's frame ends where it yields."""
+def test_frames_below_a_loading_function_are_input() -> None:
+    """No annotation is around them; a generator's frame ends where it yields."""
     trace = capture(
         thread("python", ("train", 0, 100), ("$train.py:3 step", 5, 90), ("$train.py:9 next_batch", 10, 50),
                ("$time sleep", 12, 20), ("$api.py:3 block_until_ready", 50, 5), ("$numpy random", 70, 10),
@@ -67,7 +67,7 @@ def test_frames_below_a_function_that_loads_are_input() -> None:
     ]  # fmt: skip
 
 
-def test_waiting_for_a_queue_is_waiting_for_what_another_thread_loads() -> None:
+def test_waiting_for_a_queue_that_another_thread_fills_is_input() -> None:
     trace = capture(
         thread("python", ("train", 0, 100, {"_r": 1}), ("$queue.py:154 get", 10, 50),
                ("$threading.py:3 wait", 12, 40), ("$builtins acquire", 13, 30), role="driving"),
@@ -76,24 +76,26 @@ def test_waiting_for_a_queue_is_waiting_for_what_another_thread_loads() -> None:
     assert timeline(trace) == [(0, 10, "python"), (10, 60, "input"), (60, 100, "python")]
 
 
-def test_a_loaders_frames_are_input_in_a_real_capture(shared_traces: Path) -> None:
+def test_frames_of_a_loader_in_a_real_capture_are_input(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "other/jax0.10.2_slow_input")
-    loads = [row for row in trace.annotations.tolist() if trace.name(row) == "next_batch"]
-    assert shares(trace)["input"] == sum(int(trace.duration_ps[row]) for row in loads) == 644_238_680_000
+    loading_rows = [row for row in trace.annotations.tolist() if trace.name(row) == "next_batch"]
+    assert (
+        shares(trace)["input"] == sum(int(trace.duration_ps[row]) for row in loading_rows) == 644_238_680_000
+    )
 
 
 @pytest.mark.parametrize(
-    ("call", "kind"), [("backend_compile_and_load", "compile"), ("np.asarray(jax.Array)", "from_device")]
+    ("call", "expected"), [("backend_compile_and_load", "compile"), ("np.asarray(jax.Array)", "from_device")]
 )
-def test_python_frames_inside_a_call_that_compiles_or_reads_are_parts_of_it(call: str, kind: str) -> None:
+def test_python_frames_inside_a_compilation_or_read_have_its_class(call: str, expected: str) -> None:
     """The caller waits in them; frames around the call, and after it, are Python."""
     trace = capture(
         thread("python", ("$pjit.py:1 call", 0, 100), (call, 10, 60), ("$inner.py:292 wait", 20, 40),
                ("$api.py:9 done", 80, 10), role="driving"),
     )  # fmt: skip
-    found = host_class_segments(trace)
-    told = [CLASSES[kind] for kind in found.class_index.tolist()]
-    assert list(zip(found.start_ps.tolist(), told, strict=True)) == [
-        (0, "python"), (10, kind), (20, kind), (60, kind), (70, "python"), (80, "python"),
+    segments = host_class_segments(trace)
+    classes = [CLASSES[index] for index in segments.class_index.tolist()]
+    assert list(zip(segments.start_ps.tolist(), classes, strict=True)) == [
+        (0, "python"), (10, expected), (20, expected), (60, expected), (70, "python"), (80, "python"),
         (90, "python"),
     ]  # fmt: skip

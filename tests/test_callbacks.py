@@ -1,4 +1,4 @@
-"""Programs that wait for Python: which ops do, for how long alone, which function it is, and what a step gains."""
+"""Programs that wait for Python: the ops, the time of waiting for them alone, the function, and a step's gain."""
 
 from __future__ import annotations
 
@@ -38,43 +38,43 @@ def trace_of(
     frames: tuple[Event, ...] = (),
     length: int = 1000,
 ) -> Trace:
-    """Steps of 1,000 us (`length`) in JAX, each with a run from 10 us on to 10 us before its end that has these ops
-    (name, start and length in the step). It runs on a client thread, and the host waits for it; or inside of its call
-    on the thread that drives."""
+    """Steps of 1,000 us (`length`) in JAX, each with a run that lasts from 10 us after the step's start to 10 us before
+    its end and has these ops (name, start and length in the step). The run is on a client thread while the host waits
+    for it, or `inline` in its call on the driving thread."""
     space = Space()
     host = space.plane("/host:CPU")
     main: list[Event] = []
     client: list[Event] = []
     for step in range(STEPS):
-        now = step * length
+        step_us = step * length
         key = {"run_id": step + 1, "device_ordinal": 0}
         run = [
-            event(op, now + at, lasts, hlo_op=op, hlo_module="jit_f", program_id=7, **key)
-            for op, at, lasts in ops
+            event(op, step_us + start, duration, hlo_op=op, hlo_module="jit_f", program_id=7, **key)
+            for op, start, duration in ops
         ]
-        run.append(event(COMPLETION, now + length - 15, 5, **key))
-        main.append(event("train", now, length, _r=1, step_num=step + 5))
+        run.append(event(COMPLETION, step_us + length - 15, 5, **key))
+        main.append(event("train", step_us, length, _r=1, step_num=step + 5))
         if inline:
-            main += [event(CALL, now + 10, length - 15), *run]
-            main += [(name, now * US + start, lasts, {}) for name, start, lasts in frames]
+            main += [event(CALL, step_us + 10, length - 15), *run]
+            main += [(name, step_us * US + start, duration, {}) for name, start, duration in frames]
         else:
             main += [
-                event(CALL, now + 5, 4),
-                event("ThreadpoolListener::Record", now + 6, 0, _pt=15, _p=step),
+                event(CALL, step_us + 5, 4),
+                event("ThreadpoolListener::Record", step_us + 6, 0, _pt=15, _p=step),
             ]
-            main.append(event("$api.py:9 block_until_ready", now + 20, length - 25))
-            client.append(event("ThreadpoolListener::StartRegion", now + 10, 0, _ct=15, _c=step))
-            client += [*run, event("ThreadpoolListener::StopRegion", now + length - 9, 0)]
+            main.append(event("$api.py:9 block_until_ready", step_us + 20, length - 25))
+            client.append(event("ThreadpoolListener::StartRegion", step_us + 10, 0, _ct=15, _c=step))
+            client += [*run, event("ThreadpoolListener::StopRegion", step_us + length - 9, 0)]
     for number, (name, events) in enumerate({"python": main, "tf_XLAPjRtCpuClient/1": client}.items(), 1):
         line = host.line(name, id=number)
-        for name_, start, lasts, stats in sorted(events, key=lambda it: (it[1], -it[2])):
-            line.event(name_, start, lasts, stats=stats)
+        for name_, start, duration, stats in sorted(events, key=lambda item: (item[1], -item[2])):
+            line.event(name_, start, duration, stats=stats)
     space.plane("/host:metadata").event_metadata("jit_f(7)", 1, stats={"program_id": 7, "Hlo Proto": HLO})
     return read(space, tmp_path)
 
 
 @pytest.mark.parametrize("inline", [False, True])
-def test_a_step_gains_what_its_program_waits_for_python(tmp_path: Path, inline: bool) -> None:
+def test_fix_saves_the_time_in_callbacks(tmp_path: Path, inline: bool) -> None:
     trace = trace_of(tmp_path, ("dot.1", 10, 390), ("custom-call.2", 400, 585), inline=inline)
     found = findings(trace)
     assert "device_bound" not in found
@@ -93,7 +93,7 @@ def test_a_step_gains_what_its_program_waits_for_python(tmp_path: Path, inline: 
     assert len(callback.windows) == STEPS
 
 
-def test_a_comparison_calls_the_work_of_programs_that_run_in_their_calls_the_devices(tmp_path: Path) -> None:
+def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in "ab"]
     for folder in folders:
         folder.mkdir()
@@ -107,34 +107,34 @@ def test_a_comparison_calls_the_work_of_programs_that_run_in_their_calls_the_dev
         "0.500\u202fms less per step. The device has 0.500\u202fms less work per step, in the mean. "
         "On the device, jit(f) takes 0.500\u202fms less per step and core."
     )
-    one, other = (
-        session(trace_of(folder, ("dot.1", 10, it - 20), length=it))
-        for folder, it in zip(folders, (1000, 500), strict=True)
+    a, b = (
+        session(trace_of(folder, ("dot.1", 10, length - 20), length=length))
+        for folder, length in zip(folders, (1000, 500), strict=True)
     )
-    told = compare(one, other)["verdict"]["text"]
-    assert "The host has 0.500\u202fms less wait per step, in the mean." in told
+    text = compare(a, b)["verdict"]["text"]
+    assert "The host has 0.500\u202fms less wait per step, in the mean." in text
 
 
-def test_what_runs_beside_a_callback_is_not_waiting(tmp_path: Path) -> None:
+def test_ops_beside_a_callback_are_no_waiting(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, ("custom-call.2", 100, 500), ("dot.1", 200, 100), ("dot.1", 550, 430))
     alone = find_callbacks(trace, 0).alone
-    assert [us(it) for it in alone.start_ps.tolist()[:2]] == [100, 300]
-    assert [us(it) for it in alone.end_ps.tolist()[:2]] == [200, 550]
+    assert [us(ps) for ps in alone.start_ps.tolist()[:2]] == [100, 300]
+    assert [us(ps) for ps in alone.end_ps.tolist()[:2]] == [200, 550]
 
 
-def test_a_fusion_around_a_callback_is_none(tmp_path: Path) -> None:
+def test_fusion_around_a_callback_is_no_callback(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, ("fusion.3", 10, 900))
     assert len(find_callbacks(trace, 0).op) == 0
     assert "host_callback" not in findings(trace)
 
 
-def test_a_print_now_and_then_is_not_worth_telling(tmp_path: Path) -> None:
+def test_short_prints_are_not_reported(tmp_path: Path) -> None:
     found = findings(trace_of(tmp_path, ("dot.1", 10, 955), ("debug_print.4", 966, 18)))
     assert "host_callback" not in found
     assert "device_bound" in found
 
 
-def test_the_python_tracer_names_the_function(tmp_path: Path) -> None:
+def test_python_tracer_names_the_function(tmp_path: Path) -> None:
     frames = (
         ("$callback.py:815 _wrapped_callback", 401 * US, 580 * US),
         ("$callback.py:69 __call__", 410 * US, 560 * US),

@@ -247,8 +247,8 @@ class TestRefusals:
     def test_a_file_that_does_not_come(
         self, silent_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tb_xla_insights.capture.capture._ARRIVES_SECONDS", 0.0)
-        with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes where it runs"):
+        monkeypatch.setattr("tb_xla_insights.capture.capture._VISIBLE_SECONDS", 0.0)
+        with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes on its own machine"):
             capture([silent_server], str(tmp_path), SHORT)
 
     def test_nothing_listening(self, tmp_path: Path) -> None:
@@ -268,9 +268,9 @@ class TestRefusals:
             address = f"localhost:{server.server_port}"
             refused = Refusal("UNAVAILABLE", "last error: ipv6:[::1]: Connection refused")
             try:
-                with pytest.raises(InputError, match="no profiler server; check the port"):
+                with pytest.raises(InputError, match="not a profiler server; check the port"):
                     capture([address], str(tmp_path), SHORT)
-                assert "no profiler server" in refusal(address, "/logs/s", refused).message
+                assert "not a profiler server" in refusal(address, "/logs/s", refused).message
             finally:
                 server.shutdown()
 
@@ -280,7 +280,7 @@ class TestRefusals:
             ("UNAVAILABLE", "errors resolving a:1: Domain name not found", "a:1: no such host", False),
             ("UNAVAILABLE", "recvmsg:Connection reset by peer", "ended during the capture", False),
             ("UNAVAILABLE", "No route to host", "a:1: cannot be reached (No route to host)", True),
-            ("UNIMPLEMENTED", "", "no profiler server", False),
+            ("UNIMPLEMENTED", "", "not a profiler server", False),
             ("DEADLINE_EXCEEDED", "Deadline Exceeded", "a:1: no answer", False),
             ("INTERNAL", "Another profiling session active.", "another profile", True),
             ("INTERNAL", "/x; Permission denied", "cannot write to /logs/s (/x; Permission denied)", False),
@@ -291,7 +291,7 @@ class TestRefusals:
         problem = refusal("a:1", "/logs/s", Refusal(code, details))
         assert said in problem.message
         assert "\n" not in problem.message
-        assert problem.again is again
+        assert problem.is_retryable is again
 
 
 @pytest.mark.parametrize(

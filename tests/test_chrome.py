@@ -20,7 +20,7 @@ from launching import demo
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
-from tb_xla_insights.export.chrome import _durations, _joined, _times, write_chrome
+from tb_xla_insights.export.chrome import _durations, _merge_lanes, _times, write_chrome
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -233,7 +233,7 @@ def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
     inner = [pair for pair, (_, _, there) in zip(pairwise(edges), parts, strict=True) if there]
     ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]
     levels = [[(0, edges[-1])], [*pairwise([0, *ends, edges[-1]])], inner]
-    nest = _joined([lane_of(level) for level in levels if level]).nest
+    nest = _merge_lanes([lane_of(level) for level in levels if level]).times
     times = _times(nest.start_ps, *_durations(nest))
     events = [json.loads(b'{"ts":' + text, parse_float=Decimal) for text in times]
     assert len(events) == sum(map(len, levels))

@@ -1,4 +1,4 @@
-"""The class at an instant: the definition, read instant by instant, against the sweep."""
+"""The class at an instant: the definition, applied instant by instant, compared with the sweep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from extracting import extractions_by_definition
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.host.classes import HELPERS, host_class_segments, thread_segments
+from tb_xla_insights.analysis.host.classes import HELPER_ROLES, host_class_segments, thread_segments
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
@@ -36,21 +36,23 @@ def shares(trace: Trace) -> dict[str, int]:
 
 
 def timeline(trace: Trace) -> list[tuple[int, int, str]]:
-    """The partition with neighbours of one class put together."""
-    out: list[tuple[int, int, str]] = []
-    p = host_class_segments(trace)
-    for start, end, kind in zip(p.start_ps.tolist(), p.end_ps.tolist(), p.class_index.tolist(), strict=True):
-        if out and out[-1][2] == CLASSES[kind]:
-            start = out.pop()[0]
-        out.append((start, end, CLASSES[kind]))
-    return out
+    """The host's segments, with neighbours of one class joined."""
+    joined: list[tuple[int, int, str]] = []
+    segments = host_class_segments(trace)
+    for start, end, class_index in zip(
+        segments.start_ps.tolist(), segments.end_ps.tolist(), segments.class_index.tolist(), strict=True
+    ):
+        if joined and joined[-1][2] == CLASSES[class_index]:
+            start = joined.pop()[0]
+        joined.append((start, end, CLASSES[class_index]))
+    return joined
 
 
-# The definition, in words of one instant
+# The definition, for one instant
 
 
 def innermost_at(trace: Trace, line: int, t: int) -> int:
-    """The event recorded last of those open at t, -1 if none is."""
+    """The last recorded of the events open at t, -1 if none is open."""
     rows = trace.lines[line].rows
     return max(
         (r for r in range(rows.start, rows.stop) if trace.start_ps[r] <= t < trace.end_ps[r]), default=-1
@@ -59,49 +61,55 @@ def innermost_at(trace: Trace, line: int, t: int) -> int:
 
 def chain(trace: Trace, row: int) -> list[int]:
     """The event and its ancestors, innermost first."""
-    out = []
+    rows = []
     while row >= 0:
-        out.append(row)
+        rows.append(row)
         row = int(trace.parent[row])
-    return out
+    return rows
 
 
 def is_lazy(trace: Trace) -> bool:
-    """Whether PyTorch/XLA recorded it, by the names that the tests use."""
+    """Whether PyTorch/XLA recorded the trace, judged by the names that the tests use."""
     names = [trace.name(row) for row in range(len(trace))] + [line.name for line in trace.lines]
     return any("ComputationClient::" in name or name in ("StepMarker", "tf_pytorchxla/1") for name in names)
 
 
 def class_of_annotation(trace: Trace, row: int) -> str:
     annotations = set(trace.annotations.tolist())
-    if any(CATALOG.loads(trace.name(it)) for it in chain(trace, row) if it in annotations):
+    if any(CATALOG.loads(trace.name(event)) for event in chain(trace, row) if event in annotations):
         return "input"
-    drives = trace.driving_lines
-    dynamo = any(
-        trace.name(it) == "ExecuteComputationWithBarrier" and trace.line_of(it).index in drives
-        and trace.start_ps[row] <= trace.start_ps[it] < trace.end_ps[row]
-        for it in range(len(trace))
+    driving_lines = trace.driving_lines
+    has_dynamo = any(
+        trace.name(event) == "ExecuteComputationWithBarrier" and trace.line_of(event).index in driving_lines
+        and trace.start_ps[row] <= trace.start_ps[event] < trace.end_ps[row]
+        for event in range(len(trace))
     )  # fmt: skip
-    return "tracing" if is_lazy(trace) and not (dynamo and trace.line_of(row).index in drives) else "python"
+    return (
+        "tracing"
+        if is_lazy(trace) and not (has_dynamo and trace.line_of(row).index in driving_lines)
+        else "python"
+    )
 
 
-def extracts(trace: Trace, t: int, line: int | None = None) -> bool:
+def is_extracting(trace: Trace, t: int, line: int | None = None) -> bool:
     """Whether torch.compile extracts a graph at t, on one thread or on any."""
-    its = extractions_by_definition(trace)
-    return any(start <= t < end for where, start, end, *_ in its if line in (None, where))
+    extractions = extractions_by_definition(trace)
+    return any(
+        start <= t < end for extraction_line, start, end, *_ in extractions if line in (None, extraction_line)
+    )
 
 
-def of_the_bridge(trace: Trace, row: int) -> bool:
-    its = extractions_by_definition(trace)
-    mine = [(first, last) for line, _, _, first, last in its if trace.line_of(row).index == line]
-    return any(first <= row and trace.start_ps[row] < trace.end_ps[last] for first, last in mine)
+def is_of_bridge(trace: Trace, row: int) -> bool:
+    extractions = extractions_by_definition(trace)
+    on_line = [(first, last) for line, _, _, first, last in extractions if trace.line_of(row).index == line]
+    return any(first <= row and trace.start_ps[row] < trace.end_ps[last] for first, last in on_line)
 
 
 def class_of_event(trace: Trace, row: int, t: int) -> str | None:
     """The class at t of a thread whose innermost event is `row`."""
-    told = class_by_events(trace, row, t)
-    unnamed = told in ("tracing", "python", "input")
-    return "dynamo" if unnamed and extracts(trace, t, trace.line_of(row).index) else told
+    class_name = class_by_events(trace, row, t)
+    is_generic = class_name in ("tracing", "python", "input")
+    return "dynamo" if is_generic and is_extracting(trace, t, trace.line_of(row).index) else class_name
 
 
 def class_by_events(trace: Trace, row: int, t: int) -> str | None:
@@ -114,15 +122,15 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
         if r in annotations:
             return class_of_annotation(trace, r)
         if trace.name(r) == "$train.py:3 f" and any(
-            "compile_call" in CATALOG.tags(trace.name(it)) for it in chain(trace, r)
+            "compile_call" in CATALOG.tags(trace.name(event)) for event in chain(trace, r)
         ):
             return "compile"
         if trace.name(r) == "$train.py:3 f" and any(
-            "read" in CATALOG.tags(trace.name(it)) for it in chain(trace, r)
+            "read" in CATALOG.tags(trace.name(event)) for event in chain(trace, r)
         ):
             return "from_device"
         if trace.name(r) == "$train.py:3 f" and any(
-            CATALOG.loads(trace.name(it)) for it in chain(trace, r) if it in annotations
+            CATALOG.loads(trace.name(event)) for event in chain(trace, r) if event in annotations
         ):
             return "input"
         if trace.name(r) == "RunExecutable":
@@ -132,7 +140,7 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
                 and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
             ]  # fmt: skip
             return "wait" if launches else "dispatch"
-        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and of_the_bridge(trace, r):
+        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and is_of_bridge(trace, r):
             return "dynamo"
         if CATALOG.class_index(trace.name(r)) >= 0:
             return CLASSES[CATALOG.class_index(trace.name(r))]
@@ -141,46 +149,46 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
 
 def class_at(trace: Trace, t: int) -> str:
     lines: dict[str, list[int]] = {}
-    for each in trace.threads:
-        lines.setdefault(each.role, []).append(each.line)
+    for host_thread in trace.threads:
+        lines.setdefault(host_thread.role, []).append(host_thread.line)
     annotations = set(trace.annotations.tolist())
     row = innermost_at(trace, lines["driving"][0], t)
-    now = class_of_event(trace, row, t) or "other" if row >= 0 else None
-    unnamed = row in annotations or (row >= 0 and class_by_events(trace, row, t) == "python")
-    unnamed |= now == "input" and trace.name(row).startswith("$")
-    if now is None or unnamed:
+    class_name = class_of_event(trace, row, t) or "other" if row >= 0 else None
+    is_generic = row in annotations or (row >= 0 and class_by_events(trace, row, t) == "python")
+    is_generic |= class_name == "input" and trace.name(row).startswith("$")
+    if class_name is None or is_generic:
         for line in lines.get("autograd", []):
             r = innermost_at(trace, line, t)
-            here = class_of_event(trace, r, t) if r >= 0 and r not in annotations else None
-            if here is not None:
-                now = here
+            autograd_class = class_of_event(trace, r, t) if r >= 0 and r not in annotations else None
+            if autograd_class is not None:
+                class_name = autograd_class
                 break
-    if now in (None, "tracing", "python", "input") and extracts(trace, t):
+    if class_name in (None, "tracing", "python", "input") and is_extracting(trace, t):
         return "dynamo"
-    if now not in (None, "wait", "dispatch"):
-        return now
-    rows = [innermost_at(trace, line, t) for role in HELPERS for line in lines.get(role, [])]
-    helping = {class_of_event(trace, r, t) for r in rows if r >= 0}
+    if class_name not in (None, "wait", "dispatch"):
+        return class_name
+    rows = [innermost_at(trace, line, t) for role in HELPER_ROLES for line in lines.get(role, [])]
+    helper_classes = {class_of_event(trace, r, t) for r in rows if r >= 0}
     return next(
-        (c for c in HELPER_ORDER if c in helping),
-        "wait" if now == "wait" or "wait" in helping else now or "unrecorded",
+        (c for c in HELPER_ORDER if c in helper_classes),
+        "wait" if class_name == "wait" or "wait" in helper_classes else class_name or "unrecorded",
     )
 
 
 @st.composite
 def events(draw: Any, names: tuple[str, ...] = NAMES) -> list[tuple[str, int, int]]:
-    """A few events on 40 ps, each inside of or apart from each other one."""
-    out: list[tuple[str, int, int]] = []
+    """A few events within 40 ps, each inside or apart from every other."""
+    drawn: list[tuple[str, int, int]] = []
     for _ in range(draw(st.integers(0, 7))):
         name = draw(st.sampled_from(names))
         start = draw(st.integers(0, 39))
         end = draw(st.integers(start, 40))
-        apart = all(e <= start or end <= s or (s <= start and end <= e) or (start <= s and e <= end)
-                    for _, s, d in out for e in [s + d])  # fmt: skip
-        same = any((s, s + d) == (start, end) for _, s, d in out)
-        if apart and not same:
-            out.append((name, start, end - start))
-    return out
+        is_nested_or_apart = all(e <= start or end <= s or (s <= start and end <= e) or (start <= s and e <= end)
+                    for _, s, d in drawn for e in [s + d])  # fmt: skip
+        is_duplicate = any((s, s + d) == (start, end) for _, s, d in drawn)
+        if is_nested_or_apart and not is_duplicate:
+            drawn.append((name, start, end - start))
+    return drawn
 
 
 @st.composite
@@ -196,37 +204,49 @@ def traces(draw: Any) -> Trace:
 
 @settings(max_examples=300, deadline=None)
 @given(traces())
-def test_the_sweep_does_what_the_definition_says_at_every_instant(trace: Trace) -> None:
-    p = host_class_segments(trace)
+def test_sweep_agrees_with_the_definition_at_every_instant(trace: Trace) -> None:
+    segments = host_class_segments(trace)
     start, end = trace.span_ps
-    assert [*p.start_ps, end] == ([start, *p.end_ps] if len(p) else [end]), "a partition has no holes"
-    for a, b, kind, row in zip(
-        p.start_ps.tolist(), p.end_ps.tolist(), p.class_index.tolist(), p.row.tolist(), strict=True
+    assert [*segments.start_ps, end] == ([start, *segments.end_ps] if len(segments) else [end]), (
+        "the segments have no holes"
+    )
+    for segment_start, segment_end, class_index, row in zip(
+        segments.start_ps.tolist(),
+        segments.end_ps.tolist(),
+        segments.class_index.tolist(),
+        segments.row.tolist(),
+        strict=True,
     ):
-        assert [class_at(trace, t) for t in range(a, b)] == [CLASSES[kind]] * (b - a)
-        assert row != -1 or CLASSES[kind] in ("unrecorded", "dynamo")
-        assert row == -1 or (trace.start_ps[row] <= a and b <= trace.end_ps[row])
+        assert [class_at(trace, t) for t in range(segment_start, segment_end)] == [CLASSES[class_index]] * (
+            segment_end - segment_start
+        )
+        assert row != -1 or CLASSES[class_index] in ("unrecorded", "dynamo")
+        assert row == -1 or (trace.start_ps[row] <= segment_start and segment_end <= trace.end_ps[row])
 
 
 @settings(max_examples=100, deadline=None)
 @example([("ThunkExecutor::Execute", 0, 2), ("RunExecutable", 0, 1), ("TPUExecute", 0, 0)])
 @given(events())
-def test_a_threads_own_timeline(some: list[tuple[str, int, int]]) -> None:
-    trace = capture(thread("python", *some, role="driving"))
-    found: list[tuple[int, str | None] | None] = [None] * 41
+def test_timeline_of_one_thread(drawn: list[tuple[str, int, int]]) -> None:
+    trace = capture(thread("python", *drawn, role="driving"))
+    timeline_by_instant: list[tuple[int, str | None] | None] = [None] * 41
     segments = thread_segments(trace, 0)
-    for a, b, kind, row in zip(
+    for start, end, class_index, row in zip(
         segments.start_ps, segments.end_ps, segments.class_index, segments.row, strict=True
     ):
-        found[a:b] = [(int(row), CLASSES[kind] if kind >= 0 else None)] * int(b - a)
+        timeline_by_instant[start:end] = [
+            (int(row), CLASSES[class_index] if class_index >= 0 else None)
+        ] * int(end - start)
     rows = [innermost_at(trace, 0, t) for t in range(41)]
-    assert found == [(r, class_of_event(trace, r, t)) if r >= 0 else None for t, r in enumerate(rows)]
+    assert timeline_by_instant == [
+        (event, class_of_event(trace, event, t)) if event >= 0 else None for t, event in enumerate(rows)
+    ]
 
 
-# What the definition is for
+# Cases that the definition is for
 
 
-def test_a_step_by_what_its_innermost_events_are() -> None:
+def test_innermost_events_decide_the_classes_of_a_step() -> None:
     trace = capture(
         thread(
             "python",
@@ -244,7 +264,7 @@ def test_a_step_by_what_its_innermost_events_are() -> None:
     ]  # fmt: skip
 
 
-def test_passes_inside_a_compilation_are_compile_and_at_the_top_other() -> None:
+def test_compiler_passes_are_compile_inside_a_compilation_else_other() -> None:
     inside = capture(
         thread("python", ("StepMarker", 0, 10), ("XLAGraphExecutor::Compile", 2, 6), ("algsimp", 3, 4))
     )
@@ -254,7 +274,7 @@ def test_passes_inside_a_compilation_are_compile_and_at_the_top_other() -> None:
     assert top.annotations.size == 0
 
 
-def test_backward_hands_over_to_autograd_while_that_records_runtime_events() -> None:
+def test_autograd_decides_while_it_records_runtime_events() -> None:
     trace = capture(
         thread("python", ("backward", 0, 50), ("StepMarker", 60, 20), role="driving"),
         thread("pt_autograd_0", ("SyncTensorsGraph", 10, 10), ("my_backward", 25, 10), ("SyncTensorsGraph", 65, 5),
@@ -266,7 +286,7 @@ def test_backward_hands_over_to_autograd_while_that_records_runtime_events() -> 
     ]  # fmt: skip
 
 
-def test_where_the_driving_thread_waits_its_helpers_most_specific_work_counts() -> None:
+def test_most_specific_helper_work_decides_while_the_driving_thread_waits() -> None:
     trace = capture(
         thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
         thread("tf_pytorchxla/1", ("ExecuteComputation", 5, 30), role="executor"),
@@ -280,7 +300,7 @@ def test_where_the_driving_thread_waits_its_helpers_most_specific_work_counts() 
     ]  # fmt: skip
 
 
-def test_helpers_do_not_count_while_the_driving_thread_works() -> None:
+def test_helpers_are_ignored_while_the_driving_thread_works() -> None:
     trace = capture(
         thread("python", ("forward", 0, 40), role="driving"),
         thread("codegen", ("PjRtCpuClient::Compile", 10, 5), role="compiler"),
@@ -288,8 +308,8 @@ def test_helpers_do_not_count_while_the_driving_thread_works() -> None:
     assert shares(trace) == {"python": 40}
 
 
-def test_inside_a_launching_call_its_helpers_say_what_it_waits_for() -> None:
-    """The device's queue is full: the call blocks, and so does the helper that it hands the run to."""
+def test_helpers_decide_inside_a_launching_call() -> None:
+    """The device's queue is full: the call blocks, and so does the helper that takes the run over."""
     trace = capture(
         thread("python", ("TfrtTpuLoadedExecutable::Execute", 0, 50), ("StepMarker", 60, 5), role="driving"),
         thread("py_xla_execute/1", ("Scheduled TfrtTpuLoadedExecutable::Execute", 5, 40), ("Acquire semaphore", 10, 20),
@@ -301,7 +321,7 @@ def test_inside_a_launching_call_its_helpers_say_what_it_waits_for() -> None:
     ]  # fmt: skip
 
 
-def test_what_a_launching_call_records_itself_counts_before_its_helpers_work() -> None:
+def test_events_inside_a_launching_call_precede_helper_work() -> None:
     trace = capture(
         thread(
             "python",
@@ -314,7 +334,7 @@ def test_what_a_launching_call_records_itself_counts_before_its_helpers_work() -
     assert timeline(trace) == [(0, 10, "wait"), (10, 30, "to_device"), (30, 50, "wait")]
 
 
-def test_a_call_that_a_pool_compiles_for_is_compile() -> None:
+def test_call_that_waits_for_a_compiler_pool_is_compile() -> None:
     trace = capture(
         thread("python", ("PjitFunction(f)", 0, 50), ("backend_compile_and_load", 5, 40), role="driving"),
         thread("tf_PjRtCompilerThreadPool/3", ("PjRtCpuClient::Compile", 8, 30), ("dce", 10, 5)),
@@ -323,7 +343,7 @@ def test_a_call_that_a_pool_compiles_for_is_compile() -> None:
     thread_named = capture(
         thread("python", ("StepMarker", 0, 50)), thread("tf_PjRtCompilerThreadPool/3", ("dce", 10, 5))
     )
-    assert [it.role for it in thread_named.threads] == ["driving", "compiler"]
+    assert [thread_.role for thread_ in thread_named.threads] == ["driving", "compiler"]
 
 
 def test_run_executable_dispatches_then_waits() -> None:
@@ -334,9 +354,9 @@ def test_run_executable_dispatches_then_waits() -> None:
     assert shares(alone) == {"dispatch": 40}
 
 
-def test_a_function_that_gets_its_next_batch_on_another_thread_waits_for_data() -> None:
-    """TensorFlow: while other operations of the function run, it does not wait for the batch alone. What loads ahead,
-    and the pool in which the pipeline runs Python, explain nothing."""
+def test_function_whose_batch_is_loaded_on_another_thread_is_input() -> None:
+    """In TensorFlow, while other operations of the function run, the function does not wait for the batch alone.
+    Threads that load ahead, and the pool in which the pipeline runs Python, do not count."""
     trace = capture(
         thread("python", ("train", 0, 100), ("EagerExecute", 10, 80)),
         thread("tf_data_iterator_get_next/2", ("IteratorGetNextOp::DoCompute", 20, 40)),
@@ -355,7 +375,7 @@ def test_a_function_that_gets_its_next_batch_on_another_thread_waits_for_data() 
     ]  # fmt: skip
 
 
-def test_what_a_device_does_on_a_host_thread_is_not_the_hosts_work() -> None:
+def test_device_work_on_a_host_thread_is_no_host_work() -> None:
     trace = capture(
         thread("python", ("TensorCollectionBarrier", 0, 40), role="driving"),
         thread("client", ("ThunkExecutor::Execute", 0, 30), ("dot.3", 5, 20, {"hlo_op": "dot.3"}),
@@ -376,23 +396,23 @@ def test_lines_of_rows() -> None:
 @pytest.mark.parametrize(
     "scenario", ["tiny_baseline", "tiny_early_item", "tiny_dynamo_train", "tiny_dynamic"]
 )
-def test_real_captures_are_partitioned_exactly(shared_traces: Path, scenario: str) -> None:
+def test_segments_of_real_captures_follow_the_definition(shared_traces: Path, scenario: str) -> None:
     trace = real_trace(shared_traces / "torch_xla" / scenario)
     start, end = trace.span_ps
-    p = host_class_segments(trace)
-    assert sum(p.sums(len(CLASSES))) == end - start
+    segments = host_class_segments(trace)
+    assert sum(segments.sums(len(CLASSES))) == end - start
     for t in np.linspace(start, end - 1, 50).astype(np.int64).tolist():
-        place = int(np.searchsorted(p.end_ps, t, "right"))
-        assert CLASSES[p.class_index[place]] == class_at(trace, t)
+        index = int(np.searchsorted(segments.end_ps, t, "right"))
+        assert CLASSES[segments.class_index[index]] == class_at(trace, t)
 
 
-def test_on_a_real_tpu_a_full_queue_is_waiting(shared_traces: Path) -> None:
-    """For 57.2 s the driving thread is inside of execute calls that record nothing more."""
+def test_full_queue_of_a_real_tpu_is_wait(shared_traces: Path) -> None:
+    """For 57.2 s the driving thread is inside execute calls that record nothing more."""
     trace = real_trace(shared_traces / "public/tpu_v6e_jax")
     driving = thread_segments(trace, trace.lines_with("driving")[0])
-    calls = driving.where(driving.class_index == INDEX["dispatch"])
+    calls = driving.select(driving.class_index == INDEX["dispatch"])
     assert calls.sums(len(CLASSES))[INDEX["dispatch"]] // 10**9 == 57_176
-    spent = class_times(host_class_segments(trace), calls.start_ps, calls.end_ps).sum(axis=0)
-    assert {name: int(time) // 10**9 for name, time in zip(CLASSES, spent, strict=True) if time} == {
+    times = class_times(host_class_segments(trace), calls.start_ps, calls.end_ps).sum(axis=0)
+    assert {name: int(time) // 10**9 for name, time in zip(CLASSES, times, strict=True) if time} == {
         "wait": 52_712, "dispatch": 2_002, "program_load": 1_913, "to_device": 547, "from_device": 0,
     }  # fmt: skip

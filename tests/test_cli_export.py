@@ -102,8 +102,10 @@ def test_a_folder_of_another_session_keeps_none_of_its_tables(
     capsys.readouterr()
     assert main(["export", str(LOGDIR / "torch_xla_baseline"), *command]) == 0
     told = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
-    assert told[str(tmp_path / f"compiles.{kind}")] == "taken away, no rows"
-    written = {path for path, what in told.items() if what.endswith(("row", "rows")) and "away" not in what}
+    assert told[str(tmp_path / f"compiles.{kind}")] == "removed, no rows"
+    written = {
+        path for path, what in told.items() if what.endswith(("row", "rows")) and "removed" not in what
+    }
     assert {str(path) for path in tmp_path.iterdir()} == written | {str(tmp_path / "notes.csv")}
 
 

@@ -1,4 +1,4 @@
-"""Host and device clocks that cannot both be right, by what the host recorded of a run's end."""
+"""Contradictions between host and device clocks, shown by the host's record of a run's end."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ FLOW = {"_pt": TO_DEVICE, "_p": 1}
 USED = {"_ct": TO_DEVICE, "_c": 1}
 
 
-def with_callback(late: float) -> Trace:
-    """A run of 100 us, of whose end the host is told; the device's clock is late."""
+def with_callback(offset: float) -> Trace:
+    """A run of 100 us whose end a callback reports to the host. The device's clock is off by `offset` us."""
     calls = thread(
         "python",
         event("DoEnqueueProgram", 0, 10, **FLOW),
         event("CompleteCallbacks", 130, 5, **USED),
         event("StepMarker", 2000, 5),
     )
-    run = event("train(7)", 20 + late, 100, **USED)
-    return capture(calls, Core([event("fusion.1", 20 + late, 100)], [run]))
+    run = event("train(7)", 20 + offset, 100, **USED)
+    return capture(calls, Core([event("fusion.1", 20 + offset, 100)], [run]))
 
 
-def with_blocking_call(late: float) -> Trace:
-    """The same on XRT, where the call around the launch lasts until the run is over."""
+def with_blocking_call(offset: float) -> Trace:
+    """The same on XRT, where the call around the launch lasts until the run ends."""
     calls = thread(
         "python",
         event("RunExecutable", 0, 125),
@@ -37,43 +37,43 @@ def with_blocking_call(late: float) -> Trace:
         event("DoEnqueueProgram", 6, 5, **FLOW),
         event("StepMarker", 2000, 5),
     )
-    run = event("train(7)", 20 + late, 100, **USED)
-    return capture(calls, Core([event("fusion.1", 20 + late, 100)], [run]))
+    run = event("train(7)", 20 + offset, 100, **USED)
+    return capture(calls, Core([event("fusion.1", 20 + offset, 100)], [run]))
 
 
-@pytest.mark.parametrize("late", [0, 8])
-def test_clocks_that_agree_to_some_microseconds(late: float) -> None:
-    assert describe_clock_contradiction(with_callback(late)) is None
-    assert describe_clock_contradiction(with_blocking_call(late)) is None
+@pytest.mark.parametrize("offset", [0, 8])
+def test_clocks_within_some_microseconds_agree(offset: float) -> None:
+    assert describe_clock_contradiction(with_callback(offset)) is None
+    assert describe_clock_contradiction(with_blocking_call(offset)) is None
 
 
-def test_a_run_that_begins_after_the_host_was_told_of_its_end() -> None:
+def test_run_begins_after_its_completion_callback() -> None:
     assert (
         describe_clock_contradiction(with_callback(100)) is None
-    )  # it may have been told too early, of one output
-    told = describe_clock_contradiction(with_callback(1000))
-    assert told == "1 of 1 runs end after the host was told so, by up to 0.890\u202fms"
+    )  # the callback may have come early, after the first output
+    contradiction = describe_clock_contradiction(with_callback(1000))
+    assert contradiction == "1 of 1 runs end after the host was told so, by up to 0.890\u202fms"
 
 
-def test_a_run_that_goes_on_after_the_call_that_waits_for_it() -> None:
-    told = describe_clock_contradiction(with_blocking_call(100))
-    assert told == "1 of 1 runs end after the host was told so, by up to 95.0\u202fµs"
+def test_run_ends_after_the_call_that_waits_for_it() -> None:
+    contradiction = describe_clock_contradiction(with_blocking_call(100))
+    assert contradiction == "1 of 1 runs end after the host was told so, by up to 95.0\u202fµs"
 
 
-def test_a_run_that_begins_before_it_was_enqueued() -> None:
-    told = describe_clock_contradiction(with_callback(-1000))
-    assert told == "1 of 1 runs begin before they were enqueued, by up to 0.980\u202fms"
+def test_run_begins_before_it_was_enqueued() -> None:
+    contradiction = describe_clock_contradiction(with_callback(-1000))
+    assert contradiction == "1 of 1 runs begin before they were enqueued, by up to 0.980\u202fms"
 
 
 @pytest.mark.parametrize("second", [1.5, -1.5])
-def test_spans_that_lie_apart_where_nothing_ties_them(second: float) -> None:
+def test_distant_recordings_of_host_and_device(second: float) -> None:
     run = event("train(7)", second * 1e6, 100_000)
     trace = capture(thread("python", event("forward", 0, 10_000)), Core([run], [run]))
     assert describe_clock_contradiction(trace) == (
         f"What the host recorded and what the devices recorded lie "
         f"{'1.49' if second > 0 else '1.40'}\u202fs apart"
     )
-    assert describe_clock_contradiction(trace, whole=False) is None, "what lay between may be cut off"
+    assert describe_clock_contradiction(trace, whole=False) is None, "the events between may be cut off"
     near = event("train(7)", 0.5e6, 100)
     assert (
         describe_clock_contradiction(capture(thread("python", event("forward", 0, 10)), Core([near], [near])))
@@ -81,12 +81,12 @@ def test_spans_that_lie_apart_where_nothing_ties_them(second: float) -> None:
     )
 
 
-def test_none_of_our_captures_is_accused() -> None:
+def test_clocks_of_demo_captures_agree() -> None:
     for folder in sorted(Path(LOGDIR).iterdir()):
         if (folder / "plugins").is_dir():
             assert describe_clock_contradiction(demo(folder.name)) is None, folder.name
 
 
 @pytest.mark.parametrize("folder", ["gpu_mi300_jax", "gpu_v100_tf", "tpu_v6e_jax"])
-def test_no_real_capture_is_accused(shared_traces: Path, folder: str) -> None:
+def test_clocks_of_real_captures_agree(shared_traces: Path, folder: str) -> None:
     assert describe_clock_contradiction(real_trace(shared_traces / "public" / folder)) is None

@@ -1,4 +1,4 @@
-"""One compilation is one, however many events are left of it at the capture's edges."""
+"""Each compilation counts once, however many of its events the capture's edges leave."""
 
 from __future__ import annotations
 
@@ -26,102 +26,102 @@ READ = "PjRtComputationClient::TransferFromDevice"
 
 
 def pool(*starts: int, name: str = POOL, length: int = 8) -> Row:
-    """The compiler's thread pool, with a part from each of these instants on."""
+    """The compiler's thread pool, with a part at each of these instants."""
     return thread("tf_xla-cpu-codegen/1", *((name, start, length) for start in starts), role="compiler")
 
 
-def told(trace: Trace) -> list[tuple[int, int, str | None]]:
+def compilations(trace: Trace) -> list[tuple[int, int, str | None]]:
     calls = find_compile_calls(trace)
     return list(
         zip(
             calls.start_ps.tolist(),
             calls.end_ps.tolist(),
-            [CUTS[it] for it in calls.cut.tolist()],
+            [CUTS[cut] for cut in calls.cut.tolist()],
             strict=True,
         )
     )
 
 
-def test_calls_in_others_and_parts_within_the_time_of_one_count_once() -> None:
+def test_nested_calls_and_parts_count_once() -> None:
     trace = capture(
         thread("python", (READ, 0, 5), (CALL, 10, 80), ("PjRtComputationClient::Compile", 12, 70), (CALL, 200, 50),
                role="driving"),
         pool(20, 60, 85, 210),
         thread("tf_PjRtCompilerThreadPool/1", ("PjRtCpuClient::Compile", 15, 60), role="compiler"),
     )  # fmt: skip
-    assert told(trace) == [(10, 90, None), (200, 250, None)]
+    assert compilations(trace) == [(10, 90, None), (200, 250, None)]
 
 
-def test_what_is_left_of_a_call_that_the_end_cuts_is_one_and_lasts_to_the_end() -> None:
-    """Its own events on the thread that asked for it, and those of the pool."""
+def test_call_cut_by_the_end_is_one_compilation_up_to_the_end() -> None:
+    """Its own events on the requesting thread, and those of the pool."""
     trace = capture(
         thread(
             "python", (READ, 0, 5), (CALL, 10, 30), ("RunPostOrder", 50, 5), (PART, 60, 5), role="driving"
         ),
         pool(20, 70, 80, 92),
     )
-    assert told(trace) == [(10, 40, None), (60, 100, "end")]
+    assert compilations(trace) == [(10, 40, None), (60, 100, "end")]
 
 
-def test_what_is_left_of_a_call_that_the_start_cuts_is_one_and_lasts_from_the_start() -> None:
+def test_call_cut_by_the_start_is_one_compilation_from_the_start() -> None:
     trace = capture(pool(0, 30, 42), thread("python", (READ, 60, 10), (CALL, 80, 20), role="driving"))
-    assert told(trace) == [(0, 50, "start"), (80, 100, None)]
+    assert compilations(trace) == [(0, 50, "start"), (80, 100, None)]
 
 
-def test_one_that_outlasts_the_capture_is_cut_at_both_ends() -> None:
-    assert told(capture(pool(0, 20, 60, 92), thread("python", role="driving"))) == [(0, 100, "both")]
+def test_compilation_longer_than_the_capture_is_cut_at_both_ends() -> None:
+    assert compilations(capture(pool(0, 20, 60, 92), thread("python", role="driving"))) == [(0, 100, "both")]
 
 
-def test_parts_at_both_ends_are_of_two_compilations() -> None:
+def test_parts_at_both_ends_belong_to_two_compilations() -> None:
     trace = capture(pool(0, 10, 80, 92), thread("python", (READ, 40, 10), role="driving"))
-    assert told(trace) == [(0, 18, "start"), (80, 100, "end")]
+    assert compilations(trace) == [(0, 18, "start"), (80, 100, "end")]
 
 
-def test_parts_whose_call_has_a_name_that_nobody_knows_are_one_for_each_thing_done_between() -> None:
+def test_parts_without_a_known_call_are_split_by_other_work() -> None:
     trace = capture(
         pool(10, 20, 50, 60), thread("python", (READ, 0, 5), (READ, 40, 5), (READ, 90, 5), role="driving")
     )
-    assert told(trace) == [(10, 28, None), (50, 68, None)]
+    assert compilations(trace) == [(10, 28, None), (50, 68, None)]
 
 
 FRAME = "$compiler.py:292 backend_compile_and_load"
 
 
-def test_a_frame_that_the_python_tracer_closes_at_the_end_is_an_unfinished_call() -> None:
+def test_frame_closed_by_the_python_tracers_end_is_an_unfinished_call() -> None:
     trace = capture(
         thread("python", ("$train.py:3 main", 2, 96), (READ, 0, 1), (FRAME, 10, 88), role="driving"),
         pool(20, 92),
     )
-    assert told(trace) == [(10, 100, "end")]
+    assert compilations(trace) == [(10, 100, "end")]
 
 
-def test_a_frame_that_the_python_tracer_finds_open_is_a_call_that_began_before() -> None:
-    """The compiler's threads are done before it is; what the host does in it is compiling."""
+def test_frame_open_at_the_python_tracers_start_began_before() -> None:
+    """The compiler's threads finish before the call; what the host does in it is compiling."""
     main: list[tuple[str, int, int]] = [
         ("$train.py:3 main", 2, 96),
         (FRAME, 2, 40),
         ("$dispatch.py:9 __exit__", 43, 2),
     ]
     trace = capture(thread("python", *main, role="driving"), pool(0, 20))
-    assert told(trace) == [(0, 42, "start")]
+    assert compilations(trace) == [(0, 42, "start")]
     classes = host_class_segments(trace)
-    compiling = classes.where(classes.class_index == CLASSES.index("compile"))
+    compiling = classes.select(classes.class_index == CLASSES.index("compile"))
     assert int((compiling.end_ps - compiling.start_ps).sum()) == 42
 
 
-def test_a_frame_within_the_call_that_it_makes_is_that_call() -> None:
+def test_frame_inside_its_call_is_that_call() -> None:
     main = ("$train.py:3 main", 0, 96), ("backend_compile_and_load", 10, 30), (FRAME, 11, 28)
-    assert told(capture(thread("python", *main, role="driving"))) == [(10, 40, None)]
+    assert compilations(capture(thread("python", *main, role="driving"))) == [(10, 40, None)]
 
 
 @given(st.lists(st.integers(20, 92), min_size=1, max_size=30), st.integers(0, 10))
-def test_an_unfinished_one_is_one_however_many_parts_it_has(starts: list[int], before: int) -> None:
+def test_unfinished_compilation_counts_once_with_any_number_of_parts(starts: list[int], before: int) -> None:
     trace = capture(thread("python", (READ, 0, before), role="driving"), pool(*sorted(starts), 99, length=1))
-    assert told(trace) == [(min(starts), 100, "end")]
+    assert compilations(trace) == [(min(starts), 100, "end")]
 
 
 class TestWarmUp:
-    """A compilation that an edge cuts is no warm-up for that reason: nobody knows that everything was new."""
+    """A compilation that an edge cuts is not warm-up for that reason: it is unknown whether everything was new."""
 
     @pytest.mark.parametrize("starts", [(0, 10), (60, 92)])
     def test_without_steps(self, starts: tuple[int, ...]) -> None:
@@ -129,24 +129,20 @@ class TestWarmUp:
         assert find_compilations(trace).warm_up.tolist() == [False]
 
     @pytest.mark.parametrize(("number", "warm"), [(1, True), (2, True), (3, False)])
-    def test_the_number_of_the_step_that_the_start_cuts_is_the_next_ones_less_one(
-        self, number: int, warm: bool
-    ) -> None:
+    def test_step_cut_by_the_start_precedes_the_first_step(self, number: int, warm: bool) -> None:
         step = ("Training_Step", 50, 50, {"_r": 1, "step_num": number})
         assert find_compilations(
             capture(pool(0, 10), thread("python", step, role="driving"))
         ).warm_up.tolist() == [warm]
 
     @pytest.mark.parametrize(("number", "warm"), [(0, True), (1, False)])
-    def test_the_number_of_the_step_that_the_end_cuts_is_the_last_ones_and_one(
-        self, number: int, warm: bool
-    ) -> None:
+    def test_step_cut_by_the_end_follows_the_last_step(self, number: int, warm: bool) -> None:
         step = ("Training_Step", 0, 50, {"_r": 1, "step_num": number})
         assert find_compilations(
             capture(thread("python", step, role="driving"), pool(60, 92))
         ).warm_up.tolist() == [warm]
 
-    def test_one_that_others_follow_before_anything_runs(self) -> None:
+    def test_cut_compilation_before_other_warm_up(self) -> None:
         trace = capture(pool(0, 10), thread("python", ("forward", 30, 5), (CALL, 40, 10), role="driving"))
         assert find_compilations(trace).warm_up.tolist() == [True, True]
 
@@ -159,22 +155,22 @@ def test_jax_parts_name_their_module() -> None:
         pool(40, 92),
     )  # fmt: skip
     compiles = find_compilations(trace)
-    assert (compiles.module, [CUTS[it] for it in compiles.cut.tolist()]) == (["jit_big"], ["end"])
+    assert (compiles.module, [CUTS[cut] for cut in compiles.cut.tolist()]) == (["jit_big"], ["end"])
 
 
-def test_one_call_of_jax_is_one_compilation_however_many_events_the_pool_has() -> None:
+def test_jax_call_is_one_compilation_with_any_number_of_pool_events() -> None:
     trace = capture(
         thread("python", ("PjitFunction(f)", 0, 95), ("backend_compile_and_load", 10, 80), role="driving"),
         thread("tf_PjRtCompilerThreadPool/1", ("PjRtCpuClient::Compile", 12, 77), (PART + " (jit_f)", 15, 20),
                role="compiler"),
         pool(30, 40, 50, 60),
     )  # fmt: skip
-    assert told(trace) == [(10, 90, None)]
+    assert compilations(trace) == [(10, 90, None)]
     assert find_compilations(trace).module == ["jit_f"]
     assert not trace.annotations.size
 
 
-def test_a_capture_of_which_the_last_compilation_was_still_running(shared_traces: Path) -> None:
+def test_real_capture_that_ends_in_a_compilation(shared_traces: Path) -> None:
     """Every third step has a new shape; the capture begins in step 3 and ends in step 15."""
     trace = real_trace(shared_traces / "torch_xla/dynamic_server")
     rows = compiles_report(session(trace))
@@ -187,7 +183,7 @@ def test_a_capture_of_which_the_last_compilation_was_still_running(shared_traces
     assert sum(row["duration_ps"] for row in rows) < trace.span_ps[1]
 
 
-def test_what_goes_on_before_a_real_capture_begins(shared_traces: Path) -> None:
+def test_real_capture_that_begins_in_a_compilation(shared_traces: Path) -> None:
     """The capture of four TPU chips begins in the compilation of one of the first programs."""
     rows = compiles_report(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
     assert [row["cut"] for row in rows] == ["start", None, None, None, None]
@@ -196,4 +192,4 @@ def test_what_goes_on_before_a_real_capture_begins(shared_traces: Path) -> None:
 
 @pytest.mark.parametrize("name", ["torch_xla_dynamic_shapes", "synthetic_case_study_8_tpu_cores"])
 def test_whole_compilations_are_not_cut(name: str) -> None:
-    assert [cut for *_, cut in told(demo(name))] == [None]
+    assert [cut for *_, cut in compilations(demo(name))] == [None]

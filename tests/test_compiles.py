@@ -1,4 +1,4 @@
-"""Compilations: which graph, in which step and annotation, and whether it had to be."""
+"""Compilations: which graph, in which step and annotation, and whether they are warm-up."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_nested_events_and_helpers_within_count_once() -> None:
     assert trace.duration_ps[compiles.row].tolist() == [80, 50]
 
 
-def test_the_module_and_program_are_those_of_the_launch_that_was_asked_for() -> None:
+def test_module_and_program_are_those_of_the_requested_launch() -> None:
     loop = Tpu()
     loop.step(0, 1000, 7)
     loop.on_main("forward", 20, 300)
@@ -42,7 +42,7 @@ def test_the_module_and_program_are_those_of_the_launch_that_was_asked_for() -> 
     assert (row["step"], row["step_number"], row["annotation"]) == (0, 7, "Training_Step/forward")
 
 
-def test_what_compiles_on_a_backward_pass_falls_into_the_annotation_open_then() -> None:
+def test_compilation_in_a_backward_pass_belongs_to_the_open_annotation() -> None:
     trace = capture(
         thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": 4}), ("loss", 5, 5), ("backward", 20, 60),
                role="driving"),
@@ -60,7 +60,7 @@ class TestWarmUp:
         )
         assert find_compilations(trace).warm_up.tolist() == [warm]
 
-    def test_without_numbers_what_precedes_the_first_execution_and_each_modules_first(self) -> None:
+    def test_without_numbers_until_the_first_execution_and_each_modules_first(self) -> None:
         loop = Tpu()
         for at, module in ((0, "a"), (1000, "b"), (2000, "a")):
             loop.main.append(("SyncTensorsGraphInternal", at * 10**6, 300 * 10**6, {}))
@@ -79,7 +79,7 @@ def test_the_case_study() -> None:
     assert (row["graph_hash"], row["module"]) == (truth.graph_hash, truth.recompiled_module)
 
 
-def test_variants_of_a_graph_are_kin_and_causes_come_from_the_log(shared_traces: Path) -> None:
+def test_kin_are_variants_of_a_graph_and_causes_come_from_the_log(shared_traces: Path) -> None:
     folder = shared_traces / "torch_xla/tiny_dynamic"
     log = parse_debug((folder / "stderr.txt").read_text())
     rows = compiles_report(session(real_trace(folder)), Sidecars(compilations=log.compilations).causes)
@@ -93,7 +93,7 @@ def test_variants_of_a_graph_are_kin_and_causes_come_from_the_log(shared_traces:
 
 
 def test_counts_agree_with_the_metrics_report(shared_traces: Path) -> None:
-    """Where the capture has every step from the first on."""
+    """The capture has every step from the first on."""
     folder = shared_traces / "torch_xla/tiny_coldstart"
     metrics = parse_metrics((folder / "metrics_report.txt").read_text())
     compiles = find_compilations(real_trace(folder))

@@ -131,7 +131,7 @@ def test_every_page_of_the_documentation_is_reached_from_the_readme() -> None:
     assert linked == {page for page in PAGES if page.startswith("docs/")}
 
 
-@pytest.mark.parametrize("heading", ["A gap, read step by step", "In a terminal"])
+@pytest.mark.parametrize("heading", ["Reading a gap, step by step", "In a terminal"])
 def test_the_readme_s_commands_run(
     heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

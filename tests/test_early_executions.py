@@ -1,4 +1,4 @@
-"""Early executions, input syncs and reads: what is accused and what is not."""
+"""Early executions, input syncs and reads: what counts as one and what does not."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tb_xla_insights.trace.model import Trace
 
 
 def per_step(trace: Trace) -> list[list[int]]:
-    """Early executions, input syncs, reads; each per step."""
+    """Early executions, input syncs and reads, each per step."""
     return [column.tolist() for column in find_early_executions(trace).per_step(trace)]
 
 
-def a_step() -> Tpu:
+def one_step() -> Tpu:
     loop = Tpu()
     loop.step(0, 200, 5)
     loop.on_main("forward", 10, 60)
@@ -33,75 +33,75 @@ def a_step() -> Tpu:
     return loop
 
 
-def test_a_value_fetched_in_the_middle_of_a_step() -> None:
-    loop = a_step()
+def test_value_fetched_in_the_middle_of_a_step() -> None:
+    loop = one_step()
     loop.on_main("attention", 15, 50)
     loop.launch(20, (25, 10), (40, 10), program="part(9)")
     loop.on_main("PjRtComputationClient::TransferFromDevice", 40, 12)
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [1]]
-    (found,) = early_executions_report(session(trace))
+    (row,) = early_executions_report(session(trace))
     us = 1_000_000
-    assert found == {
+    assert row == {
         "host": "vm", "step": 0, "annotation": "Training_Step/forward/attention", "how": "read", "program": "part",
         "thread": "python", "start_ps": 20 * us, "duration_ps": 32 * us, "device_ps": 10 * us, "idle_ps": 150 * us,
     }  # fmt: skip
 
 
-def test_a_sync_before_a_dynamo_execution_gets_it_its_inputs() -> None:
-    loop = a_step()
+def test_sync_before_a_dynamo_execution_is_an_input_sync() -> None:
+    loop = one_step()
     loop.launch(20, (25, 10), (40, 10), program="inputs(9)")
     loop.launch(38, (45, 10), (60, 10), by="dynamo")
     loop.on_main("PjRtComputationClient::TransferFromDevice", 90, 12)
     assert per_step(loop.trace()) == [[0], [1], [1]]
 
 
-def test_a_step_markers_sync_is_no_input_sync_of_the_next_step() -> None:
-    loop = a_step()
+def test_step_markers_sync_is_no_input_sync() -> None:
+    loop = one_step()
     loop.step(200, 100, 6)
     loop.launch(210, (215, 10), (290, 10), by="dynamo")
     assert per_step(loop.trace()) == [[0, 0], [0, 0], [0, 0]]
 
 
-def test_what_a_sync_reads_itself_does_not_follow_it() -> None:
-    loop = a_step()
+def test_read_inside_a_sync_does_not_follow_it() -> None:
+    loop = one_step()
     loop.launch(20, (25, 10), (40, 10), program="inputs(9)")
     loop.on_main("PjRtComputationClient::TransferFromDevice", 23, 0.5)
     loop.launch(38, (45, 10), (60, 10), by="dynamo")
     assert per_step(loop.trace()) == [[0], [1], [1]]
 
 
-def test_a_step_closure_is_not_accused() -> None:
-    """It reads after the marker; its synchronisation launches nothing, or there is none."""
-    loop = a_step()
+def test_step_closure_is_no_early_execution() -> None:
+    """It reads after the marker; its synchronisation launches nothing, or does not exist."""
+    loop = one_step()
     loop.on_main("SyncTensorsGraphInternal", 170, 5)
     loop.on_main("PjRtComputationClient::TransferFromDevice", 176, 12)
     assert per_step(loop.trace()) == [[0], [0], [1]]
 
 
-def test_a_sync_that_nothing_follows_is_not_accused() -> None:
-    loop = a_step()
+def test_sync_without_read_is_no_early_execution() -> None:
+    loop = one_step()
     loop.launch(20, (25, 10), (40, 10), program="part(9)")
     assert per_step(loop.trace()) == [[0], [0], [0]]
 
 
-def test_a_read_on_another_thread_does_not_follow() -> None:
-    loop = a_step()
+def test_read_on_another_thread_does_not_follow() -> None:
+    loop = one_step()
     loop.launch(20, (25, 10), (40, 10), program="part(9)", autograd=True)
     loop.on_main("PjRtComputationClient::TransferFromDevice", 40, 12)
     assert per_step(loop.trace()) == [[0], [0], [1]]
 
 
-def test_a_step_marker_below_the_step() -> None:
-    loop = a_step()
+def test_step_marker_inside_a_step() -> None:
+    loop = one_step()
     loop.launch(20, (30, 10), (50, 10), program="part(9)", by="marker")
     trace = loop.trace()
     assert per_step(trace) == [[1], [0], [0]]
-    (found,) = early_executions_report(session(trace))
-    assert (found["annotation"], found["how"]) == ("Training_Step/forward", "step_marker")
+    (row,) = early_executions_report(session(trace))
+    assert (row["annotation"], row["how"]) == ("Training_Step/forward", "step_marker")
 
 
-def test_a_step_inside_of_a_step_closes_with_its_own_marker() -> None:
+def test_nested_step_ends_with_its_own_marker() -> None:
     loop = Tpu()
     loop.step(0, 400, 1)
     for i in range(2):
@@ -118,7 +118,7 @@ def test_python_frames_are_no_annotations() -> None:
     assert per_step(loop.trace()) == [[0], [0], [0]]
 
 
-def test_a_step_marker_in_an_annotation_outside_of_steps() -> None:
+def test_step_marker_in_an_annotation_outside_of_steps() -> None:
     loop = Tpu()
     loop.on_main("epoch", 0, 100)
     loop.launch(20, (30, 10), (50, 10), by="marker")
@@ -126,16 +126,16 @@ def test_a_step_marker_in_an_annotation_outside_of_steps() -> None:
     assert find_early_executions(loop.trace()).launch.size == 0
 
 
-def test_an_early_execution_of_the_backward_pass_belongs_to_the_open_annotation() -> None:
-    loop = a_step()
+def test_early_execution_in_a_backward_pass_belongs_to_the_open_annotation() -> None:
+    loop = one_step()
     loop.on_main("backward", 80, 60)
     loop.launch(90, (95, 10), (110, 10), program="part(9)", autograd=True)
     loop.autograd.append(("PjRtComputationClient::TransferFromDevice", 105_000_000, 12_000_000))
-    (found,) = early_executions_report(session(loop.trace()))
-    assert (found["annotation"], found["step"]) == ("Training_Step/backward", 0)
+    (row,) = early_executions_report(session(loop.trace()))
+    assert (row["annotation"], row["step"]) == ("Training_Step/backward", 0)
 
 
-def test_reads_in_half_of_the_steps() -> None:
+def test_reads_in_half_of_the_steps_count_as_every_step() -> None:
     loop = Tpu()
     for i in range(4):
         loop.step(100 * i, 90, i)
@@ -144,15 +144,20 @@ def test_reads_in_half_of_the_steps() -> None:
     assert not reads_report(loop.trace())["every_step"]
     loop.on_main("PjRtComputationClient::TransferFromDevice", 130, 20)
     loop.on_main("PjRtComputationClient::GetDataShard", 132, 5)  # a part of that read
-    found = reads_report(loop.trace())
-    assert (found["steps"], found["steps_with_reads"], found["reads"], found["every_step"]) == (4, 2, 2, True)
-    assert found["duration_ps"] == 40_000_000
-    assert found["idle_ps"] == 20_000_000  # the first read lies before the device's first run
+    report = reads_report(loop.trace())
+    assert (report["steps"], report["steps_with_reads"], report["reads"], report["every_step"]) == (
+        4,
+        2,
+        2,
+        True,
+    )
+    assert report["duration_ps"] == 40_000_000
+    assert report["idle_ps"] == 20_000_000  # the first read is before the device's first run
 
 
 @pytest.mark.parametrize("read", ["PjRtComputationClient::TransferFromDevice", "np.asarray(jax.Array)"])
-def test_a_loop_that_logs_after_each_step_reads_in_every_step(read: str) -> None:
-    """What it reads before the first step belongs to none."""
+def test_reads_after_each_step_count_as_every_step(read: str) -> None:
+    """A read before the first step belongs to no step."""
     loop = Tpu()
     loop.on_main(read, 0, 5)
     for i in range(3):
@@ -166,35 +171,35 @@ def test_a_loop_that_logs_after_each_step_reads_in_every_step(read: str) -> None
     assert findings(trace)["sync_every_step"].evidence["steps_with_reads"] == 3
 
 
-def test_the_case_studys_early_execution() -> None:
+def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     early = find_early_executions(trace)
     assert [enclosing_path(trace, int(row)) for row in early.annotation] == [truth.early_annotation]
     steps = [truth.early_step == step.number for step in truth.steps]
     assert per_step(trace) == [steps, [0] * len(steps), steps]
-    (found,) = early_executions_report(session(trace))
-    assert (found["how"], found["program"]) == ("step_marker", "SyncTensorsGraph.41102")
+    (row,) = early_executions_report(session(trace))
+    assert (row["how"], row["program"]) == ("step_marker", "SyncTensorsGraph.41102")
 
 
-def test_the_dynamo_issues_input_syncs() -> None:
+def test_dynamo_issue() -> None:
     assert per_step(demo("synthetic_dynamo_issue_dynamo")) == [[0], [2], [0]]
     assert per_step(demo("synthetic_dynamo_issue_lazy")) == [[0], [0], [0]]
 
 
-def test_a_step_marker_of_the_backward_passs_thread() -> None:
-    """The driving thread's backward is around it."""
-    loop = a_step()
+def test_step_marker_on_the_backward_passs_thread() -> None:
+    """The driving thread's `backward` encloses it."""
+    loop = one_step()
     loop.on_main("backward", 75, 60)
     loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
-    (found,) = early_executions_report(session(loop.trace()))
-    assert (found["annotation"], found["how"], found["thread"]) == (
+    (row,) = early_executions_report(session(loop.trace()))
+    assert (row["annotation"], row["how"], row["thread"]) == (
         "Training_Step/backward", "step_marker", "pt_autograd_0",
     )  # fmt: skip
 
 
-def test_what_the_bridge_of_torch_compile_launches_is_nobodys_early_execution() -> None:
+def test_launches_of_torch_compiles_bridge_are_no_early_executions() -> None:
     """Its step markers in a backward pass run what was traced so far, to extract the graph from a clean state."""
-    loop = a_step()
+    loop = one_step()
     loop.on_main("backward", 75, 60)
     loop.launch(80, (95, 10), (110, 10), by="marker", autograd=True)
     loop.autograd += [
@@ -226,7 +231,7 @@ def test_real_steps(shared_traces: Path, scenario: str) -> None:
 
 def test_real_items_are_fetched_in_forward(shared_traces: Path) -> None:
     trace = session(real_trace(shared_traces / "torch_xla/tiny_early_item"))
-    found = early_executions_report(trace)
-    assert {(it["annotation"], it["how"]) for it in found} == {("Training_Step/forward", "read")}
-    assert [it["program"] for it in found[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
+    rows = early_executions_report(trace)
+    assert {(row["annotation"], row["how"]) for row in rows} == {("Training_Step/forward", "read")}
+    assert [row["program"] for row in rows[:2]] == ["SyncTensorsGraph.30", "SyncTensorsGraph.44"]
     assert reads_report(trace.traces[0])["every_step"]

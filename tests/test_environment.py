@@ -1,4 +1,4 @@
-"""What made a capture, and what it lacks."""
+"""Framework, runtime and accelerator of a capture, and the diagnostics."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def cores(count: int, **stats: Any) -> list[Core]:
     ]
 
 
-def test_the_label_says_it_in_a_line() -> None:
-    found = environment(session(capture(XRT, *cores(8))))
-    assert found == {
+def test_label() -> None:
+    result = environment(session(capture(XRT, *cores(8))))
+    assert result == {
         "framework": "torch_xla", "runtime": "xrt", "accelerator": "TPU v3", "hlo_scopes": False, "synthetic": False,
         "label": "PyTorch/XLA · XRT · 8 TPU v3 cores",
     }  # fmt: skip
@@ -55,9 +55,9 @@ def test_the_label_says_it_in_a_line() -> None:
         (thread("python", ("forward", 0, 9)), "unknown", "unknown"),
     ],
 )
-def test_framework_and_runtime_are_told_from_names(row: Row, framework: str, runtime: str) -> None:
-    found = environment(session(capture(row)))
-    assert (found["framework"], found["runtime"]) == (framework, runtime)
+def test_framework_and_runtime_follow_from_names(row: Row, framework: str, runtime: str) -> None:
+    result = environment(session(capture(row)))
+    assert (result["framework"], result["runtime"]) == (framework, runtime)
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def test_framework_and_runtime_are_told_from_names(row: Row, framework: str, run
         (Core([("k", 0, 9)], name="GPU:0"), "GPU", "1 GPU"),
     ],
 )  # fmt: skip
-def test_the_accelerator(core: Core, accelerator: str, label: str) -> None:
-    found = environment(session(capture(thread("python", ("forward", 0, 9)), core)))
-    assert (found["accelerator"], found["label"]) == (accelerator, label)
+def test_accelerator(core: Core, accelerator: str, label: str) -> None:
+    result = environment(session(capture(thread("python", ("forward", 0, 9)), core)))
+    assert (result["accelerator"], result["label"]) == (accelerator, label)
 
 
 def test_without_devices() -> None:
-    found = environment(session(capture(XRT)))
-    assert (found["accelerator"], found["label"]) == ("unknown", "PyTorch/XLA · XRT · no device")
+    result = environment(session(capture(XRT)))
+    assert (result["accelerator"], result["label"]) == ("unknown", "PyTorch/XLA · XRT · no device")
 
 
 @pytest.mark.parametrize(
@@ -92,29 +92,29 @@ def test_scopes_are_op_names_of_several_parts(op_name: str, scopes: bool) -> Non
     assert environment(session(capture(XRT, core)))["hlo_scopes"] is scopes
 
 
-def test_a_generators_file_says_so() -> None:
+def test_synthetic_capture() -> None:
     assert environment(session(capture(XRT, environment={"synthetic": 1})))["synthetic"] is True
 
 
-def test_the_accelerators_of_several_hosts_are_counted_together() -> None:
-    both = session(capture(XRT, *cores(4), host="a"), capture(XRT, *cores(4), host="b"))
-    assert environment(both)["label"] == "PyTorch/XLA · XRT · 8 TPU v3 cores"
+def test_accelerators_of_all_hosts_are_counted() -> None:
+    two_hosts = session(capture(XRT, *cores(4), host="a"), capture(XRT, *cores(4), host="b"))
+    assert environment(two_hosts)["label"] == "PyTorch/XLA · XRT · 8 TPU v3 cores"
 
 
 # Diagnostics
 
 
 def ids(*traces: Any) -> list[tuple[str, str]]:
-    return [(it.id, it.severity) for it in diagnose(session(*traces))]
+    return [(diagnostic.id, diagnostic.severity) for diagnostic in diagnose(session(*traces))]
 
 
-def test_a_capture_that_lacks_nothing() -> None:
+def test_complete_capture_has_no_diagnostics() -> None:
     assert ids(capture(XRT, *cores(1))) == []
 
 
 def test_no_device_plane() -> None:
-    (found,) = diagnose(session(capture(XRT)))
-    assert found.as_json() == {
+    (diagnostic,) = diagnose(session(capture(XRT)))
+    assert diagnostic.as_json() == {
         "id": "no_device_plane",
         "severity": "warning",
         "message": "This capture has no device plane: capture with --device-level 1, from the process that owns the "
@@ -124,12 +124,14 @@ def test_no_device_plane() -> None:
     assert empty.message.startswith("The device plane /device:TPU:0 is empty: ")
 
 
-def test_tensorflow_s_own_ops_on_a_cpu_are_no_xla_device() -> None:
+def test_tensorflows_own_ops_on_a_cpu_are_no_xla_device() -> None:
     runs = thread("tf_Compute/1", ("ExecutorState::Process", 0, 9))
-    found = {it.id: it for it in diagnose(session(capture(runs)))}["no_device_plane"]
-    assert found.severity == "info"
-    assert "ops that TensorFlow itself runs on a CPU are no XLA device's work" in found.message
-    (empty,) = (it for it in diagnose(session(capture(runs, Core(name="GPU:0")))) if it.id == found.id)
+    diagnostic = {item.id: item for item in diagnose(session(capture(runs)))}["no_device_plane"]
+    assert diagnostic.severity == "info"
+    assert "ops that TensorFlow itself runs on a CPU are no XLA device's work" in diagnostic.message
+    (empty,) = (
+        item for item in diagnose(session(capture(runs, Core(name="GPU:0")))) if item.id == diagnostic.id
+    )
     assert (empty.severity, empty.message.partition(" is empty")[0]) == (
         "warning",
         "The device plane /device:GPU:0",
@@ -137,65 +139,70 @@ def test_tensorflow_s_own_ops_on_a_cpu_are_no_xla_device() -> None:
 
 
 @pytest.mark.parametrize("lost", ["truncated_file", "corrupt_file"])
-def test_what_a_cut_file_lacks_may_be_cut_off(lost: str) -> None:
-    def told(*parts: Any) -> dict[str, str]:
+def test_missing_data_of_a_damaged_file_may_be_cut_off(lost: str) -> None:
+    def messages(*parts: Any) -> dict[str, str]:
         trace = capture(*parts)
         trace.diagnostics.append(Diagnostic(lost, "warning", "x"))
-        return {it.id: it.message for it in diagnose(session(trace))}
+        return {diagnostic.id: diagnostic.message for diagnostic in diagnose(session(trace))}
 
-    cut = told(XRT_WITHOUT_MARKER, Core())
-    assert "may be cut off" in cut["no_device_plane"]
-    assert "was not traced" not in told(*cores(1))["no_launches"]
-    assert "may be cut off" in told(*cores(1))["no_launches"]
-    assert "may be cut off" in told(*cores(1))["no_steps"]
+    damaged = messages(XRT_WITHOUT_MARKER, Core())
+    assert "may be cut off" in damaged["no_device_plane"]
+    assert "was not traced" not in messages(*cores(1))["no_launches"]
+    assert "may be cut off" in messages(*cores(1))["no_launches"]
+    assert "may be cut off" in messages(*cores(1))["no_steps"]
 
 
 def test_no_steps() -> None:
     launch = ("ExecuteReplicated", 30, 9)
-    found, unknown = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
-    assert (found.id, found.severity) == ("no_steps", "warning")
+    diagnostic, unknown = diagnose(session(capture(thread("python", ("forward", 0, 9), launch), *cores(1))))
+    assert (diagnostic.id, diagnostic.severity) == ("no_steps", "warning")
     assert unknown.id == "unknown_framework"
-    assert "xp.StepTrace(" in found.message
-    assert "jax.profiler.StepTraceAnnotation(" in found.message
+    assert "xp.StepTrace(" in diagnostic.message
+    assert "jax.profiler.StepTraceAnnotation(" in diagnostic.message
     markers = thread("python", ("StepMarker", 0, 9), ("StepMarker", 20, 9), launch)
-    (found,) = diagnose(session(capture(markers, *cores(1))))
-    assert (found.id, found.severity) == ("no_steps", "info")
-    assert found.message == (
+    (diagnostic,) = diagnose(session(capture(markers, *cores(1))))
+    assert (diagnostic.id, diagnostic.severity) == ("no_steps", "info")
+    assert diagnostic.message == (
         "No step annotation: steps come from StepMarker. To name them, wrap each step in "
         "xp.StepTrace('train', step_num=i)."
     )
 
 
 def test_no_launches() -> None:
-    def told(*parts: Any) -> str:
-        (found,) = [it for it in diagnose(session(capture(*parts))) if it.id == "no_launches"]
-        assert found.severity == "warning"
-        return found.message.partition(": ")[2]
+    def reason(*parts: Any) -> str:
+        (diagnostic,) = [item for item in diagnose(session(capture(*parts))) if item.id == "no_launches"]
+        assert diagnostic.severity == "warning"
+        return diagnostic.message.partition(": ")[2]
 
     assert (
-        told(*cores(1)) == "the host was not traced. Capture host and devices together, with --host-level 2."
+        reason(*cores(1))
+        == "the host was not traced. Capture host and devices together, with --host-level 2."
     )
-    assert told(XRT, Core([("dot", 40, 9)])) == (
+    assert reason(XRT, Core([("dot", 40, 9)])) == (
         "the devices recorded no program runs. Capture whole steps, with --device-level 1."
     )
     no_call = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
-    assert told(no_call, *cores(1)).startswith("no flow, key or order ties runs to calls. ")
+    assert reason(no_call, *cores(1)).startswith("no flow, key or order links runs to calls. ")
 
 
-@pytest.mark.parametrize(("ahead", "said"), [(5, []), (2000, ["clocks_disagree"])])
-def test_clocks_that_disagree(ahead: int, said: list[str]) -> None:
+@pytest.mark.parametrize(("ahead", "expected_ids"), [(5, []), (2000, ["clocks_disagree"])])
+def test_clocks_that_disagree(ahead: int, expected_ids: list[str]) -> None:
     loop = Tpu()
     loop.step(3000, 900, 2)
     loop.launch(3100, (3150, 40), (3200 - ahead, 100))
-    found = [it for it in diagnose(session(loop.trace())) if it.id == "clocks_disagree"]
-    assert [it.id for it in found] == said
-    for it in found:
-        assert it.message.startswith("1 of 1 runs begin before they were enqueued, by up to 1.97\u202fms: ")
+    diagnostics = [
+        diagnostic for diagnostic in diagnose(session(loop.trace())) if diagnostic.id == "clocks_disagree"
+    ]
+    assert [diagnostic.id for diagnostic in diagnostics] == expected_ids
+    for diagnostic in diagnostics:
+        assert diagnostic.message.startswith(
+            "1 of 1 runs begin before they were enqueued, by up to 1.97\u202fms: "
+        )
 
 
-def test_among_several_hosts_it_is_said_which_one() -> None:
-    found = diagnose(session(capture(XRT, *cores(1), host="a"), capture(XRT, host="b")))
-    assert [(it.id, it.host) for it in found] == [("no_device_plane", "b")]
+def test_diagnostics_of_several_hosts_name_the_host() -> None:
+    diagnostics = diagnose(session(capture(XRT, *cores(1), host="a"), capture(XRT, host="b")))
+    assert [(diagnostic.id, diagnostic.host) for diagnostic in diagnostics] == [("no_device_plane", "b")]
 
 
 def test_a_low_host_level() -> None:
@@ -209,9 +216,9 @@ XRT_WITHOUT_MARKER = thread("python", ("Training_Step", 0, 90, {"_r": 1}))
 
 
 def test_dropped_events() -> None:
-    (found,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1200})))
-    assert found.id == "dropped_events"
-    assert "1,200" in found.message
+    (diagnostic,) = diagnose(session(capture(XRT, *cores(1), environment={"dropped_events": 1200})))
+    assert diagnostic.id == "dropped_events"
+    assert "1,200" in diagnostic.message
 
 
 @pytest.mark.parametrize(
@@ -238,7 +245,7 @@ def test_real_captures(
 @pytest.mark.parametrize(
     "name", ["torch_xla_baseline", "torch_xla_dynamo", "synthetic_case_study_8_tpu_cores"]
 )
-def test_the_page_s_first_answer_knows_of_scopes_what_the_report_knows(name: str) -> None:
+def test_summary_and_report_have_the_same_environment(name: str) -> None:
     """On a CPU scopes are in the programs, not with the ops."""
     capture = session(demo(name))
     first, report = session_summary(capture)["environment"], session_report(capture)["environment"]

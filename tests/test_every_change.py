@@ -14,5 +14,5 @@ def test_whole_lines_before_the_damage_are_kept_and_the_rest_is_said(path: Path)
     capture = Capture(path.read_bytes())
     size = len(capture.data)
     for number, at in enumerate(range(1, size, size // 40)):
-        capture.cut(at, how_far=2 if number == 30 else number % 5 == 0)
-        capture.changed(at, capture.data[at] ^ (0x80, 0x01, 0xFF)[number % 3], how_far=number % 5 == 1)
+        capture.cut(at, depth=2 if number == 30 else number % 5 == 0)
+        capture.changed(at, capture.data[at] ^ (0x80, 0x01, 0xFF)[number % 3], depth=number % 5 == 1)

@@ -10,6 +10,9 @@ from captures import real_trace, session
 from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 
+from tb_xla_insights.analysis.propagation import propagation_view
+from tb_xla_insights.compare.step import usual_step_view
+from tb_xla_insights.device_work.selection import choose
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
@@ -19,6 +22,31 @@ from tb_xla_insights.trace.model import SessionTrace
 @pytest.fixture(scope="module")
 def case_study() -> SessionTrace:
     return session(demo("synthetic_case_study_8_tpu_cores"))
+
+
+@pytest.mark.parametrize(
+    "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_slow_input"]
+)
+def test_views_show_the_same_step_first(run: str) -> None:
+    made = session(demo(run))
+    executions = execution_views.executions(made)
+    number = executions["steps"][executions["step"]]
+    assert propagation_view(made)["step"]["number"] == number
+    assert choose(made, None, None).st == str(number)
+    shown = usual_step_view(made)
+    assert shown is not None
+    assert shown["number"] == number
+
+
+def test_the_usual_step_is_of_the_median_host() -> None:
+    steps = [{"host": host, "duration_ps": ps} for host in "abc" for ps in (30, 10, 20, 40)]
+    hosts = [
+        {"name": name, "others_wait_ps": None, "step_ps": ps} for name, ps in (("a", 3), ("b", 1), ("c", 2))
+    ]
+    report = {"steps": steps, "hosts": hosts, "findings": []}
+    assert execution_views.usual_step(report) == 10  # the shorter one of 20 and 30 on c
+    assert execution_views.usual_step(report | {"steps": steps[:4]}) == 2
+    assert execution_views.usual_step(report | {"steps": []}) is None
 
 
 class TestExecutions:

@@ -1,4 +1,4 @@
-"""What executions cost: the dynamo issue's table, the queue, and the fixed cost."""
+"""Costs of executions: the dynamo issue's table, queue time, and the fixed cost."""
 
 from __future__ import annotations
 
@@ -25,16 +25,21 @@ COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
 
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)
-def test_the_dynamo_issues_table(mode: dynamo_issue.Mode) -> None:
+def test_table_of_the_dynamo_issue(mode: dynamo_issue.Mode) -> None:
     rows: dict[str, Any] = {
         row["program"]: row for row in executions_report(session(demo(f"synthetic_dynamo_issue_{mode}")))
     }
     truth = dynamo_issue.truth(mode).executions
     assert len(rows) == len(truth)
-    for its in truth:
-        row = rows[its.program]
-        assert (row["kind"], row["launches"], row["count"], row["join"]) == (its.kind, 1, 1, "exact")
-        assert [row[column] for column in COLUMNS] == [its.pjrt_ps, its.device_ps, 0, its.overhead_ps]
+    for expected in truth:
+        row = rows[expected.program]
+        assert (row["kind"], row["launches"], row["count"], row["join"]) == (expected.kind, 1, 1, "exact")
+        assert [row[column] for column in COLUMNS] == [
+            expected.pjrt_ps,
+            expected.device_ps,
+            0,
+            expected.overhead_ps,
+        ]
 
 
 def test_time_in_the_queue_is_not_overhead() -> None:
@@ -52,11 +57,11 @@ def test_time_in_the_queue_is_not_overhead() -> None:
     assert (costs.lead_ps // US).tolist() == [0, 80, -20]  # enqueued at 70 and 210, free at 150 and 190
 
 
-def test_rows_come_by_program_and_join() -> None:
+def test_a_row_per_program_and_join() -> None:
     loop = Tpu()
     loop.launch(0, (10, 5), (20, 10), program="train(7)", cores=(0, 1))
     loop.launch(40, (50, 5), (60, 10), program="train(18446744073709551615)", cores=(0, 1))
-    loop.runs[1].insert(0, ("train(7)", 0, 5 * US, {}))  # its call lies before the capture
+    loop.runs[1].insert(0, ("train(7)", 0, 5 * US, {}))  # its call is before the capture
     rows: Any = executions_report(session(loop.trace()))
     assert [(row["program"], row["join"], row["launches"], row["count"]) for row in rows] == [
         ("train", "exact", 2, 4),
@@ -64,11 +69,11 @@ def test_rows_come_by_program_and_join() -> None:
     ]
     assert rows[0]["program_ids"] == ["7", "18446744073709551615"]
     assert [rows[1][column] // US for column in COLUMNS] == [5, 5, 0, 0]
-    known = find_launches(loop.trace()).runs.launch >= 0
-    assert known.tolist() == [True, True, False, True, True]
+    has_launch = find_launches(loop.trace()).runs.launch >= 0
+    assert has_launch.tolist() == [True, True, False, True, True]
 
 
-def test_clocks_that_disagree_make_no_negative_overhead() -> None:
+def test_overhead_is_not_negative_if_clocks_disagree() -> None:
     loop = Tpu()
     loop.launch(0, (10, 4), (8, 20))
     costs = find_costs(loop.trace())
@@ -78,32 +83,32 @@ def test_clocks_that_disagree_make_no_negative_overhead() -> None:
 @st.composite
 def work(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
     """Calls on one thread and their runs on one core: call, its duration, run, its duration, in microseconds."""
-    found, call, free = [], 10, 0
+    calls, call, free_at = [], 10, 0
     for _ in range(draw(st.integers(1, 6))):
         call += draw(st.integers(5, 30))
         length = draw(st.integers(2, 20))
-        begin = max(free, call + draw(st.integers(0, 10)))
-        free = begin + draw(st.integers(1, 60))
-        found.append((call, length, begin, free - begin))
+        run_start = max(free_at, call + draw(st.integers(0, 10)))
+        free_at = run_start + draw(st.integers(1, 60))
+        calls.append((call, length, run_start, free_at - run_start))
         call += length
-    return found
+    return calls
 
 
 @settings(max_examples=60, deadline=None)
 @given(work())
-def test_queue_time_by_the_microsecond(its: list[tuple[int, int, int, int]]) -> None:
+def test_queue_time_microsecond_by_microsecond(calls: list[tuple[int, int, int, int]]) -> None:
     loop = Tpu()
-    for call, length, begin, duration in its:
-        loop.launch(call - 5, (call, length), (begin, duration))
+    for call, length, run_start, duration in calls:
+        loop.launch(call - 5, (call, length), (run_start, duration))
     costs = find_costs(loop.trace())
-    for i, (call, length, begin, duration) in enumerate(its):
-        queued = sum(any(b + d > t for _, _, b, d in its[:i]) for t in range(call, begin))
-        host = max(call + length, begin + duration) - call
+    for i, (call, length, run_start, duration) in enumerate(calls):
+        queued = sum(any(b + d > t for _, _, b, d in calls[:i]) for t in range(call, run_start))
+        host = max(call + length, run_start + duration) - call
         expected = [host, duration, queued, host - duration - queued]
         assert [int(getattr(costs, column)[i]) for column in COLUMNS] == [value * US for value in expected]
 
 
-def test_a_queued_tpu_has_little_overhead(shared_traces: Path) -> None:
+def test_tpu_with_a_full_queue_has_little_overhead(shared_traces: Path) -> None:
     rows = {
         row["program"]: row
         for row in executions_report(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
@@ -126,7 +131,7 @@ def test_sums_of_real_runs(shared_traces: Path, scenario: str) -> None:
     assert max(row["launches"] for row in rows) <= len(launches)
 
 
-def test_the_fixed_cost_of_an_execution() -> None:
+def test_fixed_cost_is_robust() -> None:
     loop = Tpu()
     for number, (wait, duration) in enumerate(
         [(30, 50), (31, 100), (30, 150), (29, 200), (30, 250), (300, 60)]
@@ -136,11 +141,11 @@ def test_the_fixed_cost_of_an_execution() -> None:
     fit = fixed_cost(session(loop.trace()))
     assert fit is not None
     assert fit["n"] == 6
-    assert fit["fixed_ps"] == pytest.approx(30 * US, rel=0.1)  # the last one took long and bends nothing
+    assert fit["fixed_ps"] == pytest.approx(30 * US, rel=0.1)  # the slow last run has no influence
     assert fit["per_device"] == pytest.approx(0, abs=0.01)
 
 
-def test_what_hides_behind_the_queue_tells_no_fixed_cost() -> None:
+def test_queued_runs_do_not_count_for_the_fixed_cost() -> None:
     loop = Tpu()
     for number in range(4):
         start = number * 1000
@@ -152,25 +157,25 @@ def test_what_hides_behind_the_queue_tells_no_fixed_cost() -> None:
     assert fit["fixed_ps"] == pytest.approx(30 * US)
 
 
-def test_where_most_runs_queue_an_execution_costs_what_is_left(shared_traces: Path) -> None:
-    """On this capture a few executions did not: the first ones, which load the program for seconds."""
+def test_all_runs_count_for_the_fixed_cost_if_most_queue(shared_traces: Path) -> None:
+    """In this capture only the first few executions did not queue, and these load the program for seconds."""
     fit = fixed_cost(session(real_trace(shared_traces / "public/tpu_v6e_jax")))
     assert fit is not None
     assert (fit["n"], fit["fixed_ps"] < 10 * US) == (414, True)
 
 
-def test_the_spread_of_a_programs_runs() -> None:
+def test_spread_of_a_programs_runs() -> None:
     loop = Tpu()
     for number, duration in enumerate((30, 10, 20, 90)):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + 10, duration))
     row: Any
     (row,) = executions_report(session(loop.trace()))
     assert row["spread"]["device_ps"] == {"min": 10 * US, "median": 20 * US, "max": 90 * US}
-    assert all(its["min"] * 4 <= row[name] <= its["max"] * 4 for name, its in row["spread"].items())
+    assert all(spread["min"] * 4 <= row[name] <= spread["max"] * 4 for name, spread in row["spread"].items())
 
 
-def test_launching_gets_no_cheaper_with_time() -> None:
-    """Where longer runs happen to cost less, the middle is what an execution costs."""
+def test_fixed_cost_has_no_negative_slope() -> None:
+    """If longer runs happen to cost less, the fixed cost is the median."""
     loop = Tpu()
     for number, (overhead, duration) in enumerate(((30, 10), (20, 20), (10, 30))):
         loop.launch(200 * number, (200 * number + 5, 5), (200 * number + overhead, duration))
@@ -178,14 +183,14 @@ def test_launching_gets_no_cheaper_with_time() -> None:
     assert fixed_cost(session(loop.trace())) == {"fixed_ps": middle, "per_device": 0.0, "n": 3}
 
 
-def test_two_executions_tell_no_fixed_cost() -> None:
+def test_two_executions_have_no_fixed_cost() -> None:
     loop = Tpu()
     loop.launch(0, (10, 5), (20, 10))
     loop.launch(100, (110, 5), (120, 10))
     assert fixed_cost(session(loop.trace())) is None
 
 
-def test_a_line_through_points() -> None:
+def test_robust_line() -> None:
     x = np.arange(1.0, 9.0)
     assert robust_line(x, 3 + 0.5 * x) == pytest.approx((3, 0.5))
     assert robust_line(np.full(5, 7.0), np.array([1.0, 2, 3, 4, 90])) == (3, 0)

@@ -1,4 +1,4 @@
-"""When torch.compile extracts graphs, and what follows from it."""
+"""When torch.compile extracts graphs, and the host's classes during extractions."""
 
 from __future__ import annotations
 
@@ -25,16 +25,21 @@ from tb_xla_insights.trace.model import Trace
 STEP: Event = ("Training_Step", 0, 1000, {"_r": 1})
 
 
-def found(trace: Trace) -> list[tuple[int, int, int, int, int]]:
-    its = find_extractions(trace)
-    return list(
-        zip(*(it.tolist() for it in (its.line, its.start_ps, its.end_ps, its.first, its.last)), strict=True)
+def extractions_of(trace: Trace) -> list[tuple[int, int, int, int, int]]:
+    extractions = find_extractions(trace)
+    columns = (
+        extractions.line,
+        extractions.start_ps,
+        extractions.end_ps,
+        extractions.first,
+        extractions.last,
     )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def times(trace: Trace) -> list[tuple[int, int]]:
-    when = find_extractions(trace).times()
-    return list(zip(when.start_ps.tolist(), when.end_ps.tolist(), strict=True))
+    intervals = find_extractions(trace).times()
+    return list(zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True))
 
 
 def by_class(trace: Trace) -> dict[str, int]:
@@ -42,7 +47,7 @@ def by_class(trace: Trace) -> dict[str, int]:
     return {name: time for name, time in zip(CLASSES, sums, strict=True) if time}
 
 
-def test_from_what_was_recorded_before_to_the_launch_of_the_graph() -> None:
+def test_extraction_lasts_from_the_previous_event_to_the_graphs_launch() -> None:
     trace = capture(
         thread("python", STEP, ("forward", 100, 800), ("PjRtComputationClient::TransferFromDevice", 120, 10),
                *bridge(500), ("ExecuteComputationWithBarrier", 640, 20), role="driving")
@@ -51,7 +56,7 @@ def test_from_what_was_recorded_before_to_the_launch_of_the_graph() -> None:
     assert by_class(trace) == {"from_device": 10, "dynamo": 510, "dispatch": 20, "python": 460}
 
 
-def test_no_farther_than_the_annotation_around_it() -> None:
+def test_extraction_ends_with_the_annotation_around_it() -> None:
     trace = capture(
         thread("python", STEP, ("loss", 10, 80), ("forward", 100, 700), *bridge(500), role="driving")
     )
@@ -59,26 +64,26 @@ def test_no_farther_than_the_annotation_around_it() -> None:
     assert by_class(trace) == {"tracing": 300, "dynamo": 700}
 
 
-def test_compiling_what_was_extracted_is_compile() -> None:
+def test_compilation_of_the_extracted_graph_is_compile() -> None:
     trace = capture(thread("python", STEP, ("forward", 100, 800), *bridge(500, compiles=100), role="driving"))
     assert times(trace) == [(100, 900)]
     assert by_class(trace)["compile"] == 100
     assert by_class(trace)["dynamo"] == 700
 
 
-def test_without_annotations_it_lasts_from_event_to_event() -> None:
+def test_extraction_without_annotations_lasts_from_event_to_event() -> None:
     trace = capture(
         thread("python", ("StepMarker", 0, 20), *bridge(500), ("ExecuteComputationWithBarrier", 640, 20),
                role="driving")
     )  # fmt: skip
     assert times(trace) == [(20, 640)]
-    p = host_class_segments(trace)
+    segments = host_class_segments(trace)
     assert by_class(trace) == {"sync_prepare": 20, "dynamo": 620, "dispatch": 20}
-    alone = (p.row == -1) & (p.class_index == CLASSES.index("dynamo"))
-    assert alone.any(), "where nothing is recorded no event tells it"
+    without_event = (segments.row == -1) & (segments.class_index == CLASSES.index("dynamo"))
+    assert without_event.any(), "segments between events have no row"
 
 
-def test_in_a_backward_pass_the_driving_threads_annotation_bounds_it() -> None:
+def test_driving_threads_annotation_bounds_extraction_in_a_backward_pass() -> None:
     trace = capture(
         thread("python", STEP, ("backward", 300, 500), role="driving"),
         thread("pt_autograd_0", *bridge(500), ("ExecuteComputationWithBarrier", 640, 20), role="autograd"),
@@ -86,32 +91,32 @@ def test_in_a_backward_pass_the_driving_threads_annotation_bounds_it() -> None:
     assert times(trace) == [(300, 640)]
     assert by_class(trace) == {"dynamo": 340, "dispatch": 20, "python": 640}
     assert thread_segments(trace, 0).sums(len(CLASSES))[CLASSES.index("dynamo")] == 0, (
-        "the driving thread's own timeline has its own"
+        "another thread's extraction is not in the driving thread's timeline"
     )
 
 
-def test_operators_tried_on_the_cpu_lie_between_its_markers() -> None:
+def test_operators_tried_on_the_cpu_are_between_the_bridges_markers() -> None:
     read: Event = ("PjRtComputationClient::TransferFromDevice", 525, 10)
     trace = capture(
-        thread("python", STEP, *sorted([*bridge(500), read], key=lambda it: it[1]), role="driving")
+        thread("python", STEP, *sorted([*bridge(500), read], key=lambda event: event[1]), role="driving")
     )
     assert times(trace) == [(0, 1000)]
 
 
-def test_a_synchronisation_that_the_capture_cuts_extracts_nothing() -> None:
+def test_synchronisation_cut_by_the_capture_is_no_extraction() -> None:
     trace = capture(thread("python", ("RunPostOrder", 0, 5), ("SyncTensorsGraph", 10, 5), role="driving"))
-    assert found(trace) == []
+    assert extractions_of(trace) == []
 
 
-def test_a_graph_with_new_numbers_has_one_marker() -> None:
+def test_known_graph_with_new_numbers_has_one_marker() -> None:
     before: Event = ("ExecuteComputationWithBarrier", 450, 20)
     trace = capture(thread("python", STEP, before, *bridge(500, markers=1), role="driving"))
     assert times(trace) == [(470, 1000)]
 
 
-def test_frames_of_the_python_tracer_do_not_bound_it() -> None:
+def test_python_frames_do_not_bound_an_extraction() -> None:
     frames: list[Event] = [("$train.py:3 step", 5, 990), ("$convert_frame.py:9 f", 150, 300)]
-    events = sorted([STEP, *frames, *bridge(500)], key=lambda it: (it[1], -it[2]))
+    events = sorted([STEP, *frames, *bridge(500)], key=lambda event: (event[1], -event[2]))
     trace = capture(thread("python", *events, role="driving"))
     assert times(trace) == [(0, 1000)]
     assert by_class(trace) == {"dynamo": 1000}
@@ -121,9 +126,9 @@ def test_step_markers_of_the_bridge_are_no_steps() -> None:
     markers: list[Event] = [("StepMarker", at, 20) for at in (0, 1000, 2000)]
     data: Event = ("PjRtComputationClient::TransferToDevice", 30, 5)
     events = sorted(
-        [*markers, data, ("ExecuteComputationWithBarrier", 40, 9), *bridge(500)], key=lambda it: it[1]
+        [*markers, data, ("ExecuteComputationWithBarrier", 40, 9), *bridge(500)], key=lambda event: event[1]
     )
-    assert [(it.start_ps, it.end_ps) for it in steps_of(capture(thread("python", *events, role="driving")))] == [
+    assert [(step.start_ps, step.end_ps) for step in steps_of(capture(thread("python", *events, role="driving")))] == [
         (20, 1020), (1020, 2020),
     ]  # fmt: skip
 
@@ -135,67 +140,68 @@ NAMES = (
 
 
 @st.composite
-def some_events(draw: Any) -> list[Event]:
-    """Events one after the other, some of them inside of the one before."""
-    out: list[Event] = []
-    now = draw(st.integers(0, 5))
+def event_lists(draw: Any) -> list[Event]:
+    """Events one after the other, some of them inside the previous one."""
+    events: list[Event] = []
+    start_ps = draw(st.integers(0, 5))
     for _ in range(draw(st.integers(0, 14))):
         name = draw(st.sampled_from(NAMES))
         length = draw(st.integers(1, 30))
-        out.append((name, now, length))
-        now += draw(st.integers(0, 2)) if length > 12 else length + draw(st.integers(0, 3))
-    ends = [start + length for _, start, length in out]
-    # Nothing may overlap: what began before another one's end ends with it at the latest.
-    for i, (name, start, length) in enumerate(out):
-        around = [end for (_, s, _), end in zip(out[:i], ends[:i], strict=True) if s <= start < end]
-        ends[i] = min([start + length, *around])
-        out[i] = (name, start, ends[i] - start)
-    return [it for it in out if it[2] > 0]
+        events.append((name, start_ps, length))
+        start_ps += draw(st.integers(0, 2)) if length > 12 else length + draw(st.integers(0, 3))
+    ends = [start + length for _, start, length in events]
+    # Events may nest but not overlap: an event ends no later than the events around it.
+    for i, (name, start, length) in enumerate(events):
+        outer_ends = [end for (_, s, _), end in zip(events[:i], ends[:i], strict=True) if s <= start < end]
+        ends[i] = min([start + length, *outer_ends])
+        events[i] = (name, start, ends[i] - start)
+    return [event for event in events if event[2] > 0]
 
 
 @settings(max_examples=400, deadline=None)
-@given(some_events(), some_events())
-def test_the_search_does_what_the_definition_says(main: list[Event], backward: list[Event]) -> None:
+@given(event_lists(), event_lists())
+def test_search_agrees_with_the_definition(main: list[Event], backward: list[Event]) -> None:
     trace = capture(
         thread("python", *main, role="driving"), thread("pt_autograd_0", *backward, role="autograd")
     )
-    assert found(trace) == extractions_by_definition(trace)
+    assert extractions_of(trace) == extractions_by_definition(trace)
 
 
-def test_the_capture_with_a_graph_break() -> None:
-    """Its script's steps each compile a forward and a backward again, until the limit ends that in the last one."""
+def test_real_capture_with_a_graph_break() -> None:
+    """Each step of its script compiles forward and backward again, until the recompilation limit ends that in the last
+    step."""
     trace = demo("torch_xla_dynamo_graph_break")
-    its = find_extractions(trace)
-    assert len(its) == 10
+    extractions = find_extractions(trace)
+    assert len(extractions) == 10
     assert by_class(trace)["dynamo"] == 1_315_945_753_000
-    assert found(trace) == extractions_by_definition(trace)
+    assert extractions_of(trace) == extractions_by_definition(trace)
     assert early_executions_report(session(trace)) == []
     markers = [row for row in range(len(trace)) if trace.name(row) == "StepMarker"]
-    kinds = event_classes(trace)[0][markers].tolist()
-    assert kinds.count(CLASSES.index("dynamo")) == 20
-    assert kinds.count(CLASSES.index("sync_prepare")) == 6
+    classes = event_classes(trace)[0][markers].tolist()
+    assert classes.count(CLASSES.index("dynamo")) == 20
+    assert classes.count(CLASSES.index("sync_prepare")) == 6
 
 
 @pytest.mark.parametrize(
     "scenario", ["tiny_dynamo_train", "dynamo_full_step", "tiny_early_item", "tiny_dynamic"]
 )
-def test_captures_in_which_nothing_is_extracted(shared_traces: Path, scenario: str) -> None:
-    assert found(real_trace(shared_traces / "torch_xla" / scenario)) == []
+def test_real_captures_without_extractions(shared_traces: Path, scenario: str) -> None:
+    assert extractions_of(real_trace(shared_traces / "torch_xla" / scenario)) == []
 
 
-def test_against_dynamos_own_record() -> None:
-    """`demo_logs/capture/dynamo_times.py graph_break`: all of Dynamo's time is found; what else is `dynamo` is the
-    bridge, and within the same stretches what the model does before and after."""
+def test_extractions_contain_dynamos_own_record() -> None:
+    """`demo_logs/capture/dynamo_times.py graph_break`: all of Dynamo's time is found. The rest of `dynamo` is the
+    bridge, and within the same intervals what the model does before and after."""
     folder = Path(__file__).parent / "recorded/dynamo_graph_break"
     trace = real_trace(folder)
     phases = json.loads((folder / "dynamo_times.json").read_text())["phases_ns"]
     start, end = (np.array(phases, np.int64).T - trace.base_unix_ns) * 1000
     truth = union(start.copy(), end.copy())
-    p = host_class_segments(trace)
-    found = union(p.start_ps, p.end_ps, p.class_index == CLASSES.index("dynamo"))
-    its = find_extractions(trace)
-    bridge = union(trace.start_ps[its.first], trace.end_ps[its.last])
-    assert len(its) == 12
+    segments = host_class_segments(trace)
+    found = union(segments.start_ps, segments.end_ps, segments.class_index == CLASSES.index("dynamo"))
+    extractions = find_extractions(trace)
+    bridge = union(trace.start_ps[extractions.first], trace.end_ps[extractions.last])
+    assert len(extractions) == 12
     assert truth.without(found).total_ps == 0
     rest = found.without(truth).without(bridge).total_ps
     assert rest < 0.1 * found.total_ps

@@ -1,4 +1,4 @@
-"""No advice speaks of another framework than the capture's."""
+"""Advice never mentions another framework than the capture's."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def captures(*roots: Path) -> list[Path]:
 
 
 def foreign(folder: Path) -> tuple[str, list[str]]:
-    """The framework of a capture, and sentences of its report that speak of others."""
+    """The framework of a capture, and the sentences of its report that mention another one."""
     document: Any = xi.load(str(folder)).report()
     framework = document["environment"]["framework"]
     words = re.compile("|".join(FOREIGN.get(framework, ["$^"])))
@@ -53,20 +53,20 @@ def foreign(folder: Path) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    "folder", captures(ROOT / "demo_logs", ROOT / "tests/recorded"), ids=lambda it: it.name
+    "folder", captures(ROOT / "demo_logs", ROOT / "tests/recorded"), ids=lambda folder: folder.name
 )
 def test_reports_of_demo_logs_and_recorded_captures(folder: Path) -> None:
     assert foreign(folder)[1] == []
 
 
 def test_reports_of_all_shared_captures(shared_traces: Path) -> None:
-    found = {str(folder): foreign(folder) for folder in captures(shared_traces)}
-    assert {framework for framework, _ in found.values()} == {"torch_xla", "jax", "tensorflow", "unknown"}
-    assert {folder: sentences for folder, (_, sentences) in found.items() if sentences} == {}
+    results = {str(folder): foreign(folder) for folder in captures(shared_traces)}
+    assert {framework for framework, _ in results.values()} == {"torch_xla", "jax", "tensorflow", "unknown"}
+    assert {folder: sentences for folder, (_, sentences) in results.items() if sentences} == {}
 
 
 @pytest.mark.parametrize("framework", WORDS)
-def test_the_words_of_a_framework_name_no_other_one(framework: str) -> None:
-    said = list(texts(asdict(WORDS[framework])))
+def test_words_of_a_framework_mention_no_other(framework: str) -> None:
+    sentences = list(texts(asdict(WORDS[framework])))
     for words in FOREIGN.get(framework, (TORCH, JAX, TENSORFLOW) if framework == "unknown" else ()):
-        assert [text for text in said if re.search(words, text)] == []
+        assert [text for text in sentences if re.search(words, text)] == []

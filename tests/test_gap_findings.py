@@ -10,7 +10,7 @@ from launching import demo
 
 from tb_xla_insights.report import views
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text, places, why_gap
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, why_gap
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,25 @@ def test_where_a_limit_gains_more_than_the_mistake_the_gap_says_so() -> None:
     limit = finding("tracing_bound", "limit") | {"brief": "the host builds the graph"}
     cut, step = finding("early_sync"), {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
     report = {"findings": [limit, cut], "mistakes": step}
-    told = gap_text(gap(1000), {"early_sync": 900}, "The host waits.", report)
-    assert told.replace("\u202f", " ") == (
-        "Because of early_sync. The host waits. More is to gain beyond that: "
-        "the host builds the graph (12.0 → 3.0 ms at best)."
+    more = more_to_gain(gap(1000), {"early_sync": 900}, report)
+    assert more.replace("\u202f", " ") == (
+        "More is to gain beyond that: the host builds the graph (12.0 → 3.0 ms at best)."
     )
-    assert gap_text(gap(1000), {"tracing_bound": 900}, "The host waits.", report) == "The host waits."
-    first = report | {"findings": [cut, limit]}
-    assert gap_text(gap(1000), {"early_sync": 900}, "It waits.", first) == "Because of early_sync. It waits."
+    assert not more_to_gain(gap(1000), {"tracing_bound": 900}, report)
+    assert not more_to_gain(gap(1000), {"early_sync": 900}, report | {"findings": [cut, limit]})
 
 
 def test_a_finding_shows_first_what_it_explains_most_of() -> None:
     groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
     its = places(groups)["early_sync"]
     assert (its["count"], [it["duration_ps"] for it in its["places"]]) == (3, [1001, 1002, 1000])
+
+
+def test_of_gaps_that_a_finding_explains_alike_the_longest_is_shown_first() -> None:
+    times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
+    groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
+    shown = [place["duration_ps"] for place in places(groups)["early_sync"]["places"]]
+    assert shown == [3000, 2000, 1000, 8000, 9000]
 
 
 def test_the_case_studys_gaps_say_what_its_findings_say() -> None:

@@ -1,4 +1,4 @@
-"""What tells a compiled graph from the nearest one that was there before it."""
+"""The difference between a compiled graph and the nearest earlier graph."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def diffs(tmp_path: Path, *graphs: Graph, before: tuple[Graph, ...] = ()) -> lis
 
 
 def change(tmp_path: Path, before: Graph, after: Graph) -> str | None:
-    [found] = diffs(tmp_path, after, before=(before,))
-    return found.change
+    [diff] = diffs(tmp_path, after, before=(before,))
+    return diff.change
 
 
 class TestChange:
-    def test_of_a_function_that_tensorflow_numbers(self, tmp_path: Path) -> None:
+    def test_names_that_tensorflow_numbers(self, tmp_path: Path) -> None:
         first, second = (f"a_inference__train_{number}__XlaMustCompile_true.5" for number in (173, 264))
         before, after = Graph([*WEIGHTS, "f32[8]"], module=first), Graph([*WEIGHTS, "f32[9]"], module=second)
         assert change(tmp_path, before, after) == "grows"
@@ -61,7 +61,7 @@ class TestChange:
             (["s64[4]"], ["s64[4]"], "same_hlo"),
         ],
     )
-    def test_of_a_parameter(self, tmp_path: Path, before: list[str], after: list[str], expected: str) -> None:
+    def test_parameters(self, tmp_path: Path, before: list[str], after: list[str], expected: str) -> None:
         assert change(tmp_path, Graph([*WEIGHTS, *before]), Graph([*WEIGHTS, *after])) == expected
 
     @pytest.mark.parametrize(
@@ -73,21 +73,21 @@ class TestChange:
             (["dot"], ["dot", "dot"], "code"),
         ],
     )
-    def test_of_the_code(
+    def test_code(
         self, tmp_path: Path, before: list[str | int], after: list[str | int], expected: str
     ) -> None:
         assert change(tmp_path, Graph(WEIGHTS, before), Graph(WEIGHTS, after)) == expected
 
-    def test_less_than_half_of_the_parameters_in_common_is_another_graph(self, tmp_path: Path) -> None:
+    def test_graphs_with_less_than_half_of_the_parameters_in_common(self, tmp_path: Path) -> None:
         two, three = ["s64[2]", "s64[3]"], ["s64[2]", "s64[3]", "s64[4]", "s64[5]"]
         assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *two], ["sort"])) == "parameters"
         assert change(tmp_path, Graph(WEIGHTS), Graph([*WEIGHTS, *three], ["sort"])) == "other_graph"
 
-    def test_a_function_of_one_argument_is_near_by_its_code(self, tmp_path: Path) -> None:
+    def test_functions_of_one_argument_are_near_by_code(self, tmp_path: Path) -> None:
         assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["dot"])) == "grows"
         assert change(tmp_path, Graph(["s64[4]"], ["dot"]), Graph(["s64[8]"], ["sort"])) == "other_graph"
 
-    def test_a_graph_of_another_name_is_never_near(self, tmp_path: Path) -> None:
+    def test_graphs_of_other_names_are_never_near(self, tmp_path: Path) -> None:
         assert (
             change(tmp_path, Graph(WEIGHTS, module="jit_f"), Graph(WEIGHTS, module="jit_g")) == "other_graph"
         )
@@ -97,7 +97,7 @@ class TestChange:
 
 
 class TestNearest:
-    def test_it_is_one_that_was_there_before(self, tmp_path: Path) -> None:
+    def test_nearest_graph_is_an_earlier_one(self, tmp_path: Path) -> None:
         """Each graph is nearer to the next one than to the last."""
         lengths = ([*WEIGHTS, f"s64[{length}]", f"s64[{length // 2}]"] for length in (8, 17, 16))
         first, second, third = diffs(tmp_path, *map(Graph, lengths))
@@ -110,9 +110,7 @@ class TestNearest:
             [Difference(3, "s64[17]", "s64[16]")],
         )
 
-    def test_of_equal_ones_it_is_the_latest_and_of_equal_parameters_the_one_with_the_same_code(
-        self, tmp_path: Path
-    ) -> None:
+    def test_ties_are_broken_by_code_then_by_time(self, tmp_path: Path) -> None:
         *_, last = diffs(
             tmp_path, Graph([*WEIGHTS, "s64[1]"]), Graph([*WEIGHTS, "s64[2]"]), Graph([*WEIGHTS, "s64[3]"])
         )
@@ -122,84 +120,89 @@ class TestNearest:
         assert last.nearest is not None
         assert (last.nearest.program_id, last.change) == (1, "same_hlo")
 
-    def test_nothing_is_told_where_the_file_has_no_hlo(self, tmp_path: Path) -> None:
+    def test_no_difference_without_hlo(self, tmp_path: Path) -> None:
         [trace] = compiling(tmp_path, [Graph(WEIGHTS), Graph(WEIGHTS)], hlo=False).traces
         assert find_graph_diffs(trace) == [GraphDiff(), GraphDiff()]
-        assert [difference_text(it) for it in find_graph_diffs(trace)] == [None, None]
+        assert [difference_text(diff) for diff in find_graph_diffs(trace)] == [None, None]
 
-    def test_nothing_is_told_where_the_file_has_changed(self, tmp_path: Path) -> None:
+    def test_no_difference_if_the_file_changed(self, tmp_path: Path) -> None:
         [trace] = compiling(tmp_path, [Graph(WEIGHTS), Graph(WEIGHTS)]).traces
         Path(trace.path).write_bytes(b"x")
         assert find_graph_diffs(trace) == [GraphDiff(), GraphDiff()]
 
 
 class TestDifferences:
-    def test_equally_many_are_told_by_their_place(self) -> None:
+    def test_equal_numbers_of_parameters_correspond_by_position(self) -> None:
         assert differences_of(["a", "b", "c"], ["b", "c", "c"]) == [
             Difference(0, "a", "b"),
             Difference(1, "b", "c"),
         ]
 
-    def test_those_that_one_graph_lacks_shift_no_others(self) -> None:
+    def test_missing_parameters_shift_no_others(self) -> None:
         assert differences_of(["a", "b", "c"], ["x", "a", "b", "c"]) == [Difference(0, None, "x")]
         assert differences_of(["x", "a", "b"], ["a", "b"]) == [Difference(0, "x", None)]
 
     @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
-    def test_what_is_left_is_the_same(self, before: list[str], after: list[str]) -> None:
-        found = differences_of(before, after)
-        assert len(before) - sum(it.before is not None for it in found) == (
-            len(after) - sum(it.after is not None for it in found)
+    def test_parameters_without_difference_are_equal(self, before: list[str], after: list[str]) -> None:
+        differences = differences_of(before, after)
+        assert len(before) - sum(difference.before is not None for difference in differences) == (
+            len(after) - sum(difference.after is not None for difference in differences)
         )
-        assert bool(found) == (before != after)
-        assert all(it.after is None or after[it.index] == it.after for it in found)
-        assert all(it.after is not None or before[it.index] == it.before for it in found)
+        assert bool(differences) == (before != after)
+        assert all(
+            difference.after is None or after[difference.index] == difference.after
+            for difference in differences
+        )
+        assert all(
+            difference.after is not None or before[difference.index] == difference.before
+            for difference in differences
+        )
 
 
 class TestCode:
-    def of(self, *code: str | int, number: int = 1) -> ProgramDigests:
-        return digest_program(HloProto.FromString(proto(Graph((), code), number)).hlo_module)
+    def code(self, *instructions: str | int, number: int = 1) -> ProgramDigests:
+        return digest_program(HloProto.FromString(proto(Graph((), instructions), number)).hlo_module)
 
     def test_names_and_ids_that_count_up_are_no_difference(self) -> None:
-        assert self.of("dot", 1, "add", number=1) == self.of("dot", 1, "add", number=7)
+        assert self.code("dot", 1, "add", number=1) == self.code("dot", 1, "add", number=7)
 
     def test_constants_change_neither_formula_nor_structure(self) -> None:
-        one, two = self.of("dot", 1), self.of("dot", 2)
-        assert one.whole != two.whole
-        assert (one.formula, one.structure) == (two.formula, two.structure)
+        first, second = self.code("dot", 1), self.code("dot", 2)
+        assert first.whole != second.whole
+        assert (first.formula, first.structure) == (second.formula, second.structure)
 
-    def test_fields_that_nobody_reads_change_the_formula_but_not_the_structure(self) -> None:
+    def test_unread_fields_change_the_formula_but_not_the_structure(self) -> None:
         protos = [HloProto.FromString(proto(Graph((), ["dot"]), 1)) for _ in range(2)]
         instruction = protos[1].hlo_module.computations[0].instructions[0]
         instruction.MergeFromString(b"\x1a\x02\x10\x05")  # field 3, its shape
-        one, two = (digest_program(it.hlo_module) for it in protos)
-        assert one.formula != two.formula
-        assert one.structure == two.structure
+        first, second = (digest_program(hlo.hlo_module) for hlo in protos)
+        assert first.formula != second.formula
+        assert first.structure == second.structure
 
-    def test_what_an_instruction_reads_counts(self) -> None:
+    def test_operands_are_part_of_the_code(self) -> None:
         protos = [HloProto.FromString(proto(Graph((), ["a", "b", "c"]), 1)) for _ in range(2)]
         protos[1].hlo_module.computations[0].instructions[2].operand_ids[0] -= 1
         assert digest_program(protos[0].hlo_module) != digest_program(protos[1].hlo_module)
 
 
 class TestWords:
-    def test_equal_changes_are_told_once_with_their_places(self, tmp_path: Path) -> None:
+    def test_equal_changes_are_named_once_with_their_positions(self, tmp_path: Path) -> None:
         weights = [*WEIGHTS, *["f32[9]"] * 5]
         before, after = ([f"s64[{size}]", *[f"f32[{size}]"] * 4, f"f32[{size + 1}]"] for size in (16, 24))
-        [found] = diffs(tmp_path, Graph([*weights, *after]), before=(Graph([*weights, *before]),))
-        assert difference_text(found) == (
+        [diff] = diffs(tmp_path, Graph([*weights, *after]), before=(Graph([*weights, *before]),))
+        assert difference_text(diff) == (
             "f32[16] became f32[24] (4 parameters), s64[16] became s64[24] (parameter 8), and 1 more, "
             "6 of 14 parameters differ from graph.1(1)"
         )
 
-    def test_parameters_that_come_and_go(self, tmp_path: Path) -> None:
-        [found] = diffs(tmp_path, Graph([*WEIGHTS, "s64[1]", "s64[1]"]), before=(Graph(WEIGHTS),))
-        assert difference_text(found) == (
+    def test_new_and_missing_parameters(self, tmp_path: Path) -> None:
+        [diff] = diffs(tmp_path, Graph([*WEIGHTS, "s64[1]", "s64[1]"]), before=(Graph(WEIGHTS),))
+        assert difference_text(diff) == (
             "s64[1] is new (parameters 3 and 4), 2 of 5 parameters differ from graph.1(1)"
         )
-        [found] = diffs(tmp_path, Graph(WEIGHTS), before=(Graph([*WEIGHTS, "s64[1]"]),))
+        [diff] = diffs(tmp_path, Graph(WEIGHTS), before=(Graph([*WEIGHTS, "s64[1]"]),))
         assert (
-            difference_text(found)
-            == "s64[1] is gone (parameter 3), 1 of 4 parameters differs from graph.1(1)"
+            difference_text(diff) == "s64[1] is gone (parameter 3), 1 of 4 parameters differs from graph.1(1)"
         )
 
     def test_types(self) -> None:
@@ -216,7 +219,7 @@ def test_shapes_read_as_in_hlo() -> None:
     ) == ("(bf16[8], ?[2,3])")
 
 
-def test_a_batch_of_another_length_is_another_graph() -> None:
+def test_batch_of_another_length_compiles_another_graph() -> None:
     """The demo pads its batches to 16 and, later, to 24 tokens."""
     view = execution_views.compiles(session(demo("torch_xla_dynamic_shapes")))
     [row] = view["compiles"]
@@ -230,31 +233,33 @@ def test_a_batch_of_another_length_is_another_graph() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "lengths", "rows", "same"),
+    ("folder", "lengths", "rows", "equal_count"),
     [("tiny_dynamic", range(16, 20), 4, 17), ("dynamic_server", range(32, 37), 8, 58)],
 )
 def test_shapes_that_grow_step_by_step(
-    shared_traces: Path, folder: str, lengths: range, rows: int, same: int
+    shared_traces: Path, folder: str, lengths: range, rows: int, equal_count: int
 ) -> None:
-    """The graph before the first compilation is one that the capture has not seen running."""
-    found: Any = compiles_report(session(real_trace(shared_traces / "torch_xla" / folder)))[
+    """The graph before the first compilation did not run in the capture."""
+    compiled: Any = compiles_report(session(real_trace(shared_traces / "torch_xla" / folder)))[
         : len(lengths) - 1
     ]
-    assert [row["change"] for row in found] == ["grows"] * len(found)
-    assert [(it["before"], it["after"]) for row in found for it in row["nearest"]["parameters"]] == [
-        (f"s64[{rows},{length}]", f"s64[{rows},{length + 1}]") for length in lengths[:-1] for _ in range(2)
-    ]
-    assert {row["nearest"]["same"] for row in found} == {same}
+    assert [row["change"] for row in compiled] == ["grows"] * len(compiled)
+    assert [
+        (parameter["before"], parameter["after"])
+        for row in compiled
+        for parameter in row["nearest"]["parameters"]
+    ] == [(f"s64[{rows},{length}]", f"s64[{rows},{length + 1}]") for length in lengths[:-1] for _ in range(2)]
+    assert {row["nearest"]["same"] for row in compiled} == {equal_count}
 
 
-def test_nothing_is_told_of_a_generated_capture_without_shapes() -> None:
+def test_no_difference_for_a_synthetic_capture_without_shapes() -> None:
     [row] = compiles_report(session(demo("synthetic_case_study_8_tpu_cores")))
     assert [row[key] for key in ("change", "difference", "nearest", "same_hlo")] == [None] * 4
 
 
 @pytest.mark.parametrize("name", ["torch_xla_dynamic_shapes", "synthetic_case_study_8_tpu_cores"])
-def test_devices_are_idle_for_compilations_as_long_as_their_gaps_say(name: str) -> None:
-    """All compiling in gaps is in some compilation."""
+def test_idle_time_per_compilation_adds_up_to_the_gaps(name: str) -> None:
+    """All time of class `compile` in gaps belongs to some compilation."""
     trace = demo(name)
     gaps = find_gaps(trace)
     compiling = gaps.shares[:, CLASSES.index("compile")]

@@ -26,84 +26,84 @@ STEPS = 8
 def loop(
     host: int, device: int, wait: bool = False, between: int = 0, evaluate_before: int | None = None
 ) -> Trace:
-    """Steps of a host and a device, waited for within them or not at all; `between` two of them the host does something
-    else, and before one it evaluates."""
-    made = Simulation()
+    """Steps of a host and a device. With `wait`, the host waits for the device within each step. `between` two steps
+    the host does something else, and before one step it evaluates."""
+    simulation = Simulation()
     for number in range(STEPS):
         if number == evaluate_before:
-            made.launch(5 * device)
-        begin = made.now
-        made.host("forward", host)
-        made.launch(device, marker=True)
+            simulation.launch(5 * device)
+        begin = simulation.now
+        simulation.host("forward", host)
+        simulation.launch(device, marker=True)
         if wait:
-            made.wait("PjRtComputationClient::TransferFromDevice")
-        made.made.step(begin, made.now - begin, number + 5)
-        made.host("log", between)
-    return made.made.trace()
+            simulation.wait("PjRtComputationClient::TransferFromDevice")
+        simulation.made.step(begin, simulation.now - begin, number + 5)
+        simulation.host("log", between)
+    return simulation.made.trace()
 
 
 def durations(trace: Trace) -> list[int]:
     return [step.duration_ps // US for step in steps_of(trace)]
 
 
-def test_a_host_that_runs_ahead() -> None:
+def test_host_runs_ahead() -> None:
     trace = loop(host=10, device=500)
     assert [step.duration_ps // US for step in recorded_steps(trace)] == [10 + MARKER] * STEPS
     assert durations(trace) == [500] * STEPS
 
 
-def test_a_host_that_waits_in_the_step_or_takes_longer_than_the_device() -> None:
+def test_host_waits_in_the_step_or_is_slower_than_the_device() -> None:
     """The annotation's length is the step's time."""
     for trace in (loop(host=10, device=500, wait=True), loop(host=500, device=10)):
         assert steps_of(trace) == recorded_steps(trace)
 
 
-def test_a_host_that_waits_between_steps() -> None:
-    made = Simulation()
+def test_host_waits_between_steps() -> None:
+    simulation = Simulation()
     for number in range(STEPS):
-        begin = made.now
-        made.host("forward", 100)
-        made.launch(500)
-        made.made.step(begin, made.now - begin, number + 5)
-        made.wait("PjRtComputationClient::TransferFromDevice", late=0)
-    # The host works, hands the graph over, an idle device begins later, and works.
-    assert durations(made.made.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
+        begin = simulation.now
+        simulation.host("forward", 100)
+        simulation.launch(500)
+        simulation.made.step(begin, simulation.now - begin, number + 5)
+        simulation.wait("PjRtComputationClient::TransferFromDevice", late=0)
+    # The host works and hands the graph over; the idle device starts after a latency and works.
+    assert durations(simulation.made.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_a_full_queue_holds_the_host_up(most: int) -> None:
-    """While it does, annotations are as long as steps; but they lack the work of the last ones, where the queue holds
-    more than the step that the host is in."""
-    made = Simulation()
+@pytest.mark.parametrize("capacity", [1, 3])
+def test_full_queue_blocks_the_host(capacity: int) -> None:
+    """While the queue is full, annotations are as long as steps. If the queue holds more than the host's current step,
+    the annotations lack the work of the last steps."""
+    simulation = Simulation()
     for number in range(STEPS):
-        begin = made.now
-        made.launch(500, marker=True)
-        if number >= most:
-            until = max(made.now, made.ends[-1 - most])
-            made.made.on_main("Acquire semaphore", made.now, until - made.now)
-            made.now = until
-        made.made.step(begin, made.now - begin, number + 5)
-    trace = made.made.trace()
-    if most == 1:
+        begin = simulation.now
+        simulation.launch(500, marker=True)
+        if number >= capacity:
+            until = max(simulation.now, simulation.ends[-1 - capacity])
+            simulation.made.on_main("Acquire semaphore", simulation.now, until - simulation.now)
+            simulation.now = until
+        simulation.made.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.made.trace()
+    if capacity == 1:
         assert steps_of(trace) == recorded_steps(trace)
     else:
         assert durations(trace) == [500] * STEPS
 
 
-def test_an_evaluation_now_and_then_is_in_no_step() -> None:
+def test_evaluations_between_steps_are_in_no_step() -> None:
     assert durations(loop(host=10, device=500, evaluate_before=4)) == [500] * STEPS
 
 
-def test_work_of_steps_that_the_capture_does_not_have() -> None:
-    """Their annotations are there, and no run: those steps are cut."""
-    made = Simulation()
+def test_steps_without_recorded_work_are_cut() -> None:
+    """Their annotations are recorded, but no run."""
+    simulation = Simulation()
     for number in range(STEPS):
-        begin = made.now
-        made.host("forward", 10)
+        begin = simulation.now
+        simulation.host("forward", 10)
         if number < STEPS - 3:
-            made.launch(500)
-        made.made.step(begin, made.now - begin, number + 5)
-    trace = made.made.trace()
+            simulation.launch(500)
+        simulation.made.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.made.trace()
     assert (durations(trace), partial_steps(trace)) == ([500] * (STEPS - 3), 3)
     assert len(recorded_steps(trace)) == STEPS
 
@@ -111,10 +111,10 @@ def test_work_of_steps_that_the_capture_does_not_have() -> None:
 @given(
     st.integers(1, 60), st.integers(1, 600), st.booleans(), st.integers(0, 80), st.sampled_from([None, 0, 3])
 )
-def test_steps_do_not_overlap_and_have_their_work(
+def test_steps_do_not_overlap_and_contain_their_work(
     host: int, device: int, wait: bool, between: int, evaluate_before: int | None
 ) -> None:
-    """Launches belong to the step whose annotation they lie in, however long it lasts."""
+    """A launch belongs to the step whose annotation contains it, however long its runs last."""
     trace = loop(host, device, wait, between, evaluate_before)
     steps, launches = steps_of(trace), find_launches(trace)
     assert all(first.end_ps <= second.start_ps for first, second in pairwise(steps))
@@ -122,28 +122,28 @@ def test_steps_do_not_overlap_and_have_their_work(
     if launches.handed_over is not None:
         runs = launches.runs
         for number, step in enumerate(steps):
-            own = launches.step_of_run == number
-            assert step.start_ps <= runs.start_ps[own].min()
-            assert step.end_ps >= runs.end_ps[own].max()
+            is_of_step = launches.step_of_run == number
+            assert step.start_ps <= runs.start_ps[is_of_step].min()
+            assert step.end_ps >= runs.end_ps[is_of_step].max()
 
 
-def noted(trace: Trace) -> list[str]:
-    return [it.message for it in diagnose(session(trace)) if it.id == "step_times"]
+def step_time_messages(trace: Trace) -> list[str]:
+    return [diagnostic.message for diagnostic in diagnose(session(trace)) if diagnostic.id == "step_times"]
 
 
-def test_where_steps_last_other_than_annotated_a_note_says_so() -> None:
-    assert noted(loop(host=500, device=10)) == []
-    assert "its annotation lasts 16.0\u202fµs" in noted(loop(host=10, device=500))[0]
-    between = noted(loop(host=200, device=10, wait=True, between=100))
+def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:
+    assert step_time_messages(loop(host=500, device=10)) == []
+    assert "its annotation lasts 16.0\u202fµs" in step_time_messages(loop(host=10, device=500))[0]
+    between = step_time_messages(loop(host=200, device=10, wait=True, between=100))
     assert between[0].startswith("0.700")  # seven times between eight steps
-    assert noted(loop(host=200, device=10, wait=True, between=20)) == []
+    assert step_time_messages(loop(host=200, device=10, wait=True, between=20)) == []
 
 
 @pytest.mark.parametrize(
     ("folder", "mean"), [("torch_xla/dynamo_full_step", 29.67), ("other/tf_keras_slow", 20.84)]
 )
 def test_real_captures(shared_traces: Path, folder: str, mean: float) -> None:
-    """Twelve steps that the host is done with in 20.8 ms and that take the device 28.5; TensorFlow's `fit`, whose
-    functions are handed over in 0.1 ms."""
+    """Twelve steps with 20.8 ms on the host and 28.5 ms on the device; and TensorFlow's `fit`, which hands its
+    functions over in 0.1 ms."""
     steps = steps_of(real_trace(shared_traces / folder))
     assert sum(step.duration_ps for step in steps) / len(steps) / 1e9 == pytest.approx(mean, abs=0.01)

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.xplane.hlo import program_ranges, read_module
-from tb_xla_insights.xplane.metadata import LARGE
+from tb_xla_insights.xplane.metadata import LARGE_METADATA_BYTES
 from tb_xla_insights.xplane.read import read_space
 
 DOT = Instruction(3, "dot.1", "dot", "Step.1/forward.2/aten__mm", "aten__mm", "train.py", 12, operands=[1, 2])
@@ -37,7 +37,7 @@ def capture(**programs: bytes) -> MemorySource:
     return MemorySource(space.to_bytes())
 
 
-@pytest.mark.parametrize("size", [0, 1000, LARGE, 3 * LARGE])
+@pytest.mark.parametrize("size", [0, 1000, LARGE_METADATA_BYTES, 3 * LARGE_METADATA_BYTES])
 def test_a_program_of_any_size(size: int) -> None:
     source = capture(negative=program(), graph=program(size), other=program())
     places = program_ranges(read_space(source))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_xla_insights.xplane.hlo_amounts import ProgramAmounts, window_places
+from tb_xla_insights.xplane.hlo_amounts import ProgramAmounts, count_window_pairs
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule, Shape, Window
 
 _F32, _BF16, _S8, _S4, _TUPLE = 11, 16, 2, 21, 13
@@ -34,7 +34,7 @@ def amounts(
     for id_, its in enumerate([body, *called]):
         module.computations.add(id=id_, instructions=its)
     opcodes = {it.id: [inside.opcode for inside in it.instructions] for it in module.computations}
-    return ProgramAmounts(module, opcodes).of(body[-1], body[-1].opcode, 0)
+    return ProgramAmounts(module, opcodes).of_instruction(body[-1], body[-1].opcode, 0)
 
 
 A = instruction(1, "parameter", shape(6, 8, 5, kind=_BF16))
@@ -145,7 +145,7 @@ def test_places_of_a_window_are_those_that_meet_a_value(
     )
     values = {dilation * value for value in range(inputs)}
     met = sum(out * stride - padding + at * step in values for out in range(outputs) for at in range(size))
-    assert window_places(outputs, inputs, window) == met
+    assert count_window_pairs(outputs, inputs, window) == met
 
 
 def test_damage_is_not_known() -> None:

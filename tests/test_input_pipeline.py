@@ -1,4 +1,4 @@
-"""How batches come, how long the driving thread waits for them, and what of that the device's work hides."""
+"""How batches arrive, how long the driving thread waits for them, and how much of that the device's work hides."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tb_xla_insights.trace.model import Trace
 
 
 def loading(duration: float, hidden: bool) -> Trace:
-    """The loop with a batch loaded in each step, while the device works or while it does not."""
-    made = loop()
+    """The loop, with a batch loaded in each step while the device works (`hidden`) or while it does not."""
+    training = loop()
     for i in range(4):
-        made.on_main("data_loading", i * STEP + (10 if hidden else LAUNCH - 10 - duration), duration)
-    return made.trace()
+        training.on_main("data_loading", i * STEP + (10 if hidden else LAUNCH - 10 - duration), duration)
+    return training.trace()
 
 
 def test_loading_while_the_device_works_is_hidden() -> None:
@@ -30,7 +30,7 @@ def test_loading_while_the_device_works_is_hidden() -> None:
     assert report["load_hidden"] == 3 / 4
 
 
-def test_loading_while_it_does_not_is_what_bounds() -> None:
+def test_loading_while_the_device_idles_bounds() -> None:
     report = input_pipeline_report(session(loading(200, hidden=False)))
     assert report["verdict"] == "bound"
     assert (us(report["idle_ps"]), report["load_hidden"]) == (600, 0)
@@ -38,7 +38,7 @@ def test_loading_while_it_does_not_is_what_bounds() -> None:
     assert input_pipeline_report(session(loading(60, hidden=False)))["verdict"] == "partly_hidden"
 
 
-def test_a_capture_without_a_loader_says_so() -> None:
+def test_capture_without_a_loader() -> None:
     report = input_pipeline_report(session(loop().trace()))
     assert (report["kind"], report["verdict"], report["load_hidden"]) == (None, "unknown", None)
 
@@ -51,7 +51,7 @@ def test_a_capture_without_a_loader_says_so() -> None:
         ("load_batch", "loader_threads"),
     ],
 )
-def test_threads_that_load(event: str, kind: str) -> None:
+def test_loader_threads(event: str, kind: str) -> None:
     trace = capture(
         thread("python", ("Training_Step", 0, 100, {"_r": 1, "step_num": 5}), role="driving"),
         thread("python", (event, 10, 30), (event, 50, 20), role="loader"),
@@ -64,7 +64,7 @@ def test_threads_that_load(event: str, kind: str) -> None:
     assert part.waits.total_ps == 0
 
 
-def test_infeed_on_the_device_is_waiting_for_data() -> None:
+def test_infeed_ops_wait_for_data() -> None:
     ops = [
         ("fusion.1", 0, 50_000_000),
         ("infeed.2", 50_000_000, 40_000_000),
@@ -76,17 +76,17 @@ def test_infeed_on_the_device_is_waiting_for_data() -> None:
 
 
 def test_infeed_while_the_host_loads_counts_once() -> None:
-    """The first infeed was launched before; the others end gaps that began before their launch, and in which 680 us
-    are spent on batches."""
-    made = Tpu()
+    """The first infeed's run was launched before its gap began. The others end gaps that began before their launch, and
+    in which 680 us are spent on batches."""
+    training = Tpu()
     for i in range(4):
-        at = i * STEP
-        made.step(at, STEP, 5 + i)
-        made.on_main("load_batch", at + 1, 400)
-        made.launch(at + 402, (at + 410, 5), (at + 420, 500), by="marker")
-        made.on_main("next_batch", at + 430, 280)
-        made.ops[0][-1:] = [event("infeed.1", at + 420, 300), event("fusion.1", at + 720, 200)]
-    trace = made.trace()
+        start = i * STEP
+        training.step(start, STEP, 5 + i)
+        training.on_main("load_batch", start + 1, 400)
+        training.launch(start + 402, (start + 410, 5), (start + 420, 500), by="marker")
+        training.on_main("next_batch", start + 430, 280)
+        training.ops[0][-1:] = [event("infeed.1", start + 420, 300), event("fusion.1", start + 720, 200)]
+    trace = training.trace()
     idle = device_summaries(session(trace))[0]["idle_ps"]
     assert (us(idle), us(findings(trace)["input_bound"].cost_ps)) == (300 + 3 * 800, 300 + 3 * 680)
 

@@ -1,4 +1,4 @@
-"""Sets of instants, against the instants themselves."""
+"""Sets of instants, compared with the instants themselves."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ def union_of_spans(spans: list[tuple[int, int]]) -> Intervals:
     return union(start, start + np.array([length for _, length in spans], np.int64))
 
 
-def instants(found: Intervals) -> set[int]:
-    pairs = zip(found.start_ps.tolist(), found.end_ps.tolist(), strict=True)
+def instants(intervals: Intervals) -> set[int]:
+    pairs = zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True)
     return {at for start, end in pairs for at in range(start, end)}
 
 
 @given(spans, st.integers(0, 20), st.integers(0, 40), st.integers(1, 5))
-def test_gaps_are_what_a_window_has_beside_and_long_enough(
-    parts: list[tuple[int, int]], start: int, end: int, least: int
+def test_gaps_of_at_least_a_length(
+    parts: list[tuple[int, int]], start: int, end: int, min_length: int
 ) -> None:
-    found = union_of_spans(parts)
-    every = found.gaps(start, end)
-    assert instants(every) == set(range(start, end)) - instants(found)
-    long = every.end_ps - every.start_ps >= least
-    kept = found.gaps(start, end, least)
-    assert kept.start_ps.tolist() == every.start_ps[long].tolist()
-    assert kept.end_ps.tolist() == every.end_ps[long].tolist()
+    intervals = union_of_spans(parts)
+    gaps = intervals.gaps(start, end)
+    assert instants(gaps) == set(range(start, end)) - instants(intervals)
+    is_long = gaps.end_ps - gaps.start_ps >= min_length
+    long_gaps = intervals.gaps(start, end, min_length)
+    assert long_gaps.start_ps.tolist() == gaps.start_ps[is_long].tolist()
+    assert long_gaps.end_ps.tolist() == gaps.end_ps[is_long].tolist()
 
 
 @given(st.lists(spans, max_size=4))
-def test_a_union_has_the_instants_of_its_parts_and_time_between_each_two(
+def test_union_has_the_instants_of_its_parts_and_separate_intervals(
     parts: list[list[tuple[int, int]]],
 ) -> None:
-    found = union_all([union_of_spans(part) for part in parts])
-    every = {at for part in parts for start, length in part for at in range(start, start + length)}
-    assert instants(found) == every
-    assert (found.start_ps[1:] > found.end_ps[:-1]).all()
+    united = union_all([union_of_spans(part) for part in parts])
+    expected = {at for part in parts for start, length in part for at in range(start, start + length)}
+    assert instants(united) == expected
+    assert (united.start_ps[1:] > united.end_ps[:-1]).all()

@@ -1,4 +1,4 @@
-"""Kernels: which arrays they take, and that they do without what they are compiled with."""
+"""Kernels: the arrays that they accept, and their compilation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ START, END = np.array([0, 5, 9]), np.array([6, 8, 12])
 ALL = np.ones(3, np.bool_)
 
 
-def test_a_kernel_changes_the_arrays_that_it_fills() -> None:
+def test_kernel_fills_output_arrays() -> None:
     start, end = np.zeros(3, np.int64), np.zeros(3, np.int64)
     assert kernels.merge(START, END, ALL, start, end) == 2
     assert (start[:2].tolist(), end[:2].tolist()) == ([0, 9], [8, 12])
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "array",
     [
         START.astype(np.int32),
         START.astype(np.uint64),
@@ -38,12 +38,12 @@ def test_a_kernel_changes_the_arrays_that_it_fills() -> None:
         np.zeros((3, 1), np.int64),
     ],
 )
-def test_another_kind_of_array_is_refused(wrong: NDArray[Any]) -> None:
+def test_wrong_array_type_is_refused(array: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match=r"[Bb]uffer|contiguous"):
-        kernels.merge(wrong, END, ALL, START.copy(), END.copy())
+        kernels.merge(array, END, ALL, START.copy(), END.copy())
 
 
-def test_what_a_kernel_only_reads_may_be_read_only() -> None:
+def test_input_arrays_may_be_read_only() -> None:
     start, end = START.copy(), END.copy()
     start.flags.writeable = end.flags.writeable = False
     out = np.empty(3, np.int64), np.empty(3, np.int64)
@@ -54,7 +54,7 @@ def test_what_a_kernel_only_reads_may_be_read_only() -> None:
 
 
 @pytest.mark.parametrize("value", [0, 127, 128, 2**28, 2**49, 2**56 - 1, 2**56, 2**63 - 1, -1, -(2**63)])
-def test_a_varint_of_any_length(value: int) -> None:
+def test_varint_of_any_length(value: int) -> None:
     bits, content = value % 2**64, bytearray()
     while bits > 127:
         content.append(bits & 127 | 128)
@@ -64,33 +64,33 @@ def test_a_varint_of_any_length(value: int) -> None:
     assert read_varint(window, 1) == (value, 1 + len(content))
 
 
-def test_a_varint_without_end_ends_behind_everything() -> None:
+def test_unterminated_varint() -> None:
     assert read_varint(np.full(PADDING, 0xFF, np.uint8), 0)[1] == NEVER
 
 
-def test_ids_are_found_also_where_all_fall_into_one_slot() -> None:
+def test_ids_are_found_despite_hash_collisions() -> None:
     table = IdTable(np.zeros(16, np.int64), np.full(16, -1, np.int32))
     ids = np.array([-1, 2**63 - 1, -(2**63), 0, 1 << 40], np.int64)
     table.insert(ids, np.arange(5, dtype=np.int32))
-    table.insert(ids[:1], np.array([9], np.int32))  # of equal ids the last one counts
-    found = np.empty(6, np.int32)
-    table.find_all(np.append(ids, 5), found)
-    assert found.tolist() == [9, 1, 2, 3, 4, -1]
+    table.insert(ids[:1], np.array([9], np.int32))  # the last of equal ids counts
+    values = np.empty(6, np.int32)
+    table.find_all(np.append(ids, 5), values)
+    assert values.tolist() == [9, 1, 2, 3, 4, -1]
 
 
-def test_each_file_of_kernels_is_compiled() -> None:
+def test_every_kernel_module_is_compiled() -> None:
     files = sorted(PACKAGE.rglob("kernels.py"))
     assert len(files) == 7
     names = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in files]
-    program = f"import importlib; [print(importlib.import_module(it).__file__) for it in {names}]"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not [name for name in done.stdout.split() if name.endswith(".py")]
+    program = f"import importlib; [print(importlib.import_module(name).__file__) for name in {names}]"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in process.stdout.split() if name.endswith(".py")]
 
 
-def test_a_report_needs_no_compiler() -> None:
+def test_report_needs_no_compiler() -> None:
     program = (
         f"import sys, tb_xla_insights as xi; xi.load({str(DEMO)!r}).report(); "
         "print({'cython', 'Cython'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "set()"

@@ -1,4 +1,4 @@
-"""Which call a run comes from, who asked for it, and in which step: by flow, by key, and in order."""
+"""The call of each run, what requested it, and its step: by flow, by key, and by order."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def step_numbers(trace: Trace, launches: Launches) -> list[int | None]:
     return [None if step < 0 else steps_of(trace)[step].number for step in launches.step.tolist()]
 
 
-def a_loop(flows: bool = True, key: bool = True) -> Tpu:
-    """Two steps; the first one's run begins in the second step, and lasts past its end."""
+def two_steps(flows: bool = True, key: bool = True) -> Tpu:
+    """Two steps; the first step's run begins during the second step and lasts past its end."""
     loop = Tpu(flows=flows, key=key)
     loop.step(0, 100, 7)
     loop.launch(80, (90, 20), (130, 120), by="marker")
@@ -44,14 +44,14 @@ def a_loop(flows: bool = True, key: bool = True) -> Tpu:
 
 
 @pytest.mark.parametrize(("flows", "key"), [(True, True), (True, False), (False, True), (False, False)])
-def test_a_run_leads_to_its_call_its_sync_and_its_step(flows: bool, key: bool) -> None:
-    trace = a_loop(flows=flows, key=key).trace()
+def test_call_sync_and_step_of_each_run(flows: bool, key: bool) -> None:
+    trace = two_steps(flows=flows, key=key).trace()
     launches = find_launches(trace)
     assert [trace.name(row) for row in launches.row] == ["PjRtComputationClient::ExecuteComputation"] * 4
     assert (trace.start_ps[launches.row] // US).tolist() == [90, 120, 135, 190]
     assert [trace.lines[line].name for line in launches.line] == ["tf_pytorchxla/7"] * 4
-    asked = ["SyncTensorsGraphInternal", "SyncTensorsGraphInternal", "ExecuteComputationWithBarrier"]
-    assert [trace.name(row) for row in launches.sync] == [*asked, "SyncTensorsGraphInternal"]
+    syncs = ["SyncTensorsGraphInternal", "SyncTensorsGraphInternal", "ExecuteComputationWithBarrier"]
+    assert [trace.name(row) for row in launches.sync] == [*syncs, "SyncTensorsGraphInternal"]
     assert [KINDS[kind] for kind in launches.kind] == ["lazy", "lazy", "dynamo", "lazy"]
     assert (launches.marker >= 0).tolist() == [True, False, False, True]
     assert step_numbers(trace, launches) == [7, 8, 8, 8]
@@ -63,9 +63,9 @@ def test_a_run_leads_to_its_call_its_sync_and_its_step(flows: bool, key: bool) -
     assert (launches.runs.enqueue_ps == trace.end_ps[launches.runs.enqueue_row]).all()
 
 
-def test_a_key_tells_more_than_the_order() -> None:
+def test_keys_are_more_reliable_than_order() -> None:
     """Runs of two queues may overtake each other."""
-    loop = a_loop(flows=False)
+    loop = two_steps(flows=False)
     loop.runs[0][1], loop.runs[0][2] = (
         (name, *loop.runs[0][place][1:3], stats)
         for place, (name, _, _, stats) in ((2, loop.runs[0][1]), (1, loop.runs[0][2]))
@@ -74,7 +74,7 @@ def test_a_key_tells_more_than_the_order() -> None:
     assert launches.runs.launch.tolist() == [0, 2, 1, 3]
 
 
-def test_a_backward_pass_launches_from_its_own_thread() -> None:
+def test_launch_from_a_backward_passs_thread() -> None:
     loop = Tpu()
     loop.step(0, 100, 1)
     loop.on_main("backward", 10, 80)
@@ -85,7 +85,7 @@ def test_a_backward_pass_launches_from_its_own_thread() -> None:
     assert (step_numbers(trace, launches), launches.marker.tolist()) == ([1], [-1])
 
 
-def test_a_launch_makes_one_run_on_each_core() -> None:
+def test_launch_has_one_run_on_each_core() -> None:
     loop = Tpu()
     loop.step(0, 100, 1)
     loop.launch(5, (10, 10), (30, 10), cores=(0, 1, 2))
@@ -97,38 +97,38 @@ def test_a_launch_makes_one_run_on_each_core() -> None:
 
 
 @pytest.mark.parametrize("enqueues", [True, False])
-def test_where_nothing_tells_cores_apart_each_takes_the_calls(enqueues: bool) -> None:
+def test_each_core_takes_all_calls_if_cores_are_unknown(enqueues: bool) -> None:
     loop = Tpu(flows=False, key=False)
     loop.step(0, 200, 1)
     for at in (0, 100):
         loop.launch(at + 5, (at + 10, 60), (at + 30, 10), cores=(0, 1), enqueue=at + 25)
     if not enqueues:
-        loop.executor = [it for it in loop.executor if it[0] != "DoEnqueueProgram"]
+        loop.executor = [event for event in loop.executor if event[0] != "DoEnqueueProgram"]
     trace = loop.trace()
     launches = find_launches(trace)
     assert launches.runs.launch.tolist() == [0, 1, 0, 1]
     assert joins(launches) == {"ordered": 4}
-    # The call lasts longer than the run, which cannot have begun before it was enqueued.
+    # The call outlasts the run, but the run was enqueued before it began.
     assert (launches.runs.enqueue_ps // US).tolist() == [30, 130, 30, 130]
 
 
-def test_a_call_whose_run_lies_beyond_the_capture_is_a_launch() -> None:
-    loop = a_loop()
+def test_call_whose_run_is_after_the_capture_is_a_launch() -> None:
+    loop = two_steps()
     loop.runs[0].pop()
     launches = find_launches(loop.trace())
     assert (len(launches), len(launches.runs), launches.program[3]) == (4, 3, -1)
 
 
-def test_a_run_whose_call_lies_before_the_capture_has_none() -> None:
-    loop = a_loop()
+def test_run_whose_call_is_before_the_capture_has_no_launch() -> None:
+    loop = two_steps()
     loop.runs[0].insert(0, ("train(7)", 0, 5 * US, {"run_id": 99, "queue_id": 0, "core_type": 0}))
     launches = find_launches(loop.trace())
     assert launches.runs.launch.tolist() == [-1, 0, 1, 2, 3]
     assert joins(launches) == {"exact": 4, "none": 1}
 
 
-def test_steps_from_markers_take_what_their_markers_launch() -> None:
-    """What lies before the first marker's end is a partial step."""
+def test_steps_from_markers_contain_their_markers_launches() -> None:
+    """Events before the first marker's end are in a partial step."""
     loop = Tpu()
     for i in range(4):
         loop.launch(100 * i + 20, (100 * i + 30, 10), (100 * i + 90, 60), by="marker")
@@ -138,12 +138,12 @@ def test_steps_from_markers_take_what_their_markers_launch() -> None:
     assert find_launches(trace).step.tolist() == [-1, 0, 1, 2, 2]
 
 
-def test_steps_from_modules_take_what_begins_in_them() -> None:
+def test_steps_from_modules_contain_the_runs_that_begin_in_them() -> None:
     loop = Tpu()
     for i in range(3):
         loop.launch(10 * i, (10 * i + 5, 4), (100 * i + 50, 60), by="dynamo", cores=(0, 1))
     loop.launch(40, (45, 4), (310, 5), by="dynamo", program="g(2)", cores=(0, 1))
-    loop.main = [it for it in loop.main if it[0] != "StepMarker"]
+    loop.main = [event for event in loop.main if event[0] != "StepMarker"]
     trace = loop.trace()
     assert steps_of(trace)[0].source == "modules"
     assert find_launches(trace).step.tolist() == [0, 1, -1, -1]
@@ -154,35 +154,39 @@ def queues(draw: st.DrawFn) -> tuple[list[int], list[int], list[int]]:
     """Starts of a device's runs, the call of each (-1: before the capture), and starts of the calls in the capture."""
     count = draw(st.integers(1, 12))
     calls = list(accumulate(draw(st.lists(st.integers(1, 9), min_size=count, max_size=count))))
-    free, runs = 0, []
+    free_at, runs = 0, []
     for call in calls:
-        free = max(free, call) + draw(st.integers(0, 25))
-        runs.append(free)
+        free_at = max(free_at, call) + draw(st.integers(0, 25))
+        runs.append(free_at)
     begin = draw(st.integers(0, calls[-1]))
     end = draw(st.integers(begin, runs[-1]))
-    seen = [i for i, call in enumerate(calls) if begin <= call <= end]
-    ran = [i for i, run in enumerate(runs) if begin <= run <= end]
-    return [runs[i] for i in ran], [seen.index(i) if i in seen else -1 for i in ran], [calls[i] for i in seen]
+    recorded_calls = [i for i, call in enumerate(calls) if begin <= call <= end]
+    recorded_runs = [i for i, run in enumerate(runs) if begin <= run <= end]
+    return (
+        [runs[i] for i in recorded_runs],
+        [recorded_calls.index(i) if i in recorded_calls else -1 for i in recorded_runs],
+        [calls[i] for i in recorded_calls],
+    )
 
 
 @settings(max_examples=300, deadline=None)
 @given(queues(), st.data())
-def test_order_finds_every_call_next_to_one_that_is_known(
+def test_one_known_call_determines_all_others_by_order(
     queue: tuple[list[int], list[int], list[int]], data: st.DataObject
 ) -> None:
-    """A device runs what it was given in order: with one run's call known, those of all others follow."""
+    """A device runs its launches in order: one run's known call determines the calls of all others."""
     runs, truth, calls = queue
     joined = [i for i, call in enumerate(truth) if call >= 0]
     if not joined:
         return
-    known = data.draw(st.sets(st.sampled_from(joined), min_size=1))
-    taken = np.array([call if i in known else -1 for i, call in enumerate(truth)], np.int64)
+    known_runs = data.draw(st.sets(st.sampled_from(joined), min_size=1))
+    taken = np.array([call if i in known_runs else -1 for i, call in enumerate(truth)], np.int64)
     shuffled = np.array(data.draw(st.permutations(range(len(runs)))))
-    found = match_by_order(np.array(runs)[shuffled], taken[shuffled], np.array(calls, np.int64))
-    expected = [-1 if run in known else truth[run] for run in shuffled.tolist()]
+    matched = match_by_order(np.array(runs)[shuffled], taken[shuffled], np.array(calls, np.int64))
+    expected = [-1 if run in known_runs else truth[run] for run in shuffled.tolist()]
     starts = [runs[i] for i in shuffled.tolist()]
-    if len(set(starts)) == len(starts):  # runs of no length may start together
-        assert found.tolist() == expected
+    if len(set(starts)) == len(starts):  # runs without duration may start together
+        assert matched.tolist() == expected
 
 
 DEMOS = [
@@ -199,7 +203,7 @@ def without_flows(trace: Trace) -> Trace:
 
 
 @pytest.mark.parametrize("run", DEMOS)
-def test_order_tells_the_same_as_flows(run: str) -> None:
+def test_order_agrees_with_flows(run: str) -> None:
     by_flow, by_order = find_launches(demo(run)), find_launches(without_flows(demo(run)))
     for column in ("row", "sync", "marker", "step", "kind", "program"):
         assert getattr(by_order, column).tolist() == getattr(by_flow, column).tolist(), column
@@ -208,19 +212,19 @@ def test_order_tells_the_same_as_flows(run: str) -> None:
     assert joins(by_order) == {"ordered": len(by_flow.runs)}
 
 
-def test_order_tells_the_same_as_flows_on_a_tpu(shared_traces: Path) -> None:
+def test_order_agrees_with_flows_on_a_tpu(shared_traces: Path) -> None:
     folder = shared_traces / "public/tpu_v6e_jax"
     by_flow, by_order = find_launches(real_trace(folder)), find_launches(without_flows(real_trace(folder)))
     assert by_order.runs.launch.tolist() == by_flow.runs.launch.tolist()
 
 
-def test_the_case_study_over_xrt() -> None:
+def test_case_study_over_xrt() -> None:
     trace = demo("synthetic_case_study_8_tpu_cores")
     launches = find_launches(trace)
     assert joins(launches) == {"exact": 96}
     assert {trace.name(row) for row in launches.row} == {"ExecuteReplicated"}
     assert {trace.name(row) for row in launches.runs.enqueue_row} == {"TPUExecute"}
-    # The first launch's marker lies before the capture.
+    # The first launch's marker is before the capture.
     assert step_numbers(trace, launches) == [
         None,
         1204,
@@ -238,7 +242,7 @@ def test_the_case_study_over_xrt() -> None:
     assert [KINDS[kind] for kind in launches.kind] == ["other", *["lazy"] * 11]
 
 
-def test_every_run_of_a_real_tpu_joins(shared_traces: Path) -> None:
+def test_every_run_of_a_real_tpu_is_joined(shared_traces: Path) -> None:
     launches = find_launches(real_trace(shared_traces / "public/tpu_v6e_jax"))
     assert (joins(launches), len(launches)) == ({"exact": 414}, 105)
 
@@ -260,7 +264,7 @@ def test_launches_per_step_of_real_runs(shared_traces: Path, scenario: str) -> N
     assert (launches.runs.launch >= 0).all()
 
 
-def test_runs_that_had_to_queue_take_their_calls_in_order(shared_traces: Path) -> None:
+def test_queued_runs_take_their_calls_in_order(shared_traces: Path) -> None:
     """Each step runs the same four programs, and no run begins before its call."""
     trace = real_trace(shared_traces / "torch_xla/dynamo_train_session")
     launches = find_launches(trace)

@@ -1,4 +1,4 @@
-"""Answers that stay with their trace."""
+"""Results cached with their trace."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.trace.model import Trace
 
 
-def test_threads_that_ask_at_once_compute_an_answer_once() -> None:
+def test_concurrent_calls_compute_a_result_once() -> None:
     trace = capture(thread("python", ("step", 0, 10)))
-    computed, inside, both = [], threading.Event(), threading.Event()
+    computed, started, second_started = [], threading.Event(), threading.Event()
 
     @memoised
-    def answer(_: Trace, more: int) -> list[int]:
-        computed.append(more)
-        inside.set()
-        both.wait(60)
-        return [more]
+    def compute(_: Trace, argument: int) -> list[int]:
+        computed.append(argument)
+        started.set()
+        second_started.wait(60)
+        return [argument]
 
-    found: list[list[int]] = []
-    first = threading.Thread(target=lambda: found.append(answer(trace, 1)))
+    results: list[list[int]] = []
+    first = threading.Thread(target=lambda: results.append(compute(trace, 1)))
     first.start()
-    assert inside.wait(60)
-    second = threading.Thread(target=lambda: found.append(answer(trace, 1)))
+    assert started.wait(60)
+    second = threading.Thread(target=lambda: results.append(compute(trace, 1)))
     second.start()
-    both.set()
+    second_started.set()
     first.join()
     second.join()
     assert computed == [1]
-    assert found[0] is found[1]
-    assert answer(trace, 2) == [2]
+    assert results[0] is results[1]
+    assert compute(trace, 2) == [2]
 
 
-def test_an_answer_that_fails_is_tried_again() -> None:
+def test_failed_computation_is_repeated() -> None:
     trace = capture(thread("python", ("step", 0, 10)))
-    tries = []
+    attempts = []
 
     @memoised
-    def answer(_: Trace) -> str:
-        tries.append(1)
-        if len(tries) == 1:
+    def compute(_: Trace) -> str:
+        attempts.append(1)
+        if len(attempts) == 1:
             raise ValueError("not yet")
         return "done"
 
     with pytest.raises(ValueError, match="not yet"):
-        answer(trace)
-    assert answer(trace) == answer(trace) == "done"
-    assert len(tries) == 2
+        compute(trace)
+    assert compute(trace) == compute(trace) == "done"
+    assert len(attempts) == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tb_xla_insights.report.debug_text import parse_debug
 from tb_xla_insights.report.explain_text import parse_explain
-from tb_xla_insights.report.metrics_text import count, parse_metrics, quantity
+from tb_xla_insights.report.metrics_text import parse_count, parse_metrics, parse_quantity
 
 REPORT = """step 3 done
 Metric: CompileTime
@@ -146,7 +146,7 @@ class TestNumbers:
         [("02m01s000ms000.000us", 121 * 10**12), ("003.926us", 3_926_000), ("1d00h00m00s", 86_400 * 10**12)],
     )
     def test_times(self, text: str, ps: int) -> None:
-        assert quantity(text) == (ps, "ps")
+        assert parse_quantity(text) == (ps, "ps")
 
     @pytest.mark.parametrize(
         ("text", "value"),
@@ -154,7 +154,7 @@ class TestNumbers:
          ("1.0", None), ("", None), ("many", None), ("٣", None)],
     )  # fmt: skip
     def test_counts(self, text: str, value: int | None) -> None:
-        assert count(text) == value
+        assert parse_count(text) == value
 
     @pytest.mark.parametrize(
         ("text", "found"),
@@ -162,13 +162,13 @@ class TestNumbers:
          ("171.02KB", (175_124, "bytes")), ("1.50PB", (3 << 49, "bytes"))],
     )  # fmt: skip
     def test_numbers_and_sizes(self, text: str, found: tuple[float, str | None]) -> None:
-        assert quantity(text) == found
+        assert parse_quantity(text) == found
 
     @pytest.mark.parametrize(
         "text", ["", "KB", "3 parsecs", "1s-2ms", "1,234KB", "1,5", "1.2.3", "ms", "1e5", "٣"]
     )
     def test_what_is_no_quantity(self, text: str) -> None:
-        assert quantity(text) == (None, None)
+        assert parse_quantity(text) == (None, None)
 
 
 class TestExplanation:

@@ -198,7 +198,7 @@ def test_the_changelog_begins_with_the_version() -> None:
 def test_without_a_compiler_the_build_says_in_one_line_what_to_install(source: Path, tmp_path: Path) -> None:
     done = build(source, tmp_path, CC="no-such-compiler")
     assert done.returncode
-    told = "The kernels need a C compiler, and there is no no-such-compiler: install gcc or clang, or ziglang with pip"
+    told = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"
     assert [line for line in done.stdout.splitlines() if line.strip() == told]
 
 

@@ -36,7 +36,7 @@ def test_one_thread_is_the_callers() -> None:
 
 
 def test_a_process_can_be_limited_to_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tb_xla_insights.parallel._most_threads", None)
+    monkeypatch.setattr("tb_xla_insights.parallel._max_threads", None)
     limit_threads(1)
     assert run_parallel([threading.get_ident] * 3) == [threading.get_ident()] * 3
 

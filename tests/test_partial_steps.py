@@ -1,4 +1,4 @@
-"""Steps that the capture's edges cut are told, and are no steps."""
+"""Steps that the capture's edges cut are reported, and are not among the steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = {"_r": 1, "step_num": 5}
 
 
 @pytest.mark.parametrize(
-    ("more", "count"),
+    ("outside", "count"),
     [
         ([], 0),
         ([("loss", 2, 5)], 1),
@@ -25,32 +25,30 @@ STEP = {"_r": 1, "step_num": 5}
         ([("Wait for donation holds", 95, 1)], 0),
     ],
 )
-def test_annotations_that_steps_have_in_them_before_the_first_and_after_the_last_step(
-    more: list[tuple[str, int, int]], count: int
-) -> None:
-    """Others launch nothing here, so they are no steps."""
+def test_annotations_of_steps_outside_all_steps(outside: list[tuple[str, int, int]], count: int) -> None:
+    """Other annotations launch nothing here, so they are no steps."""
     inside = [("forward", 30, 20), ("loss", 50, 5)]
-    events: list[Event] = [*more, *inside, ("Training_Step", 20, 60, STEP)]
-    events.sort(key=lambda it: it[1])
+    events: list[Event] = [*outside, *inside, ("Training_Step", 20, 60, STEP)]
+    events.sort(key=lambda item: item[1])
     trace = capture(thread("python", *events, role="driving"))
     assert partial_steps(trace) == count
-    found = partial_diagnostics(session(trace))
-    assert [it.id for it in found] == ["partial_steps"] * (count > 0)
+    diagnostics = partial_diagnostics(session(trace))
+    assert [item.id for item in diagnostics] == ["partial_steps"] * (count > 0)
 
 
 @pytest.mark.parametrize("outside", [0, 1])
-def test_what_launches_after_the_last_step_is_cut(outside: int) -> None:
-    made = Simulation()
+def test_launches_after_the_last_step_are_a_cut_step(outside: int) -> None:
+    simulation = Simulation()
     for number in range(4):
-        begin = made.now
-        made.host("forward", 300)
-        made.launch(100)
+        begin = simulation.now
+        simulation.host("forward", 300)
+        simulation.launch(100)
         if number < 4 - outside:
-            made.made.step(begin, made.now - begin, number + 5)
-    assert partial_steps(made.made.trace()) == outside
+            simulation.made.step(begin, simulation.now - begin, number + 5)
+    assert partial_steps(simulation.made.trace()) == outside
 
 
-def test_a_last_step_without_duration_is_whole() -> None:
+def test_last_step_without_duration_is_whole() -> None:
     steps = ("Training_Step", 0, 60, STEP), ("Training_Step", 70, 0, STEP)
     trace = capture(thread("python", *steps, role="driving"))
     assert partial_diagnostics(session(trace)) == []
@@ -64,19 +62,19 @@ def test_other_threads_have_no_steps() -> None:
     assert partial_steps(trace) == 0
 
 
-def test_steps_between_markers_leave_one_before_the_first() -> None:
+def test_steps_from_markers_have_a_cut_step_before_the_first() -> None:
     markers = [("StepMarker", at, 10) for at in (10, 40, 70)]
     assert partial_steps(capture(thread("python", *markers, role="driving"))) == 1
 
 
 @pytest.mark.parametrize(("first", "count"), [("f(1)", 1), ("warm_up(2)", 2)])
-def test_the_rhythm_of_runs_leaves_the_last_one(first: str, count: int) -> None:
-    """Nothing tells where its step ends, or when that of a run before the first began."""
+def test_last_step_from_runs_is_cut(first: str, count: int) -> None:
+    """The end of its step is unknown, and so is the start of a step with a run before the first."""
     runs = [(first, 0, 10), ("f(1)", 20, 20), ("f(1)", 60, 20), ("f(1)", 100, 20)]
     assert partial_steps(capture(thread("python", ("x", 0, 8)), Core(modules=runs))) == count
 
 
-def test_the_case_study() -> None:
+def test_case_study() -> None:
     assert partial_steps(demo("synthetic_case_study_8_tpu_cores")) == 1
 
 

@@ -175,7 +175,7 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
     def test_what_is_no_number_of_samples_is_told_before_the_trace(
         self, tmp_path: Path, samples: Any
     ) -> None:
-        with pytest.raises(InputError, match=r"^record: samples is .*; give how many samples a step takes"):
+        with pytest.raises(InputError, match=r"^record: samples is .*; give the number of samples per step"):
             record(tmp_path, samples=samples).start()
         assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""Runs and cores of JAX from 0.7 on, told by what its events carry: `run_id` and `device_ordinal`."""
+"""Runs and cores of JAX 0.7 and later, found by `run_id` and `device_ordinal` of its events."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def traced(*rows: Row, main: tuple[Event, ...] = ()) -> Trace:
 
 
 def cores(trace: Trace) -> dict[str, tuple[list[int], list[str]]]:
-    """Per core when its runs begin, and its ops."""
+    """Returns the starts of the runs and the names of the ops of each core."""
     return {
         device.name: (
             device.modules.start_ps.tolist(),
-            [trace.strings[it] for it in device.ops.name.tolist()],
+            [trace.strings[text] for text in device.ops.name.tolist()],
         )
         for device in trace.devices
     }
 
 
-def test_an_op_says_which_core_it_is_on() -> None:
+def test_ops_record_their_core() -> None:
     """Two launches of two runs each; on both cores the runs of one thread come after those of the other core."""
     trace = traced(
         client(2, region(50, 80, 1, op("a.1", 55, 9, 7, 1), completion(80, 7, 1)),
@@ -66,14 +66,14 @@ def test_an_op_says_which_core_it_is_on() -> None:
     assert cores(trace) == {"CPU:0": ([60, 90], ["a.0", "b.0"]), "CPU:1": ([50, 130], ["a.1", "b.1"])}
 
 
-def test_cores_have_the_numbers_they_are_given() -> None:
+def test_cores_keep_their_numbers() -> None:
     trace = traced(
         client(2, region(50, 80, 1, op("a", 55, 9, 7, 3), completion(80, 7, 3)), [op("cut", 90, 5, 8, 6)])
     )
     assert cores(trace) == {"CPU:3": ([50], ["a"]), "CPU:6": ([], ["cut"])}
 
 
-def test_an_op_that_no_flow_leads_to_a_run_is_part_of_the_run_with_its_run_id() -> None:
+def test_op_without_flow_belongs_to_the_run_with_its_run_id() -> None:
     """The capture begins inside the run: the region that holds its ops is not recorded."""
     trace = traced(
         client(2, [op("a", 20, 9, 7, 0), op("late", 30, 900, 7, 0)]),
@@ -81,7 +81,7 @@ def test_an_op_that_no_flow_leads_to_a_run_is_part_of_the_run_with_its_run_id() 
         client(4, region(90, 120, 3, op("b", 95, 9, 8, 0), completion(120, 8, 0))),
     )
     (core,) = trace.devices
-    assert [trace.strings[it] for it in core.modules.name] == ["jit_f(5)", "jit_f(5)"]
+    assert [trace.strings[text] for text in core.modules.name] == ["jit_f(5)", "jit_f(5)"]
     assert (core.modules.start_ps.tolist(), core.modules.end_ps.tolist()) == ([20, 90], [80, 120])
     assert core.ops.end_ps.tolist() == [29, 80, 104]
 
@@ -91,8 +91,8 @@ def helper(at: int, run_id: int, replica: int = 0, partition: int = 0) -> Event:
 
 
 @pytest.mark.parametrize("by", ["replica", "partition"])
-def test_a_run_is_tied_to_its_call_by_run_id_whatever_let_it_go(by: str) -> None:
-    """Both runs of the second launch are let go by the first one's, as arguments that arrive do."""
+def test_run_id_joins_a_run_with_its_call_whatever_released_it(by: str) -> None:
+    """Both runs of the second launch are released by the first launch's, as if by arguments that arrive."""
     main = (
         ("PjRtCpuExecutable::Execute", 10, 10), record(11, 1), record(12, 2),
         ("PjRtCpuExecutable::Execute", 30, 10), record(31, 3), record(32, 4),
@@ -113,7 +113,7 @@ def test_a_run_is_tied_to_its_call_by_run_id_whatever_let_it_go(by: str) -> None
     assert set(runs.join.tolist()) == {EXACT}
 
 
-def test_a_call_for_several_cores_names_its_module_and_its_parts_their_core() -> None:
+def test_parts_of_a_call_for_several_cores_record_their_core() -> None:
     def part(at: int, core: int) -> Event:
         stats = {"_ct": 5, "_c": 77, "replica": 0, "partition": core, "global_device_id": core}
         return f"[{core}] {CALL}", at, 4, stats
@@ -135,7 +135,7 @@ def test_a_call_for_several_cores_names_its_module_and_its_parts_their_core() ->
     assert launches.step.tolist() == [0]
 
 
-def test_a_run_id_that_no_call_has_leaves_the_run_to_flows_and_order() -> None:
+def test_run_with_an_unknown_run_id_is_joined_by_flow_or_order() -> None:
     trace = traced(
         client(2, region(14, 16, 1, (HELPER, 15, 1)),
                region(50, 80, 99, op("a", 55, 9, 7, 0), completion(80, 7, 0))),
@@ -145,7 +145,7 @@ def test_a_run_id_that_no_call_has_leaves_the_run_to_flows_and_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("capture_name", "shares", "launches", "none"),
+    ("capture_name", "shares", "launches", "unjoined"),
     [
         ("jax0.10.2_shardmap", [0.755, 0.777, 0.721, 0.664], 20, 0),
         ("jax0.7.2_pmap", [0.674, 0.520, 0.514, 0.532], 40, 0),
@@ -153,13 +153,13 @@ def test_a_run_id_that_no_call_has_leaves_the_run_to_flows_and_order() -> None:
     ],
 )
 def test_real_captures(
-    shared_traces: Path, capture_name: str, shares: list[float], launches: int, none: int
+    shared_traces: Path, capture_name: str, shares: list[float], launches: int, unjoined: int
 ) -> None:
     trace = real_trace(shared_traces / "other" / capture_name)
-    assert [round(it["duty_cycle"], 3) for it in device_summaries(session(trace))] == shares
-    found = find_launches(trace)
-    assert len(found) == launches
-    assert int((found.runs.join == NONE).sum()) == none
+    assert [round(row["duty_cycle"], 3) for row in device_summaries(session(trace))] == shares
+    found_launches = find_launches(trace)
+    assert len(found_launches) == launches
+    assert int((found_launches.runs.join == NONE).sum()) == unjoined
     ids = trace.stats["run_id"]
     for device in trace.devices:
         assert (trace.stats["device_ordinal"].at(device.ops.row, -1) == int(device.name.split(":")[1])).all()

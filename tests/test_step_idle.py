@@ -1,4 +1,4 @@
-"""How the devices' time divides in whole steps: against known truth, against brute force, and in real captures."""
+"""The devices' time in whole steps: compared with known truth, with brute force, and in real captures."""
 
 from __future__ import annotations
 
@@ -28,44 +28,49 @@ def step(start: int, duration: int, number: int) -> Event:
     return ("Training_Step", start, duration, {"_r": 1, "step_num": number})
 
 
-def test_work_and_idle_time_are_those_during_the_steps() -> None:
-    """The device works before, between and after the steps, too: that is in none of them. Idle time before the
+def test_work_and_idle_time_during_steps() -> None:
+    """The device also works before, between and after the steps, and that work is in none of them. Idle time before the
     device's first and after its last op counts."""
-    made = capture(
+    trace = capture(
         thread("python", step(10 * US, 100 * US, 5), step(130 * US, 100 * US, 6),
                ("StepMarker", 180 * US, 50 * US), role="driving"),
         Core([("early", 0, 5 * US), ("dot.1", 60 * US, 80 * US), ("add.1", 150 * US, 20 * US)]),
     )  # fmt: skip
-    told: Any = step_idle_report(session(made))
-    assert (told["steps"], told["cores"], told["step_ps"], told["median_ps"]) == (2, 1, 100 * US, 100 * US)
-    assert told["all_cores"] == {
+    report: Any = step_idle_report(session(trace))
+    assert (report["steps"], report["cores"], report["step_ps"], report["median_ps"]) == (
+        2,
+        1,
+        100 * US,
+        100 * US,
+    )
+    assert report["all_cores"] == {
         "time_ps": 200 * US, "work_ps": 80 * US, "stall_ps": 0, "idle_ps": 120 * US, "small_ps": 0, "edges_ps": 60 * US,
         "by_class_ps": {"tracing": 70 * US, "sync_prepare": 50 * US},
     }  # fmt: skip
-    assert (told["work_ps"], told["idle_ps"]) == (40 * US, 60 * US)
-    assert told["by_class_ps"] == {"tracing": 35 * US, "sync_prepare": 25 * US}
+    assert (report["work_ps"], report["idle_ps"]) == (40 * US, 60 * US)
+    assert report["by_class_ps"] == {"tracing": 35 * US, "sync_prepare": 25 * US}
 
 
-def test_waiting_is_work_that_is_told_apart_and_short_gaps_have_no_class() -> None:
-    made = capture(
+def test_stalls_are_work_and_short_gaps_have_no_class() -> None:
+    trace = capture(
         thread("python", step(0, 100 * US, 5), role="driving"),
         Core([("dot.1", 0, 40 * US), ("copy-done.1", 45 * US, 55 * US)]),
     )
-    told: Any = step_idle_report(session(made))
-    assert (told["work_ps"], told["stall_ps"], told["idle_ps"]) == (95 * US, 55 * US, 5 * US)
-    assert (told["by_class_ps"], told["small_ps"]) == ({}, 5 * US)
+    report: Any = step_idle_report(session(trace))
+    assert (report["work_ps"], report["stall_ps"], report["idle_ps"]) == (95 * US, 55 * US, 5 * US)
+    assert (report["by_class_ps"], report["small_ps"]) == ({}, 5 * US)
 
 
-def test_the_rest_of_the_idle_time_is_that_of_the_gaps_in_steps(shared_traces: Path) -> None:
-    """What no gap has lies before a device's first or after its last work."""
-    made = session(real_trace(shared_traces / "torch_xla/tiny_baseline"))
-    told: Any = step_idle_report(made)["all_cores"]
-    listed = sum(row["in_steps_ps"] for row in gaps_report(made)["patterns"])
-    assert told["edges_ps"] > 0
-    assert 0 <= told["idle_ps"] - told["edges_ps"] - listed <= told["small_ps"]
+def test_idle_time_without_edges_is_that_of_the_gaps_in_steps(shared_traces: Path) -> None:
+    """Idle time that is in no gap is before a device's first or after its last work."""
+    capture_session = session(real_trace(shared_traces / "torch_xla/tiny_baseline"))
+    all_cores: Any = step_idle_report(capture_session)["all_cores"]
+    listed = sum(row["in_steps_ps"] for row in gaps_report(capture_session)["patterns"])
+    assert all_cores["edges_ps"] > 0
+    assert 0 <= all_cores["idle_ps"] - all_cores["edges_ps"] - listed <= all_cores["small_ps"]
 
 
-def test_each_host_is_divided_by_its_own_cores_and_every_step_counts_the_same() -> None:
+def test_hosts_are_divided_by_their_cores_and_steps_have_equal_weight() -> None:
     def host(name: str, steps: int, *works: int) -> Trace:
         events = [step(at * 100 * US, 100 * US, at) for at in range(steps)]
         cores = [
@@ -74,31 +79,31 @@ def test_each_host_is_divided_by_its_own_cores_and_every_step_counts_the_same() 
         ]
         return capture(thread("python", *events, role="driving"), *cores, host=name)
 
-    told: Any = step_idle_report(session(host("a", 3, 80, 40), host("b", 1, 20)))
-    assert (told["steps"], told["cores"], told["step_ps"]) == (4, 3, 100 * US)
-    assert told["work_ps"] == (3 * 60 + 20) * US // 4
-    assert told["all_cores"]["work_ps"] == (3 * 120 + 20) * US
-    assert [(row["id"], row["steps"], row["work_ps"]) for row in told["devices"]] == [
+    report: Any = step_idle_report(session(host("a", 3, 80, 40), host("b", 1, 20)))
+    assert (report["steps"], report["cores"], report["step_ps"]) == (4, 3, 100 * US)
+    assert report["work_ps"] == (3 * 60 + 20) * US // 4
+    assert report["all_cores"]["work_ps"] == (3 * 120 + 20) * US
+    assert [(row["id"], row["steps"], row["work_ps"]) for row in report["devices"]] == [
         ("a/TPU:0", 3, 240 * US),
         ("a/TPU:1", 3, 120 * US),
         ("b/TPU:0", 1, 20 * US),
     ]
 
 
-def test_hosts_that_tell_nothing_are_left_out_and_said() -> None:
+def test_hosts_without_device_work_or_steps_are_left_out() -> None:
     both = capture(
         thread("python", step(0, 100 * US, 1), role="driving"), Core([("dot", 0, 50 * US)]), host="both"
     )
     no_device = capture(thread("python", step(0, 300 * US, 1), role="driving"), host="no_device")
     no_steps = capture(thread("python", ("f", 0, 90)), Core([("dot", 0, 50 * US)]), host="no_steps")
-    told: Any = step_idle_report(session(both, no_device, no_steps))
-    assert (told["steps"], told["step_ps"], told["work_ps"], told["idle_ps"]) == (
+    report: Any = step_idle_report(session(both, no_device, no_steps))
+    assert (report["steps"], report["step_ps"], report["work_ps"], report["idle_ps"]) == (
         1,
         100 * US,
         50 * US,
         50 * US,
     )
-    assert told["left_out"] == [
+    assert report["left_out"] == [
         {"host": "no_device", "reason": "no_device_work"},
         {"host": "no_steps", "reason": "no_steps"},
     ]
@@ -107,35 +112,35 @@ def test_hosts_that_tell_nothing_are_left_out_and_said() -> None:
     assert (alone["all_cores"], alone["left_out"][0]["reason"]) == (None, "no_device_work")
 
 
-def test_without_steps_the_same_is_told_of_each_core_s_span() -> None:
-    made = capture(
+def test_without_steps_times_are_of_each_cores_span() -> None:
+    trace = capture(
         thread("python", ("StepMarker", 0, 200 * US), role="driving"),
         Core([("dot", 10 * US, 50 * US), ("dot", 90 * US, 20 * US)]),
         Core([("dot", 10 * US, 20 * US)], name="TPU:1"),
     )
-    told: Any = step_idle_report(session(made))
-    assert (told["steps"], told["step_ps"], told["cores"]) == (0, None, 2)
-    assert (told["work_ps"], told["idle_ps"]) == (45 * US, 15 * US)
-    assert told["all_cores"]["by_class_ps"] == {"sync_prepare": 30 * US}
+    report: Any = step_idle_report(session(trace))
+    assert (report["steps"], report["step_ps"], report["cores"]) == (0, None, 2)
+    assert (report["work_ps"], report["idle_ps"]) == (45 * US, 15 * US)
+    assert report["all_cores"]["by_class_ps"] == {"sync_prepare": 30 * US}
 
 
 def instants(*columns: Any) -> Iterator[tuple[int, ...]]:
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def by_hand(trace: Trace) -> dict[str, Fraction]:
+def means_by_counting(trace: Trace) -> dict[str, Fraction]:
     """The means of one host, picosecond by picosecond."""
     steps, devices = steps_of(trace), trace.devices
     host, classes = host_class_segments(trace), dict[int, str]()
-    for start, end, kind in instants(host.start_ps, host.end_ps, host.class_index):
-        classes |= dict.fromkeys(range(start, end), CLASSES[kind])
+    for start, end, class_index in instants(host.start_ps, host.end_ps, host.class_index):
+        classes |= dict.fromkeys(range(start, end), CLASSES[class_index])
     sums: dict[str, int] = {"work": 0}
     for device in devices:
-        found = busy(trace, device)
-        work = instants(found.start_ps, found.end_ps)
+        busy_intervals = busy(trace, device)
+        work = instants(busy_intervals.start_ps, busy_intervals.end_ps)
         at_work = {ps for start, end in work for ps in range(start, end)}
-        for one in steps:
-            for ps in range(one.start_ps, one.end_ps):
+        for step_ in steps:
+            for ps in range(step_.start_ps, step_.end_ps):
                 name = "work" if ps in at_work else classes.get(ps, "unrecorded")
                 sums[name] = sums.get(name, 0) + 1
     return {name: Fraction(ps, len(steps) * len(devices)) for name, ps in sums.items()}
@@ -147,51 +152,55 @@ def by_hand(trace: Trace) -> dict[str, Fraction]:
     st.lists(st.lists(SPAN, min_size=1, max_size=5), min_size=1, max_size=3),
     st.lists(SPAN, max_size=3),
 )
-def test_means_are_those_of_every_instant(
-    steps: list[tuple[int, int]], cores: list[list[tuple[int, int]]], marks: list[tuple[int, int]]
+def test_means_agree_with_counting_every_instant(
+    steps: list[tuple[int, int]], cores: list[list[tuple[int, int]]], markers: list[tuple[int, int]]
 ) -> None:
-    """Steps as (pause before it, duration). Gaps are as short as they come: without a class, all of them together."""
-    events, now = [("main", 0, 400)], 0
+    """Steps are given as (pause before it, duration). All gaps are too short to have a class."""
+    events, now_ps = [("main", 0, 400)], 0
     for number, (pause, duration) in enumerate(steps):
-        events.append(step(now + pause, duration, number))
-        now += pause + duration
-    made = capture(
-        thread("python", *events, *(("StepMarker", *mark) for mark in marks), role="driving"),
+        events.append(step(now_ps + pause, duration, number))
+        now_ps += pause + duration
+    trace = capture(
+        thread("python", *events, *(("StepMarker", *marker) for marker in markers), role="driving"),
         *(Core([("dot", *op) for op in ops], name=f"TPU:{number}") for number, ops in enumerate(cores)),
     )
-    told: Any = step_idle_report(session(made))
-    truth = by_hand(made)
-    parts = {"work": told["work_ps"], **told["by_class_ps"]}
+    report: Any = step_idle_report(session(trace))
+    truth = means_by_counting(trace)
+    parts = {"work": report["work_ps"], **report["by_class_ps"]}
     idle = sum(ps for name, ps in truth.items() if name != "work")
-    assert told["work_ps"] + told["idle_ps"] == told["step_ps"]
-    assert sum(told["by_class_ps"].values()) + told["small_ps"] == told["idle_ps"]
+    assert report["work_ps"] + report["idle_ps"] == report["step_ps"]
+    assert sum(report["by_class_ps"].values()) + report["small_ps"] == report["idle_ps"]
     assert abs(parts["work"] - truth["work"]) < 1
-    assert abs(told["idle_ps"] - idle) < 2
-    for name, ps in told["by_class_ps"].items():
+    assert abs(report["idle_ps"] - idle) < 2
+    for name, ps in report["by_class_ps"].items():
         assert ps <= truth[name] + 1
 
 
-def adds_up(told: Any) -> None:
-    every = told["all_cores"]
-    for it in (told, every, *told["devices"]):
-        assert it["idle_ps"] == it["small_ps"] + sum(it["by_class_ps"].values())
-        assert 0 <= it["stall_ps"] <= it["work_ps"]
-    assert every["time_ps"] == every["work_ps"] + every["idle_ps"]
+def assert_adds_up(report: Any) -> None:
+    all_cores = report["all_cores"]
+    for times in (report, all_cores, *report["devices"]):
+        assert times["idle_ps"] == times["small_ps"] + sum(times["by_class_ps"].values())
+        assert 0 <= times["stall_ps"] <= times["work_ps"]
+    assert all_cores["time_ps"] == all_cores["work_ps"] + all_cores["idle_ps"]
     for name in ("time_ps", "work_ps", "stall_ps", "idle_ps", "small_ps"):
-        assert sum(device[name] for device in told["devices"]) == every[name]
-    if told["steps"]:
-        assert told["work_ps"] + told["idle_ps"] == told["step_ps"]
+        assert sum(device[name] for device in report["devices"]) == all_cores[name]
+    if report["steps"]:
+        assert report["work_ps"] + report["idle_ps"] == report["step_ps"]
 
 
-def test_the_case_study() -> None:
-    told: Any = step_idle_report(session(demo("synthetic_case_study_8_tpu_cores")))
-    adds_up(told)
-    assert (told["steps"], told["cores"]) == (10, 8)
-    assert [round(told[name] / 1e9, 1) for name in ("step_ps", "work_ps", "idle_ps")] == [290.8, 169.2, 121.7]
+def test_case_study() -> None:
+    report: Any = step_idle_report(session(demo("synthetic_case_study_8_tpu_cores")))
+    assert_adds_up(report)
+    assert (report["steps"], report["cores"]) == (10, 8)
+    assert [round(report[name] / 1e9, 1) for name in ("step_ps", "work_ps", "idle_ps")] == [
+        290.8,
+        169.2,
+        121.7,
+    ]
 
 
 @pytest.mark.parametrize(
     "folder", ["torch_xla/dynamo_full_step", "torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"]
 )  # fmt: skip
 def test_real_captures_add_up(shared_traces: Path, folder: str) -> None:
-    adds_up(step_idle_report(session(real_trace(shared_traces / folder))))
+    assert_adds_up(step_idle_report(session(real_trace(shared_traces / folder))))

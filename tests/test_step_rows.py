@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tb_xla_insights.json_text import json_bytes
-from tb_xla_insights.report.step_rows import _AT_ONCE, StepRows
+from tb_xla_insights.report.step_rows import _CHUNK_ROWS, StepRows
 
-COUNT = _AT_ONCE + 3
+COUNT = _CHUNK_ROWS + 3
 
 
 def row(index: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The report's steps."""
+"""The report's `steps`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog import CLASSES
 
 
-def test_a_step_and_what_belongs_to_it_however_late_it_runs() -> None:
+def test_step_with_its_work_however_late_it_runs() -> None:
     loop = Tpu()
     loop.step(0, 100, 7)
     loop.on_main("data_loading", 0, 30)
@@ -43,17 +43,17 @@ def test_a_step_and_what_belongs_to_it_however_late_it_runs() -> None:
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 150), st.integers(1, 90)), max_size=3), min_size=1, max_size=4)
 )
-def test_runs_that_overlap_keep_their_core_busy_once(steps: list[list[tuple[int, int]]]) -> None:
-    """Per step the runs it launches: when after its start, and how long."""
+def test_overlapping_runs_count_once(steps: list[list[tuple[int, int]]]) -> None:
+    """Each step's runs are given as (start after the step's start, duration)."""
     loop = Tpu()
     for i, runs in enumerate(steps):
         loop.step(100 * i, 100, i)
-        for n, (after, duration) in enumerate(runs):
+        for n, (offset, duration) in enumerate(runs):
             call = 100 * i + 10 + 20 * n
-            loop.launch(call, (call + 5, 5), (100 * i + after, duration))
-    found = session(loop.trace())
-    busy = sum(device["busy_ps"] for device in device_summaries(found))
-    assert sum(row["device_busy_ps"] for row in steps_report(found)) == busy
+            loop.launch(call, (call + 5, 5), (100 * i + offset, duration))
+    capture_session = session(loop.trace())
+    busy = sum(device["busy_ps"] for device in device_summaries(capture_session))
+    assert sum(row["device_busy_ps"] for row in steps_report(capture_session)) == busy
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_runs_that_overlap_keep_their_core_busy_once(steps: list[list[tuple[int,
         {"XLA Modules": [event("f(1)", 0, 90), event("f(1)", 100, 60), event("f(1)", 160, 5)]},
     ],
 )
-def test_steps_that_a_device_tells_have_what_it_does_in_them(lines: dict[str, list[Event]]) -> None:
+def test_steps_from_a_device_contain_its_work_in_them(lines: dict[str, list[Event]]) -> None:
     """No launch is known. One op lasts from the first step into the second."""
     work = [event("fusion", 10, 40), event("fusion", 80, 30), event("fusion", 120, 40)]
     rows = steps_report(session(capture(thread("python", event("forward", 0, 9)), Core(work, lines=lines))))
     assert [row["device_busy_ps"] // US for row in rows] == [60, 50]
 
 
-def test_a_step_counts_the_compilations_that_begin_in_it() -> None:
+def test_compilations_count_in_the_step_in_which_they_begin() -> None:
     trace = capture(
         thread(
             "python",
@@ -86,15 +86,15 @@ def test_a_step_counts_the_compilations_that_begin_in_it() -> None:
     assert [row["compiles"] for row in steps_report(session(trace))] == [2]
 
 
-def test_steps_of_several_hosts_are_counted_through() -> None:
-    one = capture(thread("python", event("a", 0, 10, _r=1), event("b", 20, 10, _r=1)), host="one")
-    other = capture(thread("python", event("c", 0, 10, _r=1)), host="other")
-    rows = steps_report(session(one, capture(thread("python", event("x", 0, 1))), other))
-    found = [(row["index"], row["name"], row["host"]) for row in rows]
-    assert found == [(0, "a", "one"), (1, "b", "one"), (2, "c", "other")]
+def test_index_counts_through_all_hosts() -> None:
+    first = capture(thread("python", event("a", 0, 10, _r=1), event("b", 20, 10, _r=1)), host="one")
+    last = capture(thread("python", event("c", 0, 10, _r=1)), host="other")
+    rows = steps_report(session(first, capture(thread("python", event("x", 0, 1))), last))
+    columns = [(row["index"], row["name"], row["host"]) for row in rows]
+    assert columns == [(0, "a", "one"), (1, "b", "one"), (2, "c", "other")]
 
 
-def test_the_case_study() -> None:
+def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     rows = steps_report(session(trace))
     assert [(row["number"], row["start_ps"], row["duration_ps"], row["executions"]) for row in rows] == [
@@ -103,12 +103,12 @@ def test_the_case_study() -> None:
     assert [row["compiles"] for row in rows] == [
         int(step.number == truth.recompiled_step) for step in truth.steps
     ]
-    plain = next(row for row in rows if row["number"] == truth.gap_step)
-    assert truth.run_ps <= plain["device_busy_ps"] <= truth.run_ps + 200 * US  # cores start a little apart
+    gap_row = next(row for row in rows if row["number"] == truth.gap_step)
+    assert truth.run_ps <= gap_row["device_busy_ps"] <= truth.run_ps + 200 * US  # cores start a little apart
 
 
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)
-def test_the_dynamo_issue(mode: dynamo_issue.Mode) -> None:
+def test_dynamo_issue(mode: dynamo_issue.Mode) -> None:
     truth = dynamo_issue.truth(mode)
     (row,) = steps_report(session(demo(f"synthetic_dynamo_issue_{mode}")))
     assert (row["number"], row["duration_ps"], row["device_busy_ps"]) == (
@@ -143,8 +143,8 @@ def test_real_steps_add_up(shared_traces: Path, folder: str) -> None:
     totals = host_class_segments(trace).sums(len(CLASSES))
     for name, total in zip(CLASSES, totals, strict=True):
         assert sum(row["host_ps"].get(name, 0) for row in rows) <= total
-    most = max(device["busy_ps"] for device in device_summaries(session(trace)))
-    assert 0.8 * most < sum(row["device_busy_ps"] for row in rows)
+    busiest_ps = max(device["busy_ps"] for device in device_summaries(session(trace)))
+    assert 0.8 * busiest_ps < sum(row["device_busy_ps"] for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Where steps come from, and where they begin and end."""
+"""The sources of steps, and where steps begin and end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from tb_xla_insights.trace.model import Trace
 
 
 def steps(trace: Trace) -> list[tuple[str, int | None, str, int, int]]:
-    return [(s.name, s.number, s.source, s.start_ps, s.duration_ps) for s in steps_of(trace)]
+    return [
+        (step.name, step.number, step.source, step.start_ps, step.duration_ps) for step in steps_of(trace)
+    ]
 
 
 MARKERS = [("StepMarker", 10, 10), ("StepMarker", 40, 10), ("StepMarker", 70, 15)]
@@ -31,7 +33,7 @@ RUNS = Core(
 )
 
 
-def test_annotations_tell_best() -> None:
+def test_annotations_precede_other_sources() -> None:
     line = Core(lines={"Steps": [("3", 0, 50)]}, modules=RUNS.modules)
     events = [
         ("Training_Step", 5, 40, {"_r": 1, "step_num": 7}),
@@ -44,12 +46,12 @@ def test_annotations_tell_best() -> None:
     ]
 
 
-def test_a_step_inside_of_a_step_is_a_part_of_it() -> None:
+def test_nested_step_is_part_of_the_outer_one() -> None:
     events = [("epoch", 0, 90, {"_r": 1}), ("evaluation", 50, 30), ("batch", 51, 9, {"_r": 1, "step_num": 1})]
     assert steps(capture(thread("python", *events))) == [("epoch", None, "annotation", 0, 90)]
 
 
-def test_steps_of_other_threads_count_only_where_the_driving_thread_has_none() -> None:
+def test_steps_of_other_threads_count_only_without_steps_on_the_driving_thread() -> None:
     other = thread("python", ("eval", 0, 9, {"_r": 1}), role="other")
     with_steps = thread("python", ("train", 0, 40, {"_r": 1}), role="driving")
     assert [name for name, *_ in steps(capture(with_steps, other))] == ["train"]
@@ -58,7 +60,7 @@ def test_steps_of_other_threads_count_only_where_the_driving_thread_has_none() -
     ] == ["eval"]
 
 
-def test_a_devices_steps_line() -> None:
+def test_steps_line_of_a_device() -> None:
     line = {"Steps": [("3", 100, 50), ("train 4", 150, 50), ("?", 200, 10)]}
     trace = capture(thread("python", ("x", 0, 1), *MARKERS), Core(lines=line), Core(name="TPU:1", lines=line))
     assert steps(trace) == [
@@ -66,7 +68,7 @@ def test_a_devices_steps_line() -> None:
     ]  # fmt: skip
 
 
-def test_step_markers_a_step_lasts_from_the_end_of_one_to_the_end_of_the_next() -> None:
+def test_step_lasts_from_the_end_of_a_marker_to_the_end_of_the_next() -> None:
     trace = capture(thread("python", ("forward", 0, 8), *MARKERS), RUNS)
     assert steps(trace) == [
         ("StepMarker", None, "step_marker", 20, 30),
@@ -78,13 +80,13 @@ def test_one_marker_is_no_step() -> None:
     assert steps(capture(thread("python", ("forward", 0, 8), MARKERS[0]))) == []
 
 
-def test_the_rhythm_of_the_program_that_takes_most_time_of_those_that_repeat() -> None:
+def test_repeated_program_with_most_time_marks_steps() -> None:
     assert steps(capture(thread("python", ("f", 0, 8)), RUNS)) == [
         ("step", None, "modules", 60, 30), ("step", None, "modules", 90, 40),
     ]  # fmt: skip
 
 
-def names_of_loop(*names: str) -> set[str]:
+def loop_programs(*names: str) -> set[str]:
     """The program that marks the loop in runs of these programs, 10 ps each."""
     runs = [(f"{name}(1)", 20 * number, 10) for number, name in enumerate(names)]
     return {name for name, *_ in steps(capture(thread("python", ("f", 0, 8)), Core(modules=runs)))}
@@ -93,17 +95,17 @@ def names_of_loop(*names: str) -> set[str]:
 OP_BY_OP = ("matmul", "matmul", "add", "matmul", "tanh", "add")
 
 
-def test_no_op_that_occurs_in_several_places_marks_the_loop_of_a_program_that_runs_op_by_op() -> None:
-    assert names_of_loop(*OP_BY_OP * 3) == {"tanh"}
-    assert names_of_loop(*OP_BY_OP * 2) == set()
-    assert names_of_loop("matmul", "add", "matmul", "add", "add", "matmul") == set()
+def test_ops_in_several_places_mark_no_loop() -> None:
+    assert loop_programs(*OP_BY_OP * 3) == {"tanh"}
+    assert loop_programs(*OP_BY_OP * 2) == set()
+    assert loop_programs("matmul", "add", "matmul", "add", "add", "matmul") == set()
 
 
-def test_a_loop_may_do_something_else_now_and_then() -> None:
-    assert names_of_loop(*("train",) * 5, "evaluate", *("train",) * 5, "evaluate") == {"train"}
+def test_loop_may_evaluate_now_and_then() -> None:
+    assert loop_programs(*("train",) * 5, "evaluate", *("train",) * 5, "evaluate") == {"train"}
 
 
-def test_the_call_around_a_function_of_tensorflow_is_the_step() -> None:
+def test_call_around_a_tensorflow_function_is_the_step() -> None:
     """Keras' loop: the event with `_r` only hands the function over."""
     calls = [
         event
@@ -120,7 +122,7 @@ def test_the_call_around_a_function_of_tensorflow_is_the_step() -> None:
     ]
 
 
-def test_an_annotation_of_the_program_goes_before_functions_of_tensorflow() -> None:
+def test_annotations_precede_tensorflow_functions() -> None:
     events = [
         ("train", 0, 90, {"_r": 1}),
         ("FunctionRun", 5, 2, {"_r": 1}),
@@ -129,18 +131,18 @@ def test_an_annotation_of_the_program_goes_before_functions_of_tensorflow() -> N
     assert [name for name, *_ in steps(capture(thread("python", *events, role="driving")))] == ["train"]
 
 
-def test_a_program_whose_id_is_negative_is_no_other_one() -> None:
+def test_negative_program_ids_are_left_out() -> None:
     runs = Core(modules=[("f(-5)", 10, 20), ("f(7)", 40, 20), ("f(-5)", 80, 20)])
     assert [(start, duration) for *_, start, duration in steps(capture(thread("python", ("x", 0, 8)), runs))] == [
         (10, 30), (40, 40),
     ]  # fmt: skip
 
 
-def test_nothing_tells() -> None:
+def test_no_source() -> None:
     assert steps(capture(thread("python", ("f", 0, 8)), Core(modules=[("a(1)", 0, 5), ("b(2)", 9, 5)]))) == []
 
 
-def test_a_step_knows_its_end_and_its_event() -> None:
+def test_end_and_event_of_a_step() -> None:
     trace = capture(thread("python", ("forward", 0, 8), *MARKERS))
     first: Step = steps_of(trace)[0]
     assert (first.end_ps, trace.name(first.row), int(trace.start_ps[first.row])) == (50, "StepMarker", 40)
@@ -163,8 +165,8 @@ def test_a_step_knows_its_end_and_its_event() -> None:
 def test_steps_of_real_captures(
     shared_traces: Path, folder: str, count: int, source: str | None, first: int | None
 ) -> None:
-    found = steps_of(real_trace(shared_traces / folder))
-    assert len(found) == count
-    assert {step.source for step in found} == ({source} if source else set())
-    assert [step.number for step in found[:1]] == ([first] if count else [])
-    assert all(a.end_ps <= b.start_ps for a, b in pairwise(found))
+    capture_steps = steps_of(real_trace(shared_traces / folder))
+    assert len(capture_steps) == count
+    assert {step.source for step in capture_steps} == ({source} if source else set())
+    assert [step.number for step in capture_steps[:1]] == ([first] if count else [])
+    assert all(step.end_ps <= next_step.start_ps for step, next_step in pairwise(capture_steps))

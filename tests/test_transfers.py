@@ -1,4 +1,4 @@
-"""Transfers: the outermost on each thread, in the step that asked for them, with the bytes that are recorded."""
+"""Transfers: the outermost ones on each thread, in the step that requested them, with their recorded bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_xla_insights.report.metrics_text import parse_metrics
 TO, FROM = "PjRtComputationClient::TransferToDevice", "PjRtComputationClient::TransferFromDevice"
 
 
-def test_a_transfer_within_another_of_its_direction_is_a_part_of_it() -> None:
+def test_nested_transfer_of_the_same_direction_is_part_of_the_outer_one() -> None:
     trace = capture(
         thread("python", (TO, 0, 20), ("CopyToDevice", 2, 5), (FROM, 30, 40), ("CommonPjRtBuffer::ToLiteral", 32, 5),
                (TO, 40, 10))
@@ -27,7 +27,7 @@ def test_a_transfer_within_another_of_its_direction_is_a_part_of_it() -> None:
     assert report["to_device"]["bytes"] is None
 
 
-def test_bytes_are_those_of_the_outermost_event_that_tells_them() -> None:
+def test_bytes_are_those_of_the_outermost_event_with_a_size() -> None:
     trace = capture(
         thread(
             "python",
@@ -44,17 +44,18 @@ def test_bytes_are_those_of_the_outermost_event_that_tells_them() -> None:
     assert (report["count"], report["bytes"], report["sized"]) == (2, 1024, 1)
 
 
-def test_who_carries_out_what_another_asked_for_counts_only_alone() -> None:
-    asks = thread("python", (TO, 0, 20), role="driving")
-    carries = thread(
+def test_carrying_threads_count_only_without_requesting_threads() -> None:
+    requesting = thread("python", (TO, 0, 20), role="driving")
+    carrying = thread(
         "tf_XLAPjRtCpuClient/3", ("Transpose::Execute", 5, 3), ("Transpose::Execute", 9, 3), role="client"
     )
-    assert len(find_transfers(capture(asks, carries))) == 1
-    assert len(find_transfers(capture(thread("python", ("forward", 0, 20), role="driving"), carries))) == 2
+    assert len(find_transfers(capture(requesting, carrying))) == 1
+    assert len(find_transfers(capture(thread("python", ("forward", 0, 20), role="driving"), carrying))) == 2
 
 
-def test_a_read_after_a_step_belongs_to_it_as_among_the_reads_of_steps() -> None:
-    """What is sent between two steps is in none; what is read before the first one neither."""
+def test_read_after_a_step_belongs_to_it() -> None:
+    """As for `per_step` of early executions. A transfer to the device between two steps, or a read before the first, is
+    in no step."""
     steps = [("Training_Step", at, 100, {"_r": 1, "step_num": at // 200}) for at in (200, 400)]
     events = [
         (FROM, 110, 10),
@@ -75,7 +76,7 @@ def test_a_read_after_a_step_belongs_to_it_as_among_the_reads_of_steps() -> None
     )
 
 
-def test_the_case_study() -> None:
+def test_case_study() -> None:
     truth = demo("synthetic_case_study_8_tpu_cores")
     report = transfers_report(session(truth))
     assert (report["to_device"]["count"], report["from_device"]["count"]) == (12, 1)
@@ -86,8 +87,8 @@ def test_the_case_study() -> None:
 @pytest.mark.parametrize(
     "folder", ["tiny_early_item", "tiny_slow_input", "tiny_grad_accum_sync", "spmd_fsdp_debug"]
 )
-def test_counts_are_within_those_of_the_metrics_report(shared_traces: Path, folder: str) -> None:
-    """The report counts from the process's start, the capture's steps are a part of that."""
+def test_counts_do_not_exceed_the_metrics_report(shared_traces: Path, folder: str) -> None:
+    """The report counts from the process's start and so includes the capture's steps."""
     place = shared_traces / "torch_xla" / folder
     metrics = parse_metrics((place / "metrics_report.txt").read_text())
     assert metrics
@@ -103,8 +104,8 @@ def test_counts_are_within_those_of_the_metrics_report(shared_traces: Path, fold
         assert sum(per_step) == count
 
 
-def test_bytes_of_copies_are_in_their_details() -> None:
-    """As the tracers of GPUs write them: the older form, and one with more."""
+def test_bytes_of_gpu_copies_are_in_their_details() -> None:
+    """The tracers of GPUs write them in an older form and in one with more fields."""
     copies = capture(
         thread(
             "python",
@@ -120,7 +121,10 @@ def test_bytes_of_copies_are_in_their_details() -> None:
         )
     )
     report: Any = transfers_report(session(copies))
-    assert [(it["count"], it["bytes"], it["sized"]) for it in report.values()] == [(3, 176, 2), (1, 8, 1)]
+    assert [(sums["count"], sums["bytes"], sums["sized"]) for sums in report.values()] == [
+        (3, 176, 2),
+        (1, 8, 1),
+    ]
     assert report["to_device"]["bytes_per_step"] is None  # there are no steps
 
 
@@ -141,6 +145,6 @@ def test_bytes_per_step_are_those_of_the_transfers_in_steps() -> None:
     assert transfers_report(session(trace))["from_device"]["bytes_per_step"] is None
 
 
-def test_the_bytes_of_a_real_gpu_s_copies(shared_traces: Path) -> None:
+def test_bytes_of_a_real_gpus_copies(shared_traces: Path) -> None:
     report: Any = transfers_report(session(real_trace(shared_traces / "public" / "gpu_v100_tf")))
-    assert [(it["bytes"], it["sized"]) for it in report.values()] == [(81_118, 202), (73_888, 24)]
+    assert [(sums["bytes"], sums["sized"]) for sums in report.values()] == [(81_118, 202), (73_888, 24)]

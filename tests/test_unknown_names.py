@@ -1,4 +1,4 @@
-"""What is said of events that a newer runtime recorded."""
+"""Messages about runtime events that the catalogue does not know."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "expected"),
     [
         ([("NewClient::Execute", 10, 30), ("NewBuffer::Fill", 20, 5)],
          "30.0 % of the capture in events that are not known: NewClient::Execute (25.0 %), NewBuffer::Fill (5.0 %)."),
@@ -21,17 +21,19 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
         ([("PjRtComputationClient::Compile", 10, 30)], None),
     ],
 )  # fmt: skip
-def test_from_three_percent_of_the_capture_on(events: list[Event], said: str | None) -> None:
-    """The time of what lies inside counts once."""
+def test_unknown_events_are_reported_from_three_percent_on(events: list[Event], expected: str | None) -> None:
+    """Nested time counts once."""
     trace = capture(thread("python", ("StepMarker", 0, 5), *events, ("StepMarker", 95, 5), role="driving"))
     text = unknown_names(trace)
-    assert (text is None) == (said is None)
-    assert (said or "").replace(" %", NARROW + "%") in (text or "")
+    assert (text is None) == (expected is None)
+    assert (expected or "").replace(" %", NARROW + "%") in (text or "")
 
 
-def test_a_framework_that_nothing_tells_of() -> None:
+def test_unknown_framework() -> None:
     ids = {
-        name: {it.id for it in diagnose(session(capture(thread("python", (name, 0, 9)))))}
+        name: {diagnostic.id for diagnostic in diagnose(session(capture(thread("python", (name, 0, 9)))))}
         for name in ("NewClient::Execute", "StepMarker", "PjitFunction(f)")
     }
-    assert {name for name, found in ids.items() if "unknown_framework" in found} == {"NewClient::Execute"}
+    assert {name for name, diagnostics in ids.items() if "unknown_framework" in diagnostics} == {
+        "NewClient::Execute"
+    }

@@ -1,4 +1,4 @@
-"""GPUs on which the host launched and that recorded no kernels."""
+"""GPUs on which the host launched work but which recorded no kernels."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from tb_xla_insights.trace.model import Trace
 
 
 def host(*calls: tuple[str, int, int]) -> Row:
-    """A thread that makes calls of the driver: name, device and correlation id."""
-    made: list[Event] = [
+    """A thread that calls the driver: name, device and correlation id of each call."""
+    events: list[Event] = [
         event(name, 10 * number, 5, device_id=device, correlation_id=call)
         for number, (name, device, call) in enumerate(calls)
     ]
-    return thread("python", *made, role="driving")
+    return thread("python", *events, role="driving")
 
 
 def names(trace: Trace) -> list[str]:
     return [name for name, _ in gpus_without_work(trace)]
 
 
-def test_a_gpu_whose_launches_led_nowhere_is_named_and_in_no_mean() -> None:
+def test_gpu_without_kernels_is_reported_and_in_no_mean() -> None:
     trace = capture(
         host(("cuLaunchKernel", 0, 1), ("cuLaunchKernel", 1, 2), ("cuLaunchKernel", 1, 3)),
         gpu(kernel(20, 5, 1)),
         Core(name="GPU:1", lines={"Stream #2(MemcpyH2D)": [event("MemcpyH2D", 0, 50, correlation_id=9)]}),
     )
     assert gpus_without_work(trace) == [("GPU:1", 2)]
-    (told,) = [it for it in diagnose(session(trace)) if it.id == "device_without_work"]
-    assert told.severity == "warning"
-    assert told.message.startswith("GPU:1 recorded no kernels, though the host made 2 launches on it")
-    assert [it["name"] for it in device_summaries(session(trace))] == ["GPU:0"]
+    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "device_without_work"]
+    assert diagnostic.severity == "warning"
+    assert diagnostic.message.startswith("GPU:1 recorded no kernels, though the host made 2 launches on it")
+    assert [item["name"] for item in device_summaries(session(trace))] == ["GPU:0"]
 
 
-def test_one_without_a_plane_is_named_too() -> None:
+def test_gpu_without_plane_is_reported() -> None:
     calls = host(("loop_add_fusion", 0, 1), ("loop_add_fusion", 1, 2))
     assert names(capture(calls, gpu(kernel(20, 5, 1)))) == ["GPU:1"]
 
 
-def test_ids_of_amd_are_no_numbers() -> None:
+def test_amd_ids_are_not_gpu_numbers() -> None:
     calls = host(("hipModuleLaunchKernel", 47_645, 1), ("hipModuleLaunchKernel", 47_646, 2))
     empty = Core(name="GPU:1", lines={"Stream #3(Kernel)": [event("__amd_rocclr_copyBuffer.kd", 0, 5)]})
     assert names(capture(calls, gpu(kernel(20, 5, 1)), empty)) == ["GPU:1"]
@@ -53,17 +53,17 @@ def test_ids_of_amd_are_no_numbers() -> None:
 
 
 @pytest.mark.parametrize("call", ["cuMemcpyHtoDAsync", "cuEventRecord", "cuStreamSynchronize"])
-def test_a_call_that_launches_no_kernel_leaves_none_to_miss(call: str) -> None:
+def test_calls_without_kernels_are_no_launches(call: str) -> None:
     assert names(capture(host(("cuLaunchKernel", 0, 1), (call, 1, 2)), gpu(kernel(20, 5, 1)))) == []
 
 
-def test_a_gpu_that_recorded_kernels_of_other_calls_has_work() -> None:
+def test_gpu_with_kernels_of_other_calls_has_work() -> None:
     """Its last launch is cut by the capture's end."""
     trace = capture(host(("cuLaunchKernel", 0, 8)), gpu(kernel(20, 5, 1)), gpu(kernel(20, 5, 2), number=1))
     assert names(trace) == []
 
 
-def test_kernels_that_do_not_tell_their_calls_prove_nothing() -> None:
+def test_kernels_without_correlation_ids_prove_nothing() -> None:
     assert names(capture(host(("hipLaunchKernel", 47_645, 1)), gpu(kernel(20, 5)))) == []
 
 
@@ -74,5 +74,5 @@ def test_kernels_that_do_not_tell_their_calls_prove_nothing() -> None:
         "other/reactant_2xnvidia",
     ],
 )  # fmt: skip
-def test_no_gpu_of_a_real_capture_is_missing(shared_traces: Path, folder: str) -> None:
+def test_gpus_of_real_captures_have_work(shared_traces: Path, folder: str) -> None:
     assert names(real_trace(shared_traces / folder)) == []

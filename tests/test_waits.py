@@ -1,4 +1,4 @@
-"""Waits that the runtime records as two instants last from the first to the second."""
+"""Waits recorded as two instants last from the first instant to the second."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tb_xla_insights.trace.model import Trace
 AWAIT = "CommonPjRtBuffer::Await"
 
 
-def begins(at: int, flow: int = 1, name: str = AWAIT) -> Event:
+def wait_start(at: int, flow: int = 1, name: str = AWAIT) -> Event:
     return (name, at, 2, {"_pt": 12, "_p": flow})
 
 
-def goes_on(at: int, flow: int = 1, name: str = AWAIT, kind: int = 12) -> Event:
-    return (name, at, 2, {"_ct": kind, "_c": flow})
+def wait_end(at: int, flow: int = 1, name: str = AWAIT, flow_type: int = 12) -> Event:
+    return (name, at, 2, {"_ct": flow_type, "_c": flow})
 
 
 def traced(*events: Event) -> Trace:
@@ -29,14 +29,14 @@ def traced(*events: Event) -> Trace:
 
 
 def lengths(trace: Trace) -> list[int]:
-    its = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])
-    return [int(it) for it in trace.duration_ps[its]]
+    rows = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])
+    return [int(length) for length in trace.duration_ps[rows]]
 
 
-def test_the_first_instant_lasts_until_the_second() -> None:
-    trace = traced(("forward", 5, 20), begins(30), goes_on(80), begins(90, 2), goes_on(95, 2))
+def test_wait_lasts_from_its_first_instant_to_its_second() -> None:
+    trace = traced(("forward", 5, 20), wait_start(30), wait_end(80), wait_start(90, 2), wait_end(95, 2))
     assert lengths(trace) == [50, 2, 5, 2]
-    waits = host_class_segments(trace).where(host_class_segments(trace).class_index == CLASSES.index("wait"))
+    waits = host_class_segments(trace).select(host_class_segments(trace).class_index == CLASSES.index("wait"))
     assert int((waits.end_ps - waits.start_ps).sum()) == 52 + 7
     assert trace.depth.tolist() == [0, 1, 1, 1, 1, 1]
 
@@ -44,30 +44,30 @@ def test_the_first_instant_lasts_until_the_second() -> None:
 @pytest.mark.parametrize(
     "events",
     [
-        [begins(30), goes_on(80, 2)],  # another flow
-        [begins(30), goes_on(80, kind=13)],  # a flow of another kind
-        [begins(30), goes_on(80, name="TfrtCpuBuffer::Await")],
-        [begins(30), ("forward", 50, 5), goes_on(80)],  # the thread did not wait
-        [("forward", 25, 20), begins(30), goes_on(80)],  # they lie in different events
-        [goes_on(30), begins(80)],
+        [wait_start(30), wait_end(80, 2)],  # another flow
+        [wait_start(30), wait_end(80, flow_type=13)],  # a flow of another type
+        [wait_start(30), wait_end(80, name="TfrtCpuBuffer::Await")],
+        [wait_start(30), ("forward", 50, 5), wait_end(80)],  # the thread did not wait
+        [("forward", 25, 20), wait_start(30), wait_end(80)],  # they are inside different events
+        [wait_end(30), wait_start(80)],
         [(AWAIT, 30, 2), (AWAIT, 80, 2)],  # no flow
     ],
 )
-def test_what_does_not_belong_together_stays_apart(events: list[Event]) -> None:
+def test_unrelated_instants_are_not_joined(events: list[Event]) -> None:
     assert lengths(traced(*events)) == [2, 2]
 
 
-def test_a_read_waits_for_its_value_itself() -> None:
-    trace = traced(("np.asarray(jax.Array)", 20, 70), begins(30), goes_on(80))
+def test_instants_inside_a_read_are_not_joined() -> None:
+    trace = traced(("np.asarray(jax.Array)", 20, 70), wait_start(30), wait_end(80))
     assert lengths(trace) == [2, 2]
 
 
-def test_instants_of_two_threads_stay_apart() -> None:
-    one, other = thread("python", ("main", 0, 20), begins(30)), thread("other", goes_on(80))
-    assert lengths(capture(one, other)) == [2, 2]
+def test_instants_of_two_threads_are_not_joined() -> None:
+    driving, second = thread("python", ("main", 0, 20), wait_start(30)), thread("other", wait_end(80))
+    assert lengths(capture(driving, second)) == [2, 2]
 
 
-def test_a_real_wait_lasts_until_the_run_is_over(shared_traces: Path) -> None:
+def test_real_waits_last_until_their_run_ends(shared_traces: Path) -> None:
     """`jax.block_until_ready` in each of 20 steps, in a program that computes for nearly all of them."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
     rows = np.flatnonzero(has_tag(trace, "blocks")[trace.meta])

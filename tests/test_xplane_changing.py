@@ -112,7 +112,7 @@ class Rewritten(MemorySource):
 def test_a_file_that_is_rewritten_while_it_is_read_does_not_hold_the_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(events, "WINDOW", 64)
+    monkeypatch.setattr(events, "WINDOW_BYTES", 64)
     few = block(3, block(9, b"x" * 400))
     many = block(3, block(4, b"") * 200 + block(9, b"")[:0] + block(15, b"y"))
     assert len(few) == len(many)
@@ -122,7 +122,7 @@ def test_a_file_that_is_rewritten_while_it_is_read_does_not_hold_the_reader(
 
 
 def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "WINDOW", 256)
+    monkeypatch.setattr(events, "WINDOW_BYTES", 256)
     monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda: 1)
     space = Space()
     line = space.plane("p").line("l")

@@ -127,8 +127,8 @@ def test_whatever_the_format_allows_is_read_as_protobuf_reads_it(file: RandomFil
 def test_windows_and_pieces_may_end_anywhere(file: RandomFile, window: int, piece: int) -> None:
     whole = of_space(read_space(MemorySource(file.data)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events, "WINDOW", window)
-        patch.setattr(events, "PIECE", piece)
+        patch.setattr(events, "WINDOW_BYTES", window)
+        patch.setattr(events, "PIECE_BYTES", piece)
         patch.setattr(wire, "SCAN_WINDOW", window)
         patch.setattr(wire, "SCAN_FIELDS", 3)
         assert of_space(read_space(MemorySource(file.data))) == whole
@@ -220,7 +220,7 @@ def test_an_event_larger_than_the_window() -> None:
     line = space.plane("p").line("l")
     for number in range(3):
         line.event("small", number, 1, run_id=number)
-        line.event("large", number, 1, {"run_id": 100 + number, "text": "x" * (3 * events.WINDOW)})
+        line.event("large", number, 1, {"run_id": 100 + number, "text": "x" * (3 * events.WINDOW_BYTES)})
     ours, theirs = both(space.to_bytes())
     assert ours == theirs
 
@@ -228,7 +228,7 @@ def test_an_event_larger_than_the_window() -> None:
 def test_more_odd_values_than_one_call_may_leave() -> None:
     space = Space()
     line = space.plane("p").line("l")
-    for number in range(3 * events.ODD):
+    for number in range(3 * events.MAX_MISMATCHES):
         line.event("e", number, 1, run_id=str(number), step_num=f"not {number}", hlo_op=number)
     ours, theirs = both(space.to_bytes())
     assert ours == theirs

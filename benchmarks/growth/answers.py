@@ -1,4 +1,4 @@
-"""Everything that is told of a capture: the report in all its forms, every route of the page, what is exported."""
+"""Computes every answer about a capture: the report in all formats, every route of the page, exports."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.trace.read import read_trace
 
 Answer = tuple[str, bytes]
-"""What was asked, and the answer as it is sent or printed."""
+"""The name of a request, and its answer as sent or printed."""
 
-_ROWS = 40
-_EVENTS = 12
+_MAX_ROWS = 40
+_MAX_EVENTS = 12
 
 
-class _Known:
-    """What routes need of a logdir that has one session, in memory."""
+class _SingleSessionStore:
+    """Stands for the listing, the store and the load of a logdir with one session, which is in memory."""
 
     def __init__(self, loaded: LoadedHosts) -> None:
         self._loaded = loaded
@@ -49,14 +49,14 @@ class _Known:
         return cast(Load, self)
 
     def check(self, *_: object) -> None:
-        """The files stay as they are."""
+        """Accepts every fingerprint, as the files never change."""
 
     def loaded(self, *_: object) -> LoadedHosts:
         return self._loaded
 
 
 def session_of(*sources: Source) -> SessionTrace:
-    """The session of some open files, one per host."""
+    """The session of open files, one per host."""
     catalog = load_catalog()
     traces = [read_trace(source, catalog, host=f"host{n}") for n, source in enumerate(sources)]
     return join_hosts("session", "session", traces, [])
@@ -68,8 +68,8 @@ def session_at(path: Path) -> SessionTrace:
 
 
 def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
-    """Every answer about a session, one after the other, each reckoned when it is asked for; without `parts` only
-    those about all of it. What the product refuses in one line is an answer, too."""
+    """Yields every answer about a session, computed lazily; without `parts` only those about the whole session. A
+    refusal in one line is an answer too."""
     report = session_report(session, all_gaps=True)
     yield "report --json", json_bytes(report)
     yield "report", _printed(lambda out: print_report(out, report, "ops"))
@@ -77,15 +77,15 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     timeline = Timeline(session)
     timeline.prepare()
     loaded = LoadedHosts(cast(Any, None), session, timeline)
-    known = _Known(loaded)
-    object.__setattr__(loaded, "files", known.files)
-    handlers = Routes(cast(Any, known), cast(Any, known)).gets()
+    store = _SingleSessionStore(loaded)
+    object.__setattr__(loaded, "files", store.files)
+    handlers = Routes(cast(Any, store), cast(Any, store)).gets()
 
     def ask(route: str, **arguments: object) -> Answer:
-        told = {name: str(value) for name, value in arguments.items()}
-        name = f"{route} {' '.join(f'{key}={text[:40]}' for key, text in told.items())}"
+        texts = {name: str(value) for name, value in arguments.items()}
+        name = f"{route} {' '.join(f'{key}={text[:40]}' for key, text in texts.items())}"
         try:
-            return name, json_bytes(handlers[route](Arguments(route, {"session": "s", **told})))
+            return name, json_bytes(handlers[route](Arguments(route, {"session": "s", **texts})))
         except InputError as error:
             return name, f"InputError: {error}".encode()
 
@@ -102,9 +102,9 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
     yield ask("table", **whole, limit=5000, rows=ids)
     yield ask("window", **whole)
     yield ask("window", start_ps=end // 3, end_ps=end // 2 + 1)
-    told = window(session, 0, end)
-    yield "window --json", json_bytes(told)
-    yield "window as text", _printed(lambda out: print_window(out, told, False))
+    whole_window = window(session, 0, end)
+    yield "window --json", json_bytes(whole_window)
+    yield "window as text", _printed(lambda out: print_window(out, whole_window, False))
     for query in ("e", "name:Training_Step", "no such name", "a/b"):
         yield ask("search", q=query)
     for route in ("overview", "counts", "gaps", "executions", "compiles", "propagation", "hosts", "device"):
@@ -126,9 +126,9 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
         yield ask("device", dd=device.id)
         for start in device.ops.start_ps[:2].tolist():
             yield ask("collective", device=device.id, start_ps=start)
-    for gap in report["gaps"]["items"][:_EVENTS]:
+    for gap in report["gaps"]["items"][:_MAX_EVENTS]:
         yield ask("gap", device=gap["device"], start_ps=gap["start_ps"])
-    for row in rows[:_ROWS]:
+    for row in rows[:_MAX_ROWS]:
         yield ask("neighbor", row=row["id"], depth=0, start_ps=-1, direction="next")
         yield ask("neighbor", row=row["id"], depth=0, start_ps=end, direction="previous")
         lanes = timeline._tracks[row["id"]].lanes
@@ -138,7 +138,7 @@ def answers(session: SessionTrace, parts: bool = True) -> Iterator[Answer]:
                 yield ask("propagation", row=row["id"], start_ps=start, depth=depth)
     for trace in session.traces:
         host = session.traces.index(trace)
-        for event in range(0, len(trace), max(1, len(trace) // _EVENTS)):
+        for event in range(0, len(trace), max(1, len(trace) // _MAX_EVENTS)):
             yield ask("event", event=f"{host}.{event}")
 
 

@@ -1,15 +1,15 @@
-"""How time, memory and answers grow with what a file has many of, has long, or nests deeply.
+"""Measures how time, memory and answers grow with the number, the length or the nesting depth of a file's parts.
 
     python benchmarks/growth/bench_growth.py [AXES] [--size 500] [--limit 60]
 
-Each capture of `captures.AXES` is made with n and with 2 n of its thing, and all that is told of it is asked in a
-process of its own. Printed are processor time, memory above what imports take, and bytes of all answers of both; `!!`
-where time or memory grows by more than 2.6, or answers by more than 1.3 times as much as the file.
+Each capture of `captures.AXES` is built with size n and 2 n, and all answers about it are computed in a separate
+process. Prints for both the processor time, the memory without imports, and the size of all answers; `!!` if time or
+memory grow by a factor of more than 2.6, or answers by more than 1.3 times the growth of the file.
 
-With 1,000, what once grew by the square takes (before): nested annotations 2.8 s and 12 MB (8.6 s, 1,660 MB), a name of
-40,000 slashes 0.4 s and 10 MB (4.8 s, 1,037 MB), a name of slashes around others 0.3 s and 11 MB (7.2 s, 2,036 MB),
-stored rows of name scopes inside each other 2.1 s (9.7 s), computations that each call the next one 11 s (over 60 s),
-fusions that share a body of as many scopes 10 s (over 60 s).
+Cases that once grew quadratically, with size 1,000, now (before): nested annotations 2.8 s and 12 MB (8.6 s, 1,660 MB),
+a name of 40,000 slashes 0.4 s and 10 MB (4.8 s, 1,037 MB), a name of slashes around others 0.3 s and 11 MB (7.2 s,
+2,036 MB), stored rows of nested name scopes 2.1 s (9.7 s), a chain of computations that each call the next 11 s (over
+60 s), fusions that share a body of as many scopes 10 s (over 60 s).
 """
 
 from __future__ import annotations
@@ -30,28 +30,33 @@ sys.path[:0] = [str(ROOT), str(ROOT / "demo_logs")]
 from benchmarks.growth.captures import AXES  # noqa: E402
 
 
-def measured(axis: str, size: int) -> dict[str, Any]:
-    """All that is told of one capture, in this process."""
+def measure(axis: str, size: int) -> dict[str, Any]:
+    """Computes all answers about one capture, in this process."""
     from benchmarks.growth.answers import answers, session_at
 
     with tempfile.TemporaryDirectory() as folder:
         path = AXES[axis](size).write(Path(folder) / "vm.xplane.pb")
         before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-        told = sum(len(answer) for _, answer in answers(session_at(path)))
+        answer_bytes = sum(len(answer) for _, answer in answers(session_at(path)))
         seconds = time.process_time() - began
-        room = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        return {"seconds": seconds, "mb": room / 1024, "told": told, "bytes": path.stat().st_size}
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        return {
+            "seconds": seconds,
+            "mb": memory / 1024,
+            "answer_bytes": answer_bytes,
+            "bytes": path.stat().st_size,
+        }
 
 
-def apart(axis: str, size: int, limit: float) -> dict[str, Any] | None:
-    """The same in a process of its own; None where it takes longer than `limit` seconds."""
-    command = [sys.executable, __file__, axis, "--size", str(size), "--here"]
+def measure_in_process(axis: str, size: int, limit: float) -> dict[str, Any] | None:
+    """`measure` in a separate process; None if it takes longer than `limit` seconds."""
+    command = [sys.executable, __file__, axis, "--size", str(size), "--in-process"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
     except subprocess.TimeoutExpired:
         return None
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def main() -> None:
@@ -59,28 +64,31 @@ def main() -> None:
     parser.add_argument("axes", nargs="*", default=list(AXES))
     parser.add_argument("--size", type=int, default=500)
     parser.add_argument("--limit", type=float, default=60)
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--in-process", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.here:
-        print(json.dumps(measured(options.axes[0], options.size)))
+    if options.in_process:
+        print(json.dumps(measure(options.axes[0], options.size)))
         return
     for axis in options.axes:
-        one, two = (apart(axis, size, options.limit) for size in (options.size, 2 * options.size))
-        if one is None or two is None:
+        single, double = (
+            measure_in_process(axis, size, options.limit) for size in (options.size, 2 * options.size)
+        )
+        if single is None or double is None:
             print(f"!! {axis:22} takes more than {options.limit:g} s", flush=True)
             continue
-        times = {key: two[key] / max(one[key], 1e-9) for key in one}
-        grows = (
-            times["seconds"] > 2.6
-            or (times["mb"] > 2.6 and two["mb"] > 50)
-            or times["told"] > 1.3 * times["bytes"]
+        growth = {key: double[key] / max(single[key], 1e-9) for key in single}
+        is_superlinear = (
+            growth["seconds"] > 2.6
+            or (growth["mb"] > 2.6 and double["mb"] > 50)
+            or growth["answer_bytes"] > 1.3 * growth["bytes"]
         )
         print(
-            f"{'!!' if grows else '  '} {axis:22}{two['bytes'] / 1e3:8.0f} kB"
+            f"{'!!' if is_superlinear else '  '} {axis:22}{double['bytes'] / 1e3:8.0f} kB"
             + "".join(
-                f"{one[key]:9.1f}{two[key]:9.1f} {unit}" for key, unit in (("seconds", "s"), ("mb", "MB"))
+                f"{single[key]:9.1f}{double[key]:9.1f} {unit}"
+                for key, unit in (("seconds", "s"), ("mb", "MB"))
             )
-            + f"{one['told'] / 1e6:9.1f}{two['told'] / 1e6:9.1f} MB told",
+            + f"{single['answer_bytes'] / 1e6:9.1f}{double['answer_bytes'] / 1e6:9.1f} MB of answers",
             flush=True,
         )
 

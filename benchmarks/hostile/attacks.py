@@ -1,6 +1,6 @@
-"""Requests as someone writes them who means harm, each as the bytes that are sent; made at random, the same for a seed.
+"""Generates hostile requests, each as the bytes to send; random, but the same for the same seed.
 
-Every request tells what may not happen: `forbidden`, that it is answered with 200.
+A request that is `forbidden` must not be answered with 200.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE = {
     "Content-Type": "application/json",
 }
 
-_LONGEST_LINE = 1 << 16
+_MAX_LINE_BYTES = 1 << 16
 Arguments = list[tuple[str, str]]
 
 
@@ -32,23 +32,23 @@ class Request:
     sent: bytes
     method: str
     route: bool = True
-    """It reaches an address of the plugin; what the server refuses before that is answered by the server."""
+    """Whether the request reaches the plugin; earlier refusals are answered by the server."""
     forbidden: bool = False
 
 
 @dataclass
-class Known:
-    """What is in the logdir: arguments with which each GET answers, and names of sessions."""
+class ValidRequests:
+    """The content of the logdir: valid arguments of each GET, and names of sessions."""
 
     arguments: dict[str, dict[str, str]]
     sessions: list[str]
 
 
 class Attacks:
-    """Requests at random; `next` gives one."""
+    """A generator of random requests; `next` returns one."""
 
-    def __init__(self, known: Known, seed: int) -> None:
-        self._known = known
+    def __init__(self, valid: ValidRequests, seed: int) -> None:
+        self._valid = valid
         self._random = random.Random(seed)
         self._families: list[Callable[[], Request]] = [
             self._methods,
@@ -70,11 +70,11 @@ class Attacks:
         return self._random.choice(self._families)()
 
     def _route(self) -> str:
-        return self._random.choice([*self._known.arguments, *POSTS])
+        return self._random.choice([*self._valid.arguments, *POSTS])
 
     def _url(self, route: str, changed: Arguments | None = None) -> str:
-        given = list(self._known.arguments.get(route, {}).items()) if changed is None else changed
-        return f"{BASE}/data/{route}?{urlencode(given, errors='surrogatepass')}"
+        arguments = list(self._valid.arguments.get(route, {}).items()) if changed is None else changed
+        return f"{BASE}/data/{route}?{urlencode(arguments, errors='surrogatepass')}"
 
     def _request(
         self,
@@ -87,17 +87,17 @@ class Attacks:
     ) -> Request:
         head = "".join(f"{name}: {value}\r\n" for name, value in headers)
         sent = f"{method} {url} HTTP/1.1\r\n{head}\r\n".encode("utf-8", "surrogatepass") + body
-        # The server refuses what does not fit on a line of its own.
-        fits = len(method) + len(url) < _LONGEST_LINE
+        # The server itself refuses longer request lines.
+        fits = len(method) + len(url) < _MAX_LINE_BYTES
         return Request(family, sent, method, **{**more, "route": more.get("route", True) and fits})
 
     def _methods(self) -> Request:
         method, route = self._random.choice(METHODS), self._route()
-        whole = method.isascii() and method.isprintable()
-        other = whole and method.upper() not in (("POST",) if route in POSTS else ("GET", "HEAD"))
+        is_valid = method.isascii() and method.isprintable()
+        is_wrong = is_valid and method.upper() not in (("POST",) if route in POSTS else ("GET", "HEAD"))
         headers = [*PAGE.items(), ("Content-Length", "2")]
         return self._request(
-            "methods", method, self._url(route), headers, b"{}", forbidden=other, route=whole
+            "methods", method, self._url(route), headers, b"{}", forbidden=is_wrong, route=is_valid
         )
 
     def _names(self) -> Request:
@@ -112,7 +112,7 @@ class Attacks:
             ]
         if self._random.random() < 0.1:
             headers += [("Host", self._random.choice(OURS))]
-        route = self._random.choice(list(self._known.arguments))
+        route = self._random.choice(list(self._valid.arguments))
         return self._request("Host", "GET", self._url(route), headers, forbidden=not ours)
 
     def _origins(self) -> Request:
@@ -137,34 +137,34 @@ class Attacks:
         )
 
     def _arguments(self) -> Request:
-        route = self._random.choice(list(self._known.arguments))
-        given: Arguments = list(self._known.arguments[route].items())
+        route = self._random.choice(list(self._valid.arguments))
+        arguments: Arguments = list(self._valid.arguments[route].items())
         for _ in range(self._random.randint(1, 3)):
             kind = self._random.randrange(6)
-            value = self._random.choice(VALUES if self._random.random() < 0.9 else self._known.sessions)
-            if kind == 0 and given:
-                given.pop(self._random.randrange(len(given)))
-            elif kind == 1 and given:
-                given.append((self._random.choice(given)[0], value))
+            value = self._random.choice(VALUES if self._random.random() < 0.9 else self._valid.sessions)
+            if kind == 0 and arguments:
+                arguments.pop(self._random.randrange(len(arguments)))
+            elif kind == 1 and arguments:
+                arguments.append((self._random.choice(arguments)[0], value))
             elif kind == 2:
-                given.append((self._random.choice(VALUES), value))
+                arguments.append((self._random.choice(VALUES), value))
             elif kind == 3:
-                given += [("hosts", value)]
-            elif given:
-                at = self._random.randrange(len(given))
-                given[at] = (given[at][0], value)
+                arguments += [("hosts", value)]
+            elif arguments:
+                index = self._random.randrange(len(arguments))
+                arguments[index] = (arguments[index][0], value)
         return self._request(
             "arguments",
             self._random.choice(("GET", "GET", "HEAD")),
-            self._url(route, given),
+            self._url(route, arguments),
             [("Host", "localhost")],
         )
 
     def _encodings(self) -> Request:
-        route = self._random.choice(list(self._known.arguments))
+        route = self._random.choice(list(self._valid.arguments))
         text = "&".join(
             f"{name}={self._random.choice(RAW) if self._random.random() < 0.5 else quote(value)}"
-            for name, value in self._known.arguments[route].items()
+            for name, value in self._valid.arguments[route].items()
         )
         url = f"{BASE}/data/{route}?{text}{self._random.choice(RAW)}"
         return self._request("encodings", "GET", url, [("Host", "localhost")])
@@ -206,7 +206,7 @@ class Attacks:
         return self._request("bodies", "POST", self._url(route), list(headers.items()), body)
 
     def _lengths(self) -> Request:
-        """Bodies whose length is not what is said of it, or is said twice."""
+        """Bodies whose announced length is wrong or ambiguous."""
         odd: list[tuple[list[tuple[str, str]], bytes]] = [
             ([("Content-Length", value)], b"{}")
             for value in ("-1", "+2", "0x2", "2.0", "2,2", "", " ", "9" * 5_000, "1" + "0" * 18, "two", "２")
@@ -218,7 +218,7 @@ class Attacks:
             ([], b"{}"),
             ([("Content-Length", "100000")], b"{"),
         ]
-        coded = (
+        codings = (
             "chunked",
             "Chunked",
             "gzip, chunked",
@@ -246,19 +246,23 @@ class Attacks:
             b"1" * 300 + b"\r\n",
             b"20000\r\n" + b" " * 0x20000,
         )
-        odd += [([("Transfer-Encoding", it)], self._random.choice(parts)) for it in coded]
+        odd += [([("Transfer-Encoding", coding)], self._random.choice(parts)) for coding in codings]
         headers, body = self._random.choice(odd)
-        own = [*PAGE.items(), *headers]
+        all_headers = [*PAGE.items(), *headers]
         if self._random.random() < 0.1:
-            own.append(("Expect", "100-continue"))
+            all_headers.append(("Expect", "100-continue"))
         if self._random.random() < 0.2:
             return self._request(
-                "lengths", "GET", self._url(self._random.choice(list(self._known.arguments))), own, body
+                "lengths",
+                "GET",
+                self._url(self._random.choice(list(self._valid.arguments))),
+                all_headers,
+                body,
             )
-        return self._request("lengths", "POST", self._url(self._random.choice(POSTS)), own, body)
+        return self._request("lengths", "POST", self._url(self._random.choice(POSTS)), all_headers, body)
 
     def _oddities(self) -> Request:
-        """What is hardly HTTP: the server may refuse it before the plugin sees it."""
+        """Malformed HTTP, which the server may refuse before the plugin sees it."""
         url = self._url("sessions").encode()
         host = b"Host: localhost\r\n\r\n"
         sent = self._random.choice(
@@ -313,13 +317,13 @@ class Attacks:
                 b"GET " + url + b"\xff\xfe HTTP/1.1\r\n" + host,
             )
         )
-        return Request("hardly HTTP", sent, "GET", route=False)
+        return Request("malformed", sent, "GET", route=False)
 
     def _links(self) -> Request:
-        """GETs that once acted, as other sites' pictures and old links ask for them."""
+        """GETs of routes that once acted on GET, as sent by images of other sites and old links."""
         route, session = (
             self._random.choice(("stop", "session", "reload", "capture_cancel")),
-            self._random.choice(self._known.sessions),
+            self._random.choice(self._valid.sessions),
         )
         url = self._url(route, [("session", session), ("reload", "1"), ("addresses", "localhost:1")])
         return self._request(
@@ -331,6 +335,6 @@ class Attacks:
         )
 
 
-def described(request: Request) -> str:
-    """The beginning of a request, to send it again by hand."""
+def describe(request: Request) -> str:
+    """The beginning of a request, for sending it again by hand."""
     return json.dumps(request.sent[:300].decode("latin-1"))

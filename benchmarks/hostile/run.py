@@ -1,13 +1,13 @@
-"""Sends hostile requests to a real TensorBoard on the loopback interface, and says which broke something.
+"""Sends hostile requests to a real TensorBoard on the loopback interface and reports the failures.
 
     python benchmarks/hostile/run.py [--requests 10000] [--seed 1] [--clients 4]
 
-The logdir has small sessions, damaged ones, and some with names that are hard on whoever prints them. A request breaks
-something if the connection ends without an answer, if what the plugin answers is neither 200, nor 4xx, nor 503 with
-`Retry-After`, is no JSON, tells an error in more than a line, lacks a header that keeps browsers from guessing, storing
-or drawing in, holds what lies outside the logdir, or was not to be answered with 200. What TensorBoard's server answers
-by itself, or does not, to what is hardly HTTP, is counted beside. A traceback of the plugin in TensorBoard's output is
-a break as well; memory, threads and the slowest requests are told. The same seed sends the same requests.
+The logdir has small sessions, damaged ones, and sessions with names that are hard to print. A request fails if the
+connection ends without a response; if the plugin's status is neither 200, nor 4xx, nor 503 with `Retry-After`; if the
+response is not JSON, has an error of more than one line, lacks a header against sniffing, caching or embedding, or
+contains data from outside the logdir; or if a forbidden request is answered with 200. Responses of TensorBoard's own
+server to malformed HTTP are counted separately. A traceback of the plugin in TensorBoard's output is a failure too.
+Also prints memory, threads and the slowest requests. The same seed sends the same requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from attacks import BASE, Attacks, Known, Request, described
+from attacks import BASE, Attacks, Request, ValidRequests, describe
 
 ROOT = Path(__file__).parents[2]
 CAPTURE = next((ROOT / "demo_logs/torch_xla_baseline").rglob("*.xplane.pb"))
@@ -62,29 +62,29 @@ HEADERS = {
 }
 WAIT_SECONDS = 30.0
 SLOW_SECONDS = 0.5
-"""A body that ends too early is ended by the client after this time."""
-MOST_SHOWN = 20
-MOST_SLOW = 5
-MOST_LETTERS = 5_001
+"""The client closes its side of an incomplete request after this time."""
+MAX_SHOWN = 20
+MAX_SLOW_SHOWN = 5
+MAX_MESSAGE_LENGTH = 5_001
 
 
 def logdir(folder: Path) -> Path:
-    """Sessions with hard names, of one small capture, a cut one, and one that is none."""
+    """Creates sessions with hard names of one small capture, a truncated, a random and an empty one."""
     content = CAPTURE.read_bytes()
     for name in NAMES:
         directory = folder / "plugins/profile" / name
         directory.mkdir(parents=True)
         (directory / f"{name[:100]}.xplane.pb").write_bytes(content)
-    for name, wrong in (("cut", content[: len(content) // 2]), ("none", os.urandom(5_000)), ("empty", b"")):
+    for name, damaged in (("cut", content[: len(content) // 2]), ("none", os.urandom(5_000)), ("empty", b"")):
         directory = folder / "plugins/profile" / name
         directory.mkdir()
-        (directory / "host.xplane.pb").write_bytes(wrong)
+        (directory / "host.xplane.pb").write_bytes(damaged)
     return folder
 
 
 @contextmanager
 def tensorboard(folder: Path, output: Path) -> Iterator[tuple[int, int]]:
-    """The port and the process of a TensorBoard; what it says goes to a file."""
+    """Runs TensorBoard with its output in a file; yields its port and process id."""
     command = [
         sys.executable,
         str(ROOT / "tests/browser/serve.py"),
@@ -93,19 +93,17 @@ def tensorboard(folder: Path, output: Path) -> Iterator[tuple[int, int]]:
     ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (
-        output.open("wb") as said,
-        subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=environment
-        ) as process,
+        output.open("wb") as log,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment) as process,
     ):
         try:
-            found = None
-            while found is None and process.poll() is None:
-                found = re.search(rb"http://127\.0\.0\.1:(\d+)", output.read_bytes())
+            address = None
+            while address is None and process.poll() is None:
+                address = re.search(rb"http://127\.0\.0\.1:(\d+)", output.read_bytes())
                 time.sleep(0.1)
-            if found is None:
+            if address is None:
                 sys.exit(f"TensorBoard did not start:\n{output.read_text()}")
-            yield int(found[1]), process.pid
+            yield int(address[1]), process.pid
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -113,15 +111,15 @@ def tensorboard(folder: Path, output: Path) -> Iterator[tuple[int, int]]:
             process.kill()
 
 
-def known(port: int) -> Known:
-    """Arguments that each route answers to, from what the plugin tells of a session."""
+def valid_requests(port: int) -> ValidRequests:
+    """Valid arguments of each route, from the plugin's answers about a session."""
 
     def data(route: str, **arguments: Any) -> dict[str, Any]:
         with urlopen(
             f"http://127.0.0.1:{port}{BASE}/data/{route}?{urlencode(arguments)}", timeout=60
         ) as answer:
-            told: dict[str, Any] = json.load(answer)
-            return told
+            document: dict[str, Any] = json.load(answer)
+            return document
 
     while (ready := data("session", session="plain"))["state"] == "loading":
         time.sleep(0.2)
@@ -171,20 +169,20 @@ def known(port: int) -> Known:
         "capture_progress": {},
     }
     names = [session["name"] for session in data("sessions")["sessions"]]
-    return Known(arguments, [*names, "nothing", "../plain", "plain/../plain", "plain\0", ""])
+    return ValidRequests(arguments, [*names, "nothing", "../plain", "plain/../plain", "plain\0", ""])
 
 
 def answer_to(port: int, request: Request) -> bytes:
-    """What the server sends until it closes the connection, or has sent all that it announced."""
+    """The bytes that the server sends until it closes the connection or the response is complete."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), WAIT_SECONDS) as connection, suppress(ConnectionError):
         with suppress(ConnectionError):
             connection.sendall(request.sent)
         connection.settimeout(SLOW_SECONDS)
-        while not _is_whole(request, received):
+        while not _is_complete(request, received):
             try:
                 part = connection.recv(1 << 20)
-            except TimeoutError:  # it works, or waits for more
+            except TimeoutError:  # the server computes, or waits for the rest of the request
                 if connection.gettimeout() == WAIT_SECONDS:
                     raise
                 connection.settimeout(WAIT_SECONDS)
@@ -196,38 +194,38 @@ def answer_to(port: int, request: Request) -> bytes:
     return received
 
 
-def _is_whole(request: Request, received: bytes) -> bool:
-    head, end, content = _final(received).partition(b"\r\n\r\n")
+def _is_complete(request: Request, received: bytes) -> bool:
+    head, end, content = _last_response(received).partition(b"\r\n\r\n")
     announced = re.search(rb"content-length: (\d+)", head.lower())
     if not end or announced is None:
         return False
     return request.method.upper() == "HEAD" or len(content) >= int(announced[1])
 
 
-def _final(received: bytes) -> bytes:
-    """Without the answers before the last one, which tell the client to go on."""
+def _last_response(received: bytes) -> bytes:
+    """The response without preceding `100 Continue` responses."""
     return re.sub(rb"\A(HTTP/1\.1 100 Continue\r\n\r\n)+", b"", received)
 
 
-def fault(request: Request, received: bytes) -> tuple[str, str | None]:
-    """What was answered, in a word, and what is wrong with it, or None."""
-    head, _, content = _final(received).partition(b"\r\n\r\n")
+def check(request: Request, received: bytes) -> tuple[str, str | None]:
+    """The response's status in a word, and its fault or None."""
+    head, _, content = _last_response(received).partition(b"\r\n\r\n")
     lines = head.decode("latin-1").split("\r\n")
     status = re.fullmatch(r"HTTP/1\.[01] (\d{3}).*", lines[0])
-    ours = "x-content-type-options: nosniff" in head.decode("latin-1").lower()
-    if status is None or not ours:
-        said = status[1] if status else "none"
-        return f"server {said}", "no answer of the plugin" if request.route else None
+    is_of_plugin = "x-content-type-options: nosniff" in head.decode("latin-1").lower()
+    if status is None or not is_of_plugin:
+        word = status[1] if status else "none"
+        return f"server {word}", "no response of the plugin" if request.route else None
     code = int(status[1])
     headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
     if code != 200 and not 400 <= code < 500 and not (code == 503 and "retry-after" in headers):
         return str(code), f"status {code}"
     if code == 200 and request.forbidden:
-        return str(code), "was not to be answered"
+        return str(code), "forbidden, but answered"
     if "x-injected" in headers:
-        return str(code), "a header of the request's making"
+        return str(code), "a header injected by the request"
     if SECRET in content or b"Traceback" in content:
-        return str(code), "what was not to be told"
+        return str(code), "contains secret data or a traceback"
     if not request.route or headers.get("content-type", "").startswith("text/javascript"):
         return str(code), None
     for name, value in HEADERS.items():
@@ -252,14 +250,15 @@ def _document_fault(code: int, headers: dict[str, str], content: bytes) -> str |
         return None
     if list(document) != ["error"] or not isinstance(message, str) or len(message.splitlines()) != 1:
         return f"not one line: {str(document)[:200]}"
-    return f"{len(message)} letters" if len(message) > MOST_LETTERS else None
+    return f"{len(message)} characters" if len(message) > MAX_MESSAGE_LENGTH else None
 
 
-def held(process: int) -> tuple[float, int]:
-    """Megabytes and threads of a process; zeros where `/proc` is not."""
+def memory_and_threads(process: int) -> tuple[float, int]:
+    """Megabytes and threads of a process; zeros without `/proc`."""
     with suppress(OSError):
-        told = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
-        return int(told["VmRSS"].split()[0]) / 1e3, int(told["Threads"])
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        status = dict(line.split(":", 1) for line in lines)
+        return int(status["VmRSS"].split()[0]) / 1e3, int(status["Threads"])
     return 0.0, 0
 
 
@@ -272,55 +271,53 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=4)
     options = parser.parse_args()
     answers: Counter[tuple[str, str]] = Counter()
-    broken: list[str] = []
+    failures: list[str] = []
     seconds: list[tuple[float, str]] = []
     lock = threading.Lock()
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "output"
         with tensorboard(logdir(Path(folder) / "logs"), output) as (port, process):
-            attacks = Attacks(known(port), options.seed)
+            attacks = Attacks(valid_requests(port), options.seed)
             requests = [attacks.next() for _ in range(options.requests)]
-            began, before = time.monotonic(), held(process)
+            began, before = time.monotonic(), memory_and_threads(process)
 
             def send(request: Request) -> None:
-                sent = time.monotonic()
+                sent_at = time.monotonic()
                 try:
-                    said, wrong = fault(request, answer_to(port, request))
+                    word, fault = check(request, answer_to(port, request))
                 except OSError as error:
-                    said, wrong = "none", f"{type(error).__name__}: {error}"
+                    word, fault = "none", f"{type(error).__name__}: {error}"
                 with lock:
-                    seconds.append((time.monotonic() - sent, described(request)))
-                    answers[request.family, said] += 1
-                    if wrong:
-                        broken.append(f"{request.family}: {wrong}: {described(request)}")
+                    seconds.append((time.monotonic() - sent_at, describe(request)))
+                    answers[request.family, word] += 1
+                    if fault:
+                        failures.append(f"{request.family}: {fault}: {describe(request)}")
 
             with ThreadPoolExecutor(options.clients) as clients:
                 list(clients.map(send, requests))
-            time.sleep(3)  # so that connections that linger have ended
-            after = held(process)
-            known(port)  # it still answers
-        said = output.read_text(errors="replace")
+            time.sleep(3)  # lets lingering connections end
+            after = memory_and_threads(process)
+            valid_requests(port)  # fails if the server no longer answers
+        log = output.read_text(errors="replace")
     tracebacks = [
-        it for it in re.split(r"(?=Traceback \(most recent)", said)[1:] if "/tb_xla_insights/" in it
+        text for text in re.split(r"(?=Traceback \(most recent)", log)[1:] if "/tb_xla_insights/" in text
     ]
-    broken += [f"traceback in TensorBoard's output: {it[-600:]}" for it in tracebacks]
+    failures += [f"traceback in TensorBoard's output: {text[-600:]}" for text in tracebacks]
     words = sorted({word for _, word in answers})
     print(f"{'':<14}" + "".join(f"{word:>12}" for word in words))
     for family in sorted({family for family, _ in answers}):
         print(f"{family:<14}" + "".join(f"{answers[family, word] or '':>12}" for word in words))
-    print(
-        f"\n{sum(answers.values())} requests in {time.monotonic() - began:.0f} s; {len(broken)} broke something"
-    )
+    print(f"\n{sum(answers.values())} requests in {time.monotonic() - began:.0f} s; {len(failures)} failed")
     print(
         "TensorBoard had {:.0f} MB and {} threads before, {:.0f} MB and {} threads after".format(
             *before, *after
         )
     )
-    print("\n".join(broken[:MOST_SHOWN]))
+    print("\n".join(failures[:MAX_SHOWN]))
     print("\nThe slowest:")
-    for each, request in sorted(seconds, reverse=True)[:MOST_SLOW]:
-        print(f"{each:8.2f} s  {request[:160]}")
-    return 1 if broken else 0
+    for duration, request in sorted(seconds, reverse=True)[:MAX_SLOW_SHOWN]:
+        print(f"{duration:8.2f} s  {request[:160]}")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Words that requests are made of: what is hard on whoever reads, prints, opens or compares it."""
+"""Values for hostile requests: texts that are hard to parse, print, open or compare."""
 
 from __future__ import annotations
 

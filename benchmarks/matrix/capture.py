@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Record every program with every version of JAX, TensorFlow and PyTorch/XLA, each with what it knows of itself.
+"""Record every program with every version of JAX, TensorFlow and PyTorch/XLA, each with its own measurements.
 
     sudo python benchmarks/matrix/capture.py OUT [--environments DIR] [--only ENVIRONMENT…] [--programs NAME…]
 
-Captures lie in OUT/ENVIRONMENT/PROGRAM, those with Python's calls in OUT/ENVIRONMENT/PROGRAM-traced; those that are
-there already are kept. Environments, a file of `requirements` each, are made below DIR where they are not yet. As root,
-programs get the host name `demo-host`, so that files do not tell the machine's, and go before other processes.
+Captures are in OUT/ENVIRONMENT/PROGRAM, those with Python's calls in OUT/ENVIRONMENT/PROGRAM-traced; existing ones are
+kept. Missing environments, one per file of `requirements`, are created below DIR. As root, programs get the host name
+`demo-host`, so that files do not contain the machine's, and a higher priority than other processes.
 """
 
 import argparse
@@ -44,13 +44,13 @@ OF_MANY_DEVICES = ("shard_map", "pmap")
 WITH_PYTHON = (
     "steady", "new_shapes", "slow_loader_bare", "op_by_op", "pure_callback", "python_between", "fit_slow_input",
 )  # fmt: skip
-"""Recorded with Python's calls too. PyTorch/XLA's profiler records none."""
+"""Programs that are recorded with Python's calls too. PyTorch/XLA's profiler records none."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment with one version of a framework, as its file of requirements is called: `jax0.9.2`.
-    That file's first line names the Python: `# python 3.11`."""
+    """A virtual environment with one version of a framework, named after its requirements file (`jax0.9.2`). The first
+    line of that file names the Python version: `# python 3.11`."""
 
     requirements: Path
 
@@ -63,25 +63,25 @@ class Environment:
         return self.name.rstrip(".0123456789")
 
     def python_in(self, environments: Path) -> Path:
-        """Its interpreter. The environment is made where it is not there, or other than required."""
-        place = environments / self.name
-        python, installed = place / "bin/python", place / "requirements.txt"
+        """The environment's interpreter. Creates the environment if it is missing or outdated."""
+        folder = environments / self.name
+        python, installed = folder / "bin/python", folder / "requirements.txt"
         if not installed.exists() or installed.read_text() != self.requirements.read_text():
-            shutil.rmtree(place, ignore_errors=True)
-            subprocess.run([self._base(), "-m", "venv", place], check=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            subprocess.run([self._base_python(), "-m", "venv", folder], check=True)
             pip = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--requirement", self.requirements]
             subprocess.run(pip, check=True)
             shutil.copy(self.requirements, installed)
         return python
 
-    def _base(self) -> str:
-        """An interpreter of the wanted version: on the path, or one of pyenv's."""
+    def _base_python(self) -> str:
+        """An interpreter of the required version: one of pyenv's, or on the PATH."""
         version = self.requirements.read_text().split("\n")[0].removeprefix("# python ")
-        of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-        found = [*sorted(of_pyenv.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}")]
-        if found[0] is None:
+        pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+        candidates = [*sorted(pyenv.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}")]
+        if candidates[0] is None:
             sys.exit(f"{self.name} needs Python {version}: put python{version} on the PATH")
-        return str(found[0])
+        return str(candidates[0])
 
 
 def main() -> None:
@@ -90,9 +90,7 @@ def main() -> None:
     )
     parser.add_argument("out", type=lambda text: Path(text).resolve())
     parser.add_argument("--environments", type=Path, default=BUILD / "environments", metavar="DIR")
-    parser.add_argument(
-        "--only", nargs="*", metavar="ENVIRONMENT", help="as the files of requirements are called"
-    )
+    parser.add_argument("--only", nargs="*", metavar="ENVIRONMENT", help="names of the requirements files")
     parser.add_argument("--programs", nargs="*", metavar="NAME")
     options = parser.parse_args()
     programs = options.out / "programs"
@@ -114,19 +112,19 @@ def main() -> None:
 
 
 def capture(out: Path, environment: Environment, python: Path, program: str, tracer: str) -> bool:
-    """Whether the capture is there now."""
-    place = Path(environment.name) / (program if tracer == PLAIN else f"{program}-{tracer}")
-    truth = out / place / "truth.json"
+    """Records one program, unless its capture exists. Returns whether the capture exists now."""
+    folder = Path(environment.name) / (program if tracer == PLAIN else f"{program}-{tracer}")
+    truth = out / folder / "truth.json"
     if truth.exists():
         return True
-    shutil.rmtree(out / place, ignore_errors=True)
-    (out / place).mkdir(parents=True)
+    shutil.rmtree(out / folder, ignore_errors=True)
+    (out / folder).mkdir(parents=True)
     variables = environment_of(out)
     if program in OF_MANY_DEVICES:
         variables["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-    command = [python, f"programs/train_{environment.framework}.py", program, tracer, place]
-    with (out / place / "output.txt").open("w") as output:
-        ended = "failed"
+    command = [python, f"programs/train_{environment.framework}.py", program, tracer, folder]
+    with (out / folder / "output.txt").open("w") as output:
+        result = "failed"
         try:
             run = subprocess.run(
                 as_demo_host([str(part) for part in command]),
@@ -137,14 +135,14 @@ def capture(out: Path, environment: Environment, python: Path, program: str, tra
                 timeout=TIMEOUT_S,
                 start_new_session=True,
             )
-            ended = f"failed ({run.returncode})"
+            result = f"failed ({run.returncode})"
         except subprocess.TimeoutExpired:
-            ended = f"not done after {TIMEOUT_S} s"
+            result = f"not done after {TIMEOUT_S} s"
     if truth.exists():
-        told = json.loads(truth.read_text())
-        (out / place / "output.txt").unlink()
-        ended = f"{told['wall_ms']:.0f} ms{', disturbed' if told['disturbed'] else ''}"
-    print(f"{place}  {ended}", flush=True)
+        measured = json.loads(truth.read_text())
+        (out / folder / "output.txt").unlink()
+        result = f"{measured['wall_ms']:.0f} ms{', disturbed' if measured['disturbed'] else ''}"
+    print(f"{folder}  {result}", flush=True)
     return truth.exists()
 
 

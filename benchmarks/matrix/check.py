@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Hold the report of every capture against what the program knew of itself.
+"""Compare the report of every capture with the program's own measurements.
 
     python benchmarks/matrix/check.py OUT
 
-OUT is what capture.py wrote. Prints per check the captures that fail it, with what the report says and what is true.
+OUT is the output of capture.py. Prints for each check the captures that fail it, with the reported and the true value.
 """
 
 from __future__ import annotations
@@ -21,68 +21,72 @@ import tb_xla_insights as xi
 Document = dict[str, Any]
 
 STEP_SHARE, STEP_MS = 0.05, 0.3
-"""How far a step's time may be from the program's own clock: what the annotation and the clock themselves take, and
-the profiler's own work between the two."""
+"""The tolerance of a step's time against the program's own clock: the overhead of the annotation, the clock and the
+profiler."""
 
 TOTAL_SHARE, TOTAL_MS = 0.05, 1.5
-"""The same for all steps together; the last wait for the device, and what comes before the first step, is no step's."""
+"""The tolerance for all steps together, as the last wait for the device and the time before the first step are in no
+step."""
 
 MISSED_STEPS = 2
-"""How many mean steps a rhythm of runs may lack: the last one, and what the host does before the first run."""
+"""The number of mean steps that steps derived from a rhythm of runs may lack: the last one, and the time before the
+first run."""
 
 LOADER_SHARE = 0.1
-LEAST_LOADER_MS = 100.0
-"""From where on the loader's time is held against the class `input`."""
+MIN_LOADER_MS = 100.0
+"""The loader's time from which on it is compared with the class `input`."""
 
 
 def framework(report: Document, truth: Document) -> Iterator[str]:
-    told = report["environment"]["framework"]
-    if told != truth["framework"]:
-        yield f"{told}, not {truth['framework']}"
+    reported = report["environment"]["framework"]
+    if reported != truth["framework"]:
+        yield f"{reported}, not {truth['framework']}"
 
 
 def steps(report: Document, truth: Document) -> Iterator[str]:
-    fewest = truth["steps"] - (not truth["annotated"])  # a rhythm lacks the end of the last one
-    if not fewest <= len(report["steps"]) <= truth["steps"]:
+    min_steps = truth["steps"] - (
+        not truth["annotated"]
+    )  # steps from a rhythm of runs lack the end of the last step
+    if not min_steps <= len(report["steps"]) <= truth["steps"]:
         source = next((step["source"] for step in report["steps"]), "none")
         yield f"{len(report['steps'])} by {source}, not {truth['steps']}"
 
 
 def step_times(report: Document, truth: Document) -> Iterator[str]:
-    """Each step where the host waits for the device in it, else all together."""
-    told = report["steps"]
-    if not told:
+    """Compares each step if the host waits for the device in it, else all steps together."""
+    reported = report["steps"]
+    if not reported:
         return
-    if not truth["asynchronous"] and len(told) == truth["steps"]:
-        for index, (step, true_ms) in enumerate(zip(told, truth["step_ms"], strict=True)):
+    if not truth["asynchronous"] and len(reported) == truth["steps"]:
+        for index, (step, true_ms) in enumerate(zip(reported, truth["step_ms"], strict=True)):
             step_ms = step["duration_ps"] / 1e9
             if abs(step_ms - true_ms) > STEP_MS + STEP_SHARE * true_ms:
                 yield f"step {index} takes {step_ms:.2f} ms, not {true_ms:.2f}"
                 return
-    whole_ms = (told[-1]["start_ps"] + told[-1]["duration_ps"] - told[0]["start_ps"]) / 1e9
-    yield from of_all_steps("from the first to the last step", whole_ms, truth)
+    total_ms = (reported[-1]["start_ps"] + reported[-1]["duration_ps"] - reported[0]["start_ps"]) / 1e9
+    yield from of_all_steps("from the first to the last step", total_ms, truth)
 
 
 def sum_of_steps(report: Document, truth: Document) -> Iterator[str]:
-    """Steps follow one another without a pause: what lies between two belongs to one of them, but an evaluation may
-    as well be none's."""
+    """Checks that steps follow one another without a pause: the time between two belongs to one of them, except that an
+    evaluation may belong to none."""
     yield from of_all_steps("sum", sum(step["duration_ps"] for step in report["steps"]) / 1e9, truth)
 
 
-def of_all_steps(what: str, told_ms: float, truth: Document) -> Iterator[str]:
-    """Holds a time of all steps together against the program's. A rhythm is that of the device, and lacks a step."""
+def of_all_steps(label: str, reported_ms: float, truth: Document) -> Iterator[str]:
+    """Compares a time of all steps together with the program's. A rhythm of runs is the device's and lacks a step."""
     true_ms = truth["wall_ms"]
     allowed_ms = TOTAL_MS + TOTAL_SHARE * true_ms + truth["parts_ms"].get("evaluation", 0.0)
     if not truth["annotated"]:
         allowed_ms += MISSED_STEPS * true_ms / truth["steps"]
-    if abs(told_ms - true_ms) > allowed_ms:
-        yield f"{what} {told_ms:.1f} ms, not {true_ms:.1f}"
+    if abs(reported_ms - true_ms) > allowed_ms:
+        yield f"{label} {reported_ms:.1f} ms, not {true_ms:.1f}"
 
 
 def whole_steps(report: Document, truth: Document) -> Iterator[str]:
-    """No step is cut: the capture begins before the first and ends after the last."""
+    """Checks that no step is cut: the capture begins before the first and ends after the last."""
     if truth["annotated"] and any(row["id"] == "partial_steps" for row in report["diagnostics"]):
-        yield "steps are said to be cut"
+        yield "steps are reported as cut"
 
 
 def compilations(report: Document, truth: Document) -> Iterator[str]:
@@ -91,18 +95,18 @@ def compilations(report: Document, truth: Document) -> Iterator[str]:
 
 
 def compiled_in(report: Document, truth: Document) -> Iterator[str]:
-    """The steps that compile."""
-    told = sorted({row["step"] for row in report["compiles"] if row["step"] is not None})
+    """Checks which steps compile."""
+    reported = sorted({row["step"] for row in report["compiles"] if row["step"] is not None})
     true = sorted(set(truth["compiled_in"]))
-    if told != true:
-        yield f"in steps {told}, not {true}"
+    if reported != true:
+        yield f"in steps {reported}, not {true}"
 
 
 def change(report: Document, truth: Document) -> Iterator[str]:
-    """What is new in what is compiled again, once there is something to hold it against."""
-    told = Counter(row["change"] for row in report["compiles"][1:])
-    if truth["change"] is not None and set(told) != {truth["change"]}:
-        yield f"{dict(told)}, not {truth['change']}"
+    """Checks what is new in recompiled graphs, from the second compilation on."""
+    reported = Counter(row["change"] for row in report["compiles"][1:])
+    if truth["change"] is not None and set(reported) != {truth["change"]}:
+        yield f"{dict(reported)}, not {truth['change']}"
 
 
 def devices(report: Document, truth: Document) -> Iterator[str]:
@@ -111,9 +115,9 @@ def devices(report: Document, truth: Document) -> Iterator[str]:
 
 
 def launches(report: Document, truth: Document) -> Iterator[str]:
-    told = sum(row["launches"] for row in report["executions"])
-    if truth["launches"] is not None and told != truth["launches"]:
-        yield f"{told}, not {truth['launches']}"
+    reported = sum(row["launches"] for row in report["executions"])
+    if truth["launches"] is not None and reported != truth["launches"]:
+        yield f"{reported}, not {truth['launches']}"
 
 
 def collectives(report: Document, truth: Document) -> Iterator[str]:
@@ -124,19 +128,19 @@ def collectives(report: Document, truth: Document) -> Iterator[str]:
 
 
 def finding(report: Document, truth: Document) -> Iterator[str]:
-    told = [row["id"] for row in report["findings"]]
-    if truth["finding"] not in (None, *told):
-        yield f"no {truth['finding']} among {told}"
+    reported = [row["id"] for row in report["findings"]]
+    if truth["finding"] not in (None, *reported):
+        yield f"no {truth['finding']} among {reported}"
 
 
 def first_finding(report: Document, truth: Document) -> Iterator[str]:
-    told = [row["id"] for row in report["findings"]]
-    if truth["finding"] in told[1:]:
-        yield f"{truth['finding']} comes after {told[: told.index(truth['finding'])]}"
+    reported = [row["id"] for row in report["findings"]]
+    if truth["finding"] in reported[1:]:
+        yield f"{truth['finding']} comes after {reported[: reported.index(truth['finding'])]}"
 
 
 def false_mistakes(report: Document, truth: Document) -> Iterator[str]:
-    """Mistakes worth a warning that nobody made."""
+    """Checks that no mistake of at least warning severity is reported that the program does not make."""
     true = (truth["finding"], *truth["besides"])
     for row in report["findings"]:
         if row["kind"] == "mistake" and row["severity"] != "info" and row["id"] not in true:
@@ -144,7 +148,7 @@ def false_mistakes(report: Document, truth: Document) -> Iterator[str]:
 
 
 def shares(report: Document, _truth: Document) -> Iterator[str]:
-    """Nothing is more than the whole."""
+    """Checks that no share exceeds 100 %."""
     texts = [report["verdict"]["text"], *(row["detail"] for row in report["findings"])]
     for text in texts:
         if any(float(share) > 100 for share in re.findall(r"([\d.]+)\s%", text)):
@@ -152,13 +156,13 @@ def shares(report: Document, _truth: Document) -> Iterator[str]:
 
 
 def loader(report: Document, truth: Document) -> Iterator[str]:
-    """The class `input`, where an annotation tells that the host loads."""
+    """Compares the class `input` with the loader's time, if an annotation shows that the host loads."""
     loads = any(row["path"].endswith("next_batch") for row in report["annotations"])
     true_ms = truth["parts_ms"].get("queue", truth["parts_ms"].get("loader", 0.0))
-    if loads and true_ms >= LEAST_LOADER_MS:
-        told_ms = sum(step["host_ps"]["input"] for step in report["steps"]) / 1e9
-        if abs(told_ms - true_ms) > LOADER_SHARE * true_ms:
-            yield f"{told_ms:.1f} ms of input, not {true_ms:.1f}"
+    if loads and true_ms >= MIN_LOADER_MS:
+        reported_ms = sum(step["host_ps"]["input"] for step in report["steps"]) / 1e9
+        if abs(reported_ms - true_ms) > LOADER_SHARE * true_ms:
+            yield f"{reported_ms:.1f} ms of input, not {true_ms:.1f}"
 
 
 Check = Callable[[Document, Document], Iterator[str]]
@@ -172,12 +176,12 @@ CHECKS: dict[str, Check] = {
 
 
 def captures(out: Path) -> list[Path]:
-    """The folders of captures with their truth."""
+    """The folders of captures that have a truth.json."""
     return sorted(file.parent for file in out.glob("*/*/truth.json"))
 
 
 def read(folder: Path) -> tuple[Document, Document]:
-    """Report and truth of a capture."""
+    """The report and the truth of a capture."""
     return dict(xi.load(str(folder)).report()), json.loads((folder / "truth.json").read_text())
 
 
@@ -188,14 +192,14 @@ def main() -> None:
     failed: defaultdict[str, list[str]] = defaultdict(list)
     tried: Counter[str] = Counter()
     for folder in captures(out):
-        place = folder.relative_to(out)
+        label = folder.relative_to(out)
         report, truth = read(folder)
         for name, check in CHECKS.items():
             tried[name] += 1
-            failed[name] += [f"{place}: {wrong}" for wrong in check(report, truth)]
+            failed[name] += [f"{label}: {failure}" for failure in check(report, truth)]
     for name, lines in failed.items():
-        wrong = len({line.partition(":")[0] for line in lines})
-        print(f"{name}: wrong in {wrong} of {tried[name]} captures", *lines, sep="\n  ")
+        count = len({line.partition(":")[0] for line in lines})
+        print(f"{name}: wrong in {count} of {tried[name]} captures", *lines, sep="\n  ")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a program knows of its own training, written as `truth.json` beside the capture of it."""
+"""A program's own measurements of its training, written as `truth.json` beside the capture."""
 
 import json
 import platform
@@ -15,17 +15,17 @@ from pathlib import Path
 from quiet import waited_s
 
 WARMUP_STEPS, RECORDED_STEPS = 5, 20
-MOST_TRIES = 2
-OUTLIER = 4.0
-"""A step that takes this many times the median was disturbed, unless it compiled."""
+MAX_TRIES = 2
+MAX_STEP_RATIO = 4.0
+"""A step longer than this multiple of the median was disturbed, unless it compiled."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One program. `finding`: the id of the report's finding that names its mistake; `besides`: those that name its
-    consequences. `devices`: None where XLA knows of none. `collectives`: one may see them in the capture.
-    `asynchronous`: the host runs ahead of the device, so that a step's time on the host says nothing of the device's.
-    `annotated`: its steps carry annotations. `change`: what is new in what it compiles again."""
+    """One program. `finding`: the id of the report's finding for its mistake; `besides`: the ids of those for its
+    consequences. `devices`: their number, None if XLA has none. `collectives`: whether the capture may contain them.
+    `asynchronous`: the host runs ahead of the device, so that a step's time on the host differs from the device's.
+    `annotated`: its steps have annotations. `change`: what is new in its recompiled graphs."""
 
     finding: str | None = None
     besides: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Case:
 
 
 class Clock:
-    """Counts what happens while a program is recorded. Times are seconds of `time.perf_counter`."""
+    """Measures a program while it is recorded. Times are seconds of `time.perf_counter`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,7 +60,7 @@ class Clock:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Adds the time of the block to that of `name`; from any thread."""
+        """Adds the time of the block to that of `name`. Thread-safe."""
         start = time.perf_counter()
         yield
         with self._lock:
@@ -71,11 +71,11 @@ class Clock:
             self.compiled.append((len(self.step_s), seconds))
 
     def disturbed(self) -> bool:
-        """Whether a step was held up by something other than the program. Says nothing where the host runs ahead: it
-        is held up by the device now and then."""
+        """Whether a step was delayed by something other than the program. Meaningless if the host runs ahead, as the
+        device then delays it at times."""
         compiling = {step for step, _ in self.compiled}
         steps = [seconds for index, seconds in enumerate(self.step_s) if index not in compiling]
-        return bool(steps) and max(steps) > OUTLIER * statistics.median(steps)
+        return bool(steps) and max(steps) > MAX_STEP_RATIO * statistics.median(steps)
 
 
 def record(
@@ -87,12 +87,12 @@ def record(
     run: Callable[[], None],
     stop: Callable[[], None],
 ) -> None:
-    """Leaves a capture of `run` below `logdir`, with its `truth.json`: the second of two where the first was disturbed
-    more. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework, version, program, …"""
+    """Records `run` below `logdir`, with its `truth.json`; a disturbed capture is repeated, and the less disturbed one
+    is kept. `run` trains RECORDED_STEPS steps and waits for the device. `facts`: framework, version, program, …"""
     best: tuple[bool, float] | None = None
-    for tries in range(1, MOST_TRIES + 1):
-        place = logdir / f"try{tries}"
-        start(str(place))
+    for tries in range(1, MAX_TRIES + 1):
+        folder = logdir / f"try{tries}"
+        start(str(folder))
         clock.reset()
         waited = waited_s()
         run()
@@ -103,7 +103,7 @@ def record(
         if best is None or (disturbed, wall_s) < best:
             best = disturbed, wall_s
             shutil.rmtree(logdir / "plugins", ignore_errors=True)
-            (place / "plugins").rename(logdir / "plugins")
+            (folder / "plugins").rename(logdir / "plugins")
             truth = {
                 **facts,
                 "python": platform.python_version(),
@@ -121,7 +121,7 @@ def record(
                 "tries": tries,
             }
             (logdir / "truth.json").write_text(json.dumps(truth, indent=1) + "\n")
-        shutil.rmtree(place)
+        shutil.rmtree(folder)
         if not disturbed:
             break
     for file in logdir.glob("plugins/profile/*/*.json.gz"):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Record both sides of every pair, in turns.
+"""Record both sides of every pair, alternating.
 
     sudo python capture.py OUT --torch PYTHON --jax PYTHON [--rounds 3] [--pairs NAME…]
 
-PYTHON is an interpreter that has torch_xla 2.9 with its torch, or JAX. Recordings lie in OUT/FRAMEWORK_PAIR/SIDE-ROUND;
-those that are there already are kept. As root, programs get the host name `demo-host`, so that files do not tell the
-machine's, and go before other processes.
+PYTHON is an interpreter that has torch_xla 2.9 with its torch, or JAX. Recordings are in OUT/FRAMEWORK_PAIR/SIDE-ROUND;
+existing ones are kept. As root, programs get the host name `demo-host`, so that files do not contain the machine's, and
+a higher priority than other processes.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from pairs import PAIRS, SIDES, Pair
 HERE = Path(__file__).parent
 TIMEOUT_S = 600
 AS_ON_AN_ACCELERATOR = {"NPROC": "1", "XLA_ENABLE_PARAM_ALIASING": "0"}
-"""One thread works as the device, so that another processor is left to the host; and no buffers are donated, since it
-is a race on a CPU whether the host waits for them."""
+"""One thread works as the device, which leaves another processor to the host. Buffers are not donated, as it would
+depend on timing whether the host waits for them on a CPU."""
 
 
 def main() -> None:
@@ -32,9 +32,7 @@ def main() -> None:
     parser.add_argument("--torch", metavar="PYTHON", help="without it, no pairs of PyTorch/XLA")
     parser.add_argument("--jax", metavar="PYTHON", help="without it, no pairs of JAX")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--pairs", nargs="*", metavar="NAME", help="FRAMEWORK_PAIR, as the directories are called"
-    )
+    parser.add_argument("--pairs", nargs="*", metavar="NAME", help="names of the directories, FRAMEWORK_PAIR")
     options = parser.parse_args()
     programs = options.out / "programs"
     programs.mkdir(parents=True, exist_ok=True)
@@ -51,13 +49,14 @@ def main() -> None:
     sys.exit(f"{failed} recordings failed" if failed else 0)
 
 
-def capture(out: Path, python: str, pair: Pair, side: str, place: str) -> bool:
-    if (out / place / "steps.json").exists():
+def capture(out: Path, python: str, pair: Pair, side: str, folder: str) -> bool:
+    """Records one side of a pair, unless its recording exists. Returns whether the recording exists now."""
+    if (out / folder / "steps.json").exists():
         return True
-    shutil.rmtree(out / place, ignore_errors=True)
-    (out / place).mkdir(parents=True)
-    command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, place]
-    with (out / place / "output.txt").open("w") as output:
+    shutil.rmtree(out / folder, ignore_errors=True)
+    (out / folder).mkdir(parents=True)
+    command = [python, f"programs/programs_{pair.framework}.py", pair.name, side, folder]
+    with (out / folder / "output.txt").open("w") as output:
         run = subprocess.run(
             as_demo_host(command),
             cwd=out,
@@ -67,10 +66,10 @@ def capture(out: Path, python: str, pair: Pair, side: str, place: str) -> bool:
             timeout=TIMEOUT_S,
             start_new_session=True,
         )
-    told = out / place / "steps.json"
+    steps = out / folder / "steps.json"
     failed = f"failed ({run.returncode}): see output.txt"
-    print(place, told.read_text().strip() if told.exists() else failed, flush=True)
-    return told.exists()
+    print(folder, steps.read_text().strip() if steps.exists() else failed, flush=True)
+    return steps.exists()
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What the report says a step would take without a mistake, against what it took without it.
+"""Compare the report's prediction of a step without a mistake with the measured step without it.
 
     python compare.py OUT
 
-OUT is what capture.py wrote. Prints a table in ms: medians over the rounds in which both sides were hardly kept
-waiting. "with" and "without" are the mean step by the program's own clock while it was recorded; "at best" and "at
-worst" are `step_if_fixed_ps` and `step_if_fixed_most_ps` of the finding that names the mistake. "error" is the median
-of the errors of "at best" in each round, whose sides were recorded one after the other. "outside" follows it where no
-recording without the mistake lies between any two such bounds.
+OUT is the output of capture.py. Prints a table in ms: medians over the rounds in which neither side waited long for a
+processor. "with" and "without" are the mean step by the program's own clock during the recording; "at best" and "at
+worst" are `step_if_fixed_ps` and `step_if_fixed_most_ps` of the finding for the mistake. "error" is the median error of
+"at best" over the rounds, whose sides were recorded one after the other. "outside" follows it if no recording without
+the mistake is between any two such bounds.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pairs import PAIRS, SIDES, Pair
 
 import tb_xla_insights as xi
 
-MOST_WAITING = 0.35
-"""How long the threads of a recording may have waited for a processor, together, as a share of its time."""
+MAX_WAITING_SHARE = 0.35
+"""The time that all threads of a recording may wait for a processor, together, as a share of its duration."""
 
 TITLES = ("", "mistake", "without it", "finding", "rounds", "with", "at best", "at worst", "without", "error")
 
 
 @dataclass(frozen=True)
 class Round:
-    """Recordings of both sides, one after the other: how long a step took; `folder` has the mistake."""
+    """The mean steps of both sides, recorded one after the other; `folder` is the recording with the mistake."""
 
     with_ms: float
     without_ms: float
@@ -39,48 +39,50 @@ class Round:
 
 
 def rounds(out: Path, pair: Pair) -> list[Round]:
-    """Those in which neither side was kept waiting for long, or the best one."""
-    found = []
+    """The rounds in which neither side waited long for a processor, or the best round."""
+    candidates = []
     for folder in sorted(out.glob(f"{pair.framework}_{pair.name}/with-*")):
         files = [folder.with_name(f"{side}-{folder.name.partition('-')[2]}") / "steps.json" for side in SIDES]
         if all(file.exists() for file in files):
-            one, other = (json.loads(file.read_text()) for file in files)
-            waiting = max(one["kept_waiting"], other["kept_waiting"])
-            found.append(Round(one["step_ms"], other["step_ms"], waiting, folder))
-    most = max(MOST_WAITING, min((each.waiting for each in found), default=0.0))
-    return [each for each in found if each.waiting <= most]
+            with_mistake, without = (json.loads(file.read_text()) for file in files)
+            waiting = max(with_mistake["kept_waiting"], without["kept_waiting"])
+            candidates.append(Round(with_mistake["step_ms"], without["step_ms"], waiting, folder))
+    limit = max(MAX_WAITING_SHARE, min((candidate.waiting for candidate in candidates), default=0.0))
+    return [candidate for candidate in candidates if candidate.waiting <= limit]
 
 
 def predicted(folder: Path, finding: str) -> tuple[float, float] | None:
-    """At best and at worst, in ms; None where the report has no such finding."""
-    for found in xi.load(str(folder)).report()["findings"]:
-        if found["id"] == finding and found["step_if_fixed_ps"] is not None:
-            return found["step_if_fixed_ps"] / 1e9, found["step_if_fixed_most_ps"] / 1e9
+    """The predicted step at best and at worst, in ms; None if the report has no such finding."""
+    for reported in xi.load(str(folder)).report()["findings"]:
+        if reported["id"] == finding and reported["step_if_fixed_ps"] is not None:
+            return reported["step_if_fixed_ps"] / 1e9, reported["step_if_fixed_most_ps"] / 1e9
     return None
 
 
 def row(out: Path, pair: Pair) -> list[str] | None:
-    """A row of the table; None where a side was not recorded."""
-    told = rounds(out, pair)
-    if not told:
+    """A row of the table; None if a side was not recorded."""
+    measured = rounds(out, pair)
+    if not measured:
         return None
-    before, after = (
-        statistics.median(column)
-        for column in zip(*((it.with_ms, it.without_ms) for it in told), strict=True)
-    )
+    before = statistics.median(recording.with_ms for recording in measured)
+    after = statistics.median(recording.without_ms for recording in measured)
     without = f"{pair.without} (adds {pair.adds})" if pair.adds else pair.without
-    cells = [pair.framework, pair.mistake, without, f"`{pair.finding}`", str(len(told)), f"{before:.1f}"]
-    known = [(each, bounds) for each in told if (bounds := predicted(each.folder, pair.finding)) is not None]
-    if 2 * len(known) < len(told):
-        return [*cells, "not told", "", f"{after:.1f}", ""]
-    least, most = (statistics.median(bounds[end] for _, bounds in known) for end in (0, 1))
-    error = statistics.median((low - each.without_ms) / each.without_ms for each, (low, _) in known)
-    steps = [each.without_ms for each in told]
-    met = max(steps) >= min(low for _, (low, _) in known) and min(steps) <= max(
-        high for _, (_, high) in known
+    cells = [pair.framework, pair.mistake, without, f"`{pair.finding}`", str(len(measured)), f"{before:.1f}"]
+    predictions = [
+        (recording, bounds)
+        for recording in measured
+        if (bounds := predicted(recording.folder, pair.finding)) is not None
+    ]
+    if 2 * len(predictions) < len(measured):
+        return [*cells, "not predicted", "", f"{after:.1f}", ""]
+    best, worst = (statistics.median(bounds[end] for _, bounds in predictions) for end in (0, 1))
+    error = statistics.median(
+        (low - recording.without_ms) / recording.without_ms for recording, (low, _) in predictions
     )
-    outside = "" if met else ", outside"
-    return [*cells, f"{least:.1f}", f"{most:.1f}", f"{after:.1f}", f"{100 * error:+.0f} %{outside}"]
+    steps = [recording.without_ms for recording in measured]
+    lowest, highest = min(low for _, (low, _) in predictions), max(high for _, (_, high) in predictions)
+    outside = "" if max(steps) >= lowest and min(steps) <= highest else ", outside"
+    return [*cells, f"{best:.1f}", f"{worst:.1f}", f"{after:.1f}", f"{100 * error:+.0f} %{outside}"]
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Record until the machine leaves a program alone: what other processes take is no part of an experiment."""
+"""Repeat a recording until other processes hardly disturb it."""
 
 import json
 import shutil
@@ -8,15 +8,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-MOST_TRIES = 4
+MAX_TRIES = 4
 QUIET_SHARE = 0.15
 PAUSE_S = 1.0
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """`step_ms`: the mean step by the program's own clock, the device's work included. `kept_waiting`: how long its
-    threads were ready to run and did not, together, as a share of the time. `tries`: recordings until this one."""
+    """`step_ms`: the mean step by the program's own clock, including the device's work. `kept_waiting`: the time that
+    all its threads together waited for a processor, as a share of the duration. `tries`: recordings until this one."""
 
     step_ms: float
     kept_waiting: float
@@ -26,33 +26,33 @@ class Recorded:
 def record(
     logdir: Path, start: Callable[[str], None], run: Callable[[], float], stop: Callable[[], None]
 ) -> None:
-    """Leaves the quietest of some recordings below `logdir`, with `steps.json` that tells of it. `run` trains some
-    steps and gives their mean in ms."""
+    """Keeps the least disturbed of several recordings below `logdir`, with its `steps.json`. `run` trains some steps
+    and returns their mean in ms."""
     best: Recorded | None = None
-    for number in range(1, MOST_TRIES + 1):
-        place = logdir / f"try{number}"
-        start(str(place))
+    for number in range(1, MAX_TRIES + 1):
+        folder = logdir / f"try{number}"
+        start(str(folder))
         before, begun = waited_s(), time.perf_counter()
         step_ms = run()
         share = (waited_s() - before) / (time.perf_counter() - begun)
         stop()
         if best is None or share < best.kept_waiting:
             shutil.rmtree(logdir / "plugins", ignore_errors=True)
-            (place / "plugins").rename(logdir / "plugins")
+            (folder / "plugins").rename(logdir / "plugins")
             best = Recorded(step_ms, share, number)
-        shutil.rmtree(place)
+        shutil.rmtree(folder)
         if share < QUIET_SHARE:
             break
         time.sleep(PAUSE_S)
     assert best is not None
     for file in logdir.glob("plugins/profile/*/*.json.gz"):
-        file.unlink()  # says the profile again, in another format
-    told = asdict(best) | {"without_profiler_ms": run()}
-    (logdir / "steps.json").write_text(json.dumps(told) + "\n")
+        file.unlink()  # the same profile in another format
+    document = asdict(best) | {"without_profiler_ms": run()}
+    (logdir / "steps.json").write_text(json.dumps(document) + "\n")
 
 
 def waited_s() -> float:
-    """What this process' threads have waited for a processor so far."""
+    """The time that this process's threads have waited for a processor so far, in seconds."""
     waited = 0
     for file in Path("/proc/self/task").glob("*/schedstat"):
         with suppress(OSError):  # a thread that has ended

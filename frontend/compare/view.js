@@ -22,7 +22,7 @@ import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { deviceCards } from './device.js';
 import { lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
-import { stepStrip } from './strip.js';
+import { stepStrip } from './step-strip.js';
 import { chanceTitle, verdictCell } from './verdict.js';
 
 /** @typedef {import('./types').Comparison} Comparison */

@@ -33,7 +33,7 @@ import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
-import { createRunStrip } from './strip.js';
+import { createRunStrip } from './run-strip.js';
 
 /** @typedef {import('../lib/views').Executions} Executions */
 /** @typedef {import('../lib/views').ExecutionRow} ExecutionRow */
@@ -290,6 +290,7 @@ export function executionsView(app) {
         '',
       ],
     });
+    overhead.classList.toggle('ranged', ranges);
     fill(overhead, rows);
   }
 

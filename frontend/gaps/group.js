@@ -9,7 +9,7 @@ import { groupBy, total } from '../lib/totals.js';
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /**
  * @typedef {object} GapRow
- * @property {GapItem} gap the first of its gaps by device, or the gap itself
+ * @property {GapItem} gap the one that findings show as well, or the gap itself
  * @property {GapItem[]} gaps one per core @property {number} mean_ps @property {ByClass} by_class_ps of all its gaps
  * @property {GapRow|null} whole the row that opens into this one
  */
@@ -28,7 +28,7 @@ export function sumClasses(gaps) {
 /** @param {GapItem[]} gaps @param {GapRow|null} [whole] @returns {GapRow} */
 export function rowOf(gaps, whole = null) {
   return {
-    gap: gaps[0],
+    gap: gaps.find(({ alike }) => !alike) ?? gaps[0],
     gaps,
     whole,
     mean_ps: total(gaps, 'duration_ps') / gaps.length,

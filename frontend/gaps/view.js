@@ -42,6 +42,9 @@ import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowO
 /** @typedef {import('./group.js').GapRow} GapRow */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
 
+/** Below this width of the window names are cut shorter. */
+const NARROW_BELOW_PX = 1200;
+
 /** What the host did in gaps, a column of both tables. */
 const FILL = {
   head: 'What the host did',
@@ -87,7 +90,8 @@ export function gapsView(app) {
     const filters = filtersValue(app.link.state.f);
     filters.set(key, value);
     app.link.set({ f: filtersText(filters), ...(key === 'pat' ? { sel: '' } : {}) }, 'push');
-    drawList(true);
+    if (key === 'finding') draw(true);
+    else drawList(true);
   }
 
   function draw(say = false) {
@@ -110,9 +114,11 @@ export function gapsView(app) {
     const chosen = app.selectedDevices(devices);
     const some = chosen.length < devices.length;
     const known = answer.items.length === answer.count;
-    const follows = some && known;
+    const finding = filtersValue(app.link.state.f).get('finding');
+    const follows = (some || Boolean(finding)) && known;
+    const ofFinding = new Map(finding ? [['finding', finding]] : []);
     const its = follows
-      ? filterGaps(answer.items, new Map(), null, app.selection().devices)
+      ? filterGaps(answer.items, ofFinding, null, app.selection().devices)
       : known
         ? answer.items
         : [];
@@ -128,17 +134,18 @@ export function gapsView(app) {
       card(
         'Recurring patterns',
         {
-          note: `gaps with the same program before and after, ${cores(devices.length, cored.length)}`,
+          note: [
+            'gaps with the same program before and after',
+            cores(devices.length, cored.length),
+            ...(finding && known ? ['of those that the finding explains'] : []),
+          ].join(', '),
           class: 'patterns',
         },
         h('div', { class: 'fill' }, patterns.element),
         h(
           'p',
           { class: 'small muted' },
-          first?.per_step_ps && !follows
-            ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; without it ` +
-              `steps are shorter by at most that. `
-            : '',
+          follows ? '' : perStepText(first),
           inSteps(follows),
           'Selecting a pattern filters the list below.',
         ),
@@ -147,6 +154,18 @@ export function gapsView(app) {
     );
     drawList(say);
     return 'ready';
+  }
+
+  /**
+   * What the pattern with most time takes of a step. Waiting for a late host is busy time, and no gap.
+   * @param {KnownPattern|undefined} first
+   */
+  function perStepText(first) {
+    if (!first?.per_step_ps) return '';
+    const bound = answer.findings.straggler
+      ? 'what other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
+      : 'without it steps are shorter by at most that';
+    return `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; ${bound}. `;
   }
 
   /** How the idle time of whole steps, which Overview tells, differs from that of the gaps. @param {boolean} follows */
@@ -301,7 +320,7 @@ export function gapsView(app) {
     };
     const show = (/** @type {GapRow} */ { gap }) => app.open(gapPlace(gap));
     const selected = app.link.state.sel;
-    const whole = groups.find(({ gaps }) => gaps.length > 1 && gaps.slice(1).some((gap) => gapText(gap) === selected));
+    const whole = groups.find(({ gap, gaps }) => gaps.some((own) => own !== gap && gapText(own) === selected));
     if (whole) opened.add(gapText(whole.gap));
     return sortableTable({
       label: 'Gaps',
@@ -323,7 +342,10 @@ export function gapsView(app) {
           startColumn(({ gap }) => gap.start_ps),
           show,
         ),
-        timeColumn('Time (mean)', unit, 'mean_ps', { key: 'time' }),
+        timeColumn('Time (mean)', unit, 'mean_ps', {
+          key: 'time',
+          title: (/** @type {GapRow} */ { gaps }) => (gaps.length > 1 ? `Mean of ${plural(gaps.length, 'core')}` : ''),
+        }),
         {
           head: '',
           name: 'Bar',
@@ -342,9 +364,9 @@ export function gapsView(app) {
         { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
         ...(left.some(({ together_ps }) => together_ps != null)
           ? [
-              shareColumn('All cores idle', togetherPart, {
+              shareColumn('Whole host idle', togetherPart, {
                 key: 'together',
-                title: () => 'of its time; for the rest other cores of the host work',
+                title: () => 'Of the gap’s time; for the rest other cores of the host work',
               }),
             ]
           : []),
@@ -356,7 +378,7 @@ export function gapsView(app) {
         FILL,
         textColumn('Before → after', ({ gap }) => endsText(gap, 400), {
           key: 'ends',
-          cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, 22)),
+          cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? 12 : 22)),
         }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],

@@ -13,7 +13,7 @@ export const TERMS = {
     'asked for it.',
   Mostly: 'The class with most time.',
   'What the host did': 'What the host did in the gap, by class: all of it, whatever the cause.',
-  'All cores idle': 'The part of the gap in which every core of the host was idle.',
+  'Whole host idle': 'The part of the gap in which every core of the host was idle.',
   'IR tracing':
     'The program’s own Python between runtime events. PyTorch/XLA builds the graph then: forward, backward, optimizer.',
   'step marker': 'mark_step(), or the end of a step: prepares the step’s graph and asks for it to run.',

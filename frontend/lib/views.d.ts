@@ -81,6 +81,10 @@ export interface GapItem {
   by_finding_ps: Record<string, number>;
 }
 export interface GapDetail extends GapItem {
+  /** The mean of the same gap on all its `cores`. */
+  mean_ps: number;
+  /** How much more the largest limit gains than the mistake that the sentence names; empty where it does not. */
+  more: string;
   /** `meanwhile`: what the driving thread did while the launch waited for a thread or for its run. */
   chain: { name: string; class: ClassName; thread: string; start_ps: number; duration_ps: number; event: string | null; meanwhile: { name: string; class: ClassName; duration_ps: number }[] }[];
   /** Those that explain it, the one with most of it first. */

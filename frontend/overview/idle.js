@@ -10,7 +10,7 @@ import { card, cores, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
 import { partColumns, sumText, table } from '../lib/table.js';
-import { stackedBar } from '../timeline/parts.js';
+import { stackedBar } from '../timeline/panel-parts.js';
 import { dutyLine } from './duty.js';
 import { idleParts } from './step-idle.js';
 

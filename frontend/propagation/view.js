@@ -20,7 +20,7 @@ import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/forma
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, sortableTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
-import { phaseOf, phaseTones } from '../timeline/tones.js';
+import { phaseOf, phaseTones } from '../timeline/slice-style.js';
 import { isInside, treeTable } from './tree.js';
 import { createOrder } from './order.js';
 

@@ -4,7 +4,7 @@ import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
 import { columnsOf, foundAt } from './scene.js';
 import { firstAfter, sliceAt, sliceOf } from './columns.js';
-import { foundWords, laneText } from './tones.js';
+import { foundWords, laneText } from './slice-style.js';
 
 /** @typedef {import('./scene.js').Found} Found */
 

@@ -9,7 +9,7 @@ import { createScale, isSmall } from './scale.js';
 import { layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
-import { laneId, laneText, phaseTones } from './tones.js';
+import { laneId, laneText, phaseTones } from './slice-style.js';
 import { laneFor, visibleSlices } from './scene.js';
 import { waitArrows, waitTexts } from './waits.js';
 

@@ -6,7 +6,7 @@ import { LEAST_TEXT_PX } from './draw.js';
 import { coverage, eachSlice } from './columns.js';
 import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
-import { lookOf, textsOf } from './tones.js';
+import { lookOf, textsOf } from './slice-style.js';
 import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
 

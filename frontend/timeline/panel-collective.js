@@ -7,7 +7,7 @@ import { MISSING, UNITS, plural, timeCell, timeText } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/views').Collective} Collective */
-/** @typedef {import('./parts.js').PanelActions} PanelActions */
+/** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 /**
  * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_ps: number, waits_ps: number}}
  *   Core

@@ -5,16 +5,16 @@ import { columnUnit, maximum } from '../lib/totals.js';
 import { LABELS, classCell } from '../lib/classes.js';
 import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
-import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './parts.js';
+import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './panel-parts.js';
 
 /** @typedef {import('../lib/types').EventDetail} EventDetail */
-/** @typedef {import('./parts.js').PanelActions} PanelActions */
+/** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
 /**
  * @param {EventDetail} detail
  * @param {PanelActions} act
  * @param {Node} hosts who takes part, if it is a collective
- * @returns {import('./parts.js').PanelContent}
+ * @returns {import('./panel-parts.js').PanelContent}
  */
 export function eventContent(detail, act, hosts) {
   const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path, path_left_out: more } = detail;

@@ -3,11 +3,11 @@
 import { h, button, fill, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link, severityTag } from '../lib/cards.js';
-import { count, cutMiddle, digits, rangeText, timeText } from '../lib/format.js';
+import { count, cutMiddle, digits, plural, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
 import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
-import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './parts.js';
+import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './panel-parts.js';
 
 /** @typedef {import('../lib/views').GapDetail} GapDetail */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -34,20 +34,19 @@ const COMPILES = ['recompilation', 'dynamo_recompilation'];
 
 /**
  * @param {GapDetail} gap
- * @param {import('./parts.js').PanelActions} act
+ * @param {import('./panel-parts.js').PanelActions} act
  * @param {GapActions} on
- * @returns {import('./parts.js').PanelContent}
+ * @returns {import('./panel-parts.js').PanelContent}
  */
 export function gapContent(gap, act, on) {
-  const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, occurrences } = gap;
+  const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, mean_ps, occurrences } =
+    gap;
   const name = act.name(device);
   const delays = h('span', { 'data-testid': 'gap-delays' });
   void on.delays(gap).then((collective) => fill(delays, delayText(collective, device, act)));
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Times have the room of what only explains them, which titles and the other table tell.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
-  const listed = classesOf(gap);
-  const apart = differ(gap, listed);
   const where = (/** @type {import('../lib/types').ClassName} */ own) =>
     own === 'unrecorded'
       ? ''
@@ -60,7 +59,9 @@ export function gapContent(gap, act, on) {
         link(step, () => on.step(gap), { class: 'tag link', 'data-testid': 'gap-step', title: 'Show the step' }),
       ),
     ],
-    note: rangeText(start_ps, start_ps + duration_ps) + (cores > 1 ? `, the same on ${count(cores)} cores` : ''),
+    note:
+      rangeText(start_ps, start_ps + duration_ps) +
+      (cores > 1 ? `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})` : ''),
     buttons: [
       frameButton(act),
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }),
@@ -86,23 +87,10 @@ export function gapContent(gap, act, on) {
           'section',
           { 'data-testid': 'gap-parts' },
           stackedBar(by_class_ps),
-          apart &&
-            h(
-              'p',
-              {
-                class: 'sec small',
-                title:
-                  'Time is what the driving thread did at each instant. The list follows the launch from thread to ' +
-                  'thread.',
-              },
-              'The list follows the launch across threads: its classes differ.',
-            ),
-          kind === 'queued' &&
-            h('p', { class: 'sec small' }, 'What the host did meanwhile is not why the device waited.'),
           partsTable(by_class_ps, 'Gap', where, {
             beside,
-            chain: apart ? { name: 'In list', duration_ps, by_class_ps: listed } : null,
             brief,
+            head: hasOtherClasses(gap) ? 'Driving thread, by class' : 'Class',
           }),
         ),
         h(
@@ -134,7 +122,7 @@ export function gapContent(gap, act, on) {
  * @param {GapActions} on
  */
 function findingLine(gap, on) {
-  const { findings, sentence } = gap;
+  const { findings, sentence, more } = gap;
   const own = findings.find(({ id }) => id === on.finding()) ?? findings[0];
   if (!own) return null;
   const { id, severity, title, advice } = own;
@@ -155,7 +143,7 @@ function findingLine(gap, on) {
       title,
       'data-testid': 'gap-finding-link',
     }),
-    h('span', { class: 'do', title: advice }, h('b', null, 'Do: '), advice),
+    h('span', { class: 'do' }, h('b', null, 'Do: '), advice, more && ` ${more}`),
     at >= 0 &&
       many > 1 &&
       h(
@@ -177,25 +165,27 @@ function findingLine(gap, on) {
 }
 
 /** The time of a chain by class. @param {GapDetail} gap */
-function classesOf({ chain }) {
-  /** @type {import('./parts.js').ByClass} */
+function sumChain({ chain }) {
+  /** @type {import('./panel-parts.js').ByClass} */
   const sums = {};
   for (const piece of chain) sums[piece.class] = (sums[piece.class] ?? 0) + piece.duration_ps;
   return sums;
 }
 
 /**
- * Whether parts and chain, which both add up, do so to other classes.
+ * Whether the parts, which are what the driving thread did, have other classes than the chain.
  * @param {GapDetail} gap
- * @param {import('./parts.js').ByClass} listed by the chain
  */
-const differ = ({ by_class_ps, duration_ps }, listed) =>
-  CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
+function hasOtherClasses(gap) {
+  const { by_class_ps, duration_ps } = gap;
+  const listed = sumChain(gap);
+  return CLASSES.some((name) => Math.abs((by_class_ps[name] ?? 0) - (listed[name] ?? 0)) > duration_ps / 50);
+}
 
 /** @param {GapDetail} gap */
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
-/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./parts.js').PanelActions} act */
+/** @param {NonNullable<GapDetail['beside']>} beside @param {import('./panel-parts.js').PanelActions} act */
 const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */
@@ -212,10 +202,11 @@ function meanwhile({ meanwhile: its }, most) {
  * @param {GapDetail} gap
  * @param {GapActions} on
  * @param {string} end
- * @param {import('./parts.js').Beside & {chain_ps: Record<string, number>}|null} beside
+ * @param {import('./panel-parts.js').Beside & {chain_ps: Record<string, number>}|null} beside
  * @param {boolean} brief
  */
-function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, brief) {
+function chainTable(gap, on, end, beside, brief) {
+  const { chain, kind, start_ps, duration_ps } = gap;
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
@@ -249,10 +240,12 @@ function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, bri
       {
         head:
           kind === 'queued'
-            ? 'Meanwhile on the host, in order'
-            : brief
-              ? 'Why it ended, in order'
-              : 'Why it ended: in order, from the device’s last op to its next run',
+            ? 'Meanwhile on the host: not why the device waits'
+            : hasOtherClasses(gap)
+              ? 'Why it ended, in order, across threads'
+              : brief
+                ? 'Why it ended, in order'
+                : 'Why it ended: in order, from the device’s last op to its next run',
         title: ({ name, class: own, meanwhile: its }) =>
           [
             `${name}, ${LABELS[own]}`,
@@ -290,7 +283,16 @@ function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, bri
           ),
       },
     ],
-    foot: ['', end, '', ...(brief ? [] : ['']), from(duration_ps), sum, ...(other ? [other.sum] : []), ''],
+    foot: [
+      h('span', { class: 'muted', title: plural(chain.length, 'event') }, count(chain.length)),
+      end,
+      '',
+      ...(brief ? [] : ['']),
+      from(duration_ps),
+      sum,
+      ...(other ? [other.sum] : []),
+      '',
+    ],
   });
   return element;
 }
@@ -302,7 +304,7 @@ function chainTable({ chain, kind, start_ps, duration_ps }, on, end, beside, bri
  * @param {string} delays what it delays
  */
 function wordsOf(gap, name, delays) {
-  const { kind, duration_ps, start_ps, sentence, by_class_ps, chain } = gap;
+  const { kind, duration_ps, start_ps, sentence, more, by_class_ps, chain } = gap;
   return [
     [
       `Gap of ${timeText(duration_ps)} on ${name}`,
@@ -310,7 +312,7 @@ function wordsOf(gap, name, delays) {
       ...stepTag(gap),
       rangeText(start_ps, start_ps + duration_ps),
     ].join(', '),
-    sentence + delays,
+    [sentence + delays, more].join(' ').trim(),
     '',
     ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`),
     '',

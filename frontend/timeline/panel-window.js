@@ -6,19 +6,19 @@ import { sortByTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
-import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './parts.js';
+import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './panel-parts.js';
 
 /** @typedef {import('../lib/types').WindowAnswer} WindowAnswer */
 /** @typedef {WindowAnswer['threads'][number]} Thread */
 /** @typedef {import('../lib/types').ClassName} ClassName */
-/** @typedef {import('./parts.js').PanelActions} PanelActions */
+/** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
 /**
  * @param {WindowAnswer} answer
  * @param {PanelActions} act
  * @param {string[]} hosts chosen ones
  * @param {string} [slowest] the one that is told first
- * @returns {import('./parts.js').PanelContent}
+ * @returns {import('./panel-parts.js').PanelContent}
  */
 export function windowContent(answer, act, hosts, slowest) {
   const { annotations, devices, duration_ps, start_ps, end_ps, threads, top } = answer;

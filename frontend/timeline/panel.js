@@ -11,14 +11,14 @@ import { collectiveContent } from './panel-collective.js';
 import { eventContent } from './panel-event.js';
 import { gapContent } from './panel-gap.js';
 import { windowContent } from './panel-window.js';
-import { devicesTable, eventColumn, quietColumn, tableButton } from './parts.js';
-import { phaseTones } from './tones.js';
+import { devicesTable, eventColumn, quietColumn, tableButton } from './panel-parts.js';
+import { phaseTones } from './slice-style.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/api.js').RequestError} RequestError */
-/** @typedef {import('./parts.js').PanelActions} PanelActions */
-/** @typedef {import('./parts.js').PanelContent} PanelContent */
+/** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
+/** @typedef {import('./panel-parts.js').PanelContent} PanelContent */
 /** @typedef {import('./selection.js').Selection} Selection */
 
 /** Rows of a gap that are seen at once: the heads, and six of parts or chain; then comes the sum. */

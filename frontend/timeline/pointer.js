@@ -5,7 +5,7 @@
 
 import { clamp } from '../lib/axis.js';
 import { RULER } from './paint.js';
-import { ordered } from './strip.js';
+import { ordered } from './overview-strip.js';
 
 /** @typedef {import('./scale.js').Span} Span */
 

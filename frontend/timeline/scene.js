@@ -2,7 +2,7 @@
 
 import { CLASSES } from '../lib/classes.js';
 import { eachSlice, sliceAt } from './columns.js';
-import { hasClass, textsOf } from './tones.js';
+import { hasClass, textsOf } from './slice-style.js';
 
 /** @typedef {import('./layout.js').Lane} Lane */
 /**

@@ -1,7 +1,7 @@
 /** A few words beside the pointer, 120 ms after it rests. Nothing stands here that the panel does not have. */
 
 import { h, fill } from '../lib/dom.js';
-import { foundWords } from './tones.js';
+import { foundWords } from './slice-style.js';
 
 const DELAY_MS = 120;
 

@@ -6,7 +6,7 @@ import { alignmentOf, shiftText } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createModel } from './model.js';
 import { asLanes, createLanes } from './lanes.js';
-import { createStrip } from './strip.js';
+import { createOverviewStrip } from './overview-strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
 import { createTooltip } from './tooltip.js';
@@ -22,7 +22,7 @@ import { frameSpan, zoomSpan } from './scale.js';
 import { find, laneAt, laneFor } from './scene.js';
 import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
-import { createHostsHere } from './hosts-here.js';
+import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
 import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
@@ -74,7 +74,7 @@ export function timelineView(app) {
     failed,
   });
   const { state } = model;
-  const { deviceName, shortName, beside, bringHosts } = createHostsHere(app, state, () => session);
+  const { deviceName, shortName, beside, bringHosts } = createShownHosts(app, state, () => session);
   const waits = createWaits(model, {
     session: () => session,
     short: shortName,
@@ -109,7 +109,7 @@ export function timelineView(app) {
     beside,
   });
   const moreHosts = createMoreHosts(app, lanes.left);
-  const strip = createStrip({
+  const strip = createOverviewStrip({
     window: model.look,
     left: lanes.left,
     shown: () => state.window,

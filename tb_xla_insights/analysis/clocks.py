@@ -1,7 +1,7 @@
-"""Whether the clocks of a host and its devices can both be right: effects come after their causes.
+"""Contradictions between the clocks of a host and its devices: effects that come before their causes.
 
 A run cannot begin before it was enqueued, and the host cannot be told of its end before it began. Differences below
-`CLOCK_SLACK_PS` say nothing. (docs/definitions.md, "Time base")
+`CLOCK_SLACK_PS` are within the clocks' error. (docs/definitions.md, "Time base")
 """
 
 from __future__ import annotations
@@ -17,67 +17,76 @@ from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time
 
 MAX_RECORDING_DISTANCE_PS = 10**12
-"""Host and devices that record nothing within a second of each other do not record the same second. Less may be a
-host that waits, which is recorded at its end, or a run that began before the capture."""
+"""If the host's and the devices' recordings are further apart, they do not cover the same time. A shorter distance may
+come from a host that waits, which is recorded at its end, or from a run that began before the capture."""
 
-_TOLD, _BLOCKS = "CompleteCallbacks", "RunExecutable"
-"""What begins on the host when a run is over, and what of XRT ends on the host no sooner than its run."""
+_COMPLETION_EVENT, _BLOCKING_EVENT = "CompleteCallbacks", "RunExecutable"
+"""The host's event that begins when a run is over, and XRT's event on the host that ends no sooner than its run."""
 
 
 def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None:
-    """How host and devices contradict each other, in words; None where nothing shows that they do. Devices made from a
-    host's own events have its clock. `whole`: no part of the file is lost, so that spans are what was recorded."""
+    """Returns how the clocks of host and devices contradict each other, as the start of a sentence; None if they do
+    not.
+
+    Devices built from a host's own events have its clock. `whole`: no part of the file is missing, so that the recorded
+    spans are complete.
+    """
     if not trace.devices or all(device.from_host_events for device in trace.devices):
         return None
     runs = find_launches(trace).runs
     joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
-    early = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]
-    for by, what in (
-        (early, "begin before they were enqueued"),
-        (_late(trace), "end after the host was told so"),
+    before_enqueue_ps = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]
+    for error_ps, contradiction in (
+        (before_enqueue_ps, "begin before they were enqueued"),
+        (_after_completion_ps(trace), "end after the host was told so"),
     ):
-        if count := int((by > CLOCK_SLACK_PS).sum()):
-            return f"{count:,} of {len(runs):,} runs {what}, by up to {brief_time(int(by.max()))}"
-    apart = _apart(trace) if whole else 0
-    if apart > MAX_RECORDING_DISTANCE_PS:
-        return f"What the host recorded and what the devices recorded lie {brief_time(apart)} apart"
+        if count := int((error_ps > CLOCK_SLACK_PS).sum()):
+            return (
+                f"{count:,} of {len(runs):,} runs {contradiction}, by up to {brief_time(int(error_ps.max()))}"
+            )
+    distance_ps = _recording_distance_ps(trace) if whole else 0
+    if distance_ps > MAX_RECORDING_DISTANCE_PS:
+        return f"What the host recorded and what the devices recorded lie {brief_time(distance_ps)} apart"
     return None
 
 
-def _late(trace: Trace) -> Int64:
-    """For the runs of which the host recorded an end, how long before their beginning (`CompleteCallbacks`) or their
-    end (`RunExecutable`) that was; negative where it was later, as it has to be."""
+def _after_completion_ps(trace: Trace) -> Int64:
+    """Returns, for the runs whose completion the host recorded, how long that was before the run's start (for
+    `CompleteCallbacks`) or its end (for `RunExecutable`). Correct clocks give negative values."""
     runs = find_launches(trace).runs
-    order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several the first one
-    enqueues = runs.enqueue_row[order]
-    told = trace.rows_with_metadata(_named(trace, _TOLD))
-    producer = trace.flows.producers(told)
-    at = np.minimum(np.searchsorted(enqueues, producer), max(len(enqueues) - 1, 0))
-    known = (producer >= 0) & (enqueues[at] == producer) if len(enqueues) else np.zeros(len(told), np.bool_)
-    began: Int64 = runs.start_ps[order][at[known]] - trace.start_ps[told[known]]
-    blocks = _named(trace, _BLOCKS)
-    if not blocks.any():
-        return began
-    mine = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
-    around = runs.enqueue_row[mine]
-    while (up := (around >= 0) & ~blocks[trace.meta[around]]).any():
-        around[up] = trace.parent[around[up]]
-    some = around >= 0
-    return np.concatenate((began, runs.end_ps[mine[some]] - trace.end_ps[around[some]]))
+    order = np.lexsort((runs.start_ps, runs.enqueue_row))  # of several runs, the first one counts
+    enqueue_rows = runs.enqueue_row[order]
+    completions = trace.rows_with_metadata(_has_name(trace, _COMPLETION_EVENT))
+    producer = trace.flows.producers(completions)
+    index = np.minimum(np.searchsorted(enqueue_rows, producer), max(len(enqueue_rows) - 1, 0))
+    has_run = np.zeros(len(completions), np.bool_)
+    if len(enqueue_rows):
+        has_run = (producer >= 0) & (enqueue_rows[index] == producer)
+    after_ps: Int64 = runs.start_ps[order][index[has_run]] - trace.start_ps[completions[has_run]]
+    is_blocking = _has_name(trace, _BLOCKING_EVENT)
+    if not is_blocking.any():
+        return after_ps
+    joined = np.flatnonzero((runs.enqueue_row >= 0) & (runs.join == EXACT))
+    blocking_row = runs.enqueue_row[joined]
+    while (is_below := (blocking_row >= 0) & ~is_blocking[trace.meta[blocking_row]]).any():
+        blocking_row[is_below] = trace.parent[blocking_row[is_below]]
+    is_found = blocking_row >= 0
+    end_after_ps = runs.end_ps[joined[is_found]] - trace.end_ps[blocking_row[is_found]]
+    return np.concatenate((after_ps, end_after_ps))
 
 
-def _apart(trace: Trace) -> int:
-    """Between the spans of the host's events and the devices' work, 0 where they touch."""
+def _recording_distance_ps(trace: Trace) -> int:
+    """Returns the time between the spans of the host's events and of the devices' work, 0 if they touch."""
     hosts = host_planes(trace)
     lines = [line.rows for line in trace.lines if line.plane in hosts and line.count]
     if not lines:
         return 0
-    begin = min(int(trace.start_ps[rows].min()) for rows in lines)
-    end = max(int(trace.end_ps[rows].max()) for rows in lines)
+    host_start = min(int(trace.start_ps[rows].min()) for rows in lines)
+    host_end = max(int(trace.end_ps[rows].max()) for rows in lines)
     spans = [device.span_ps for device in trace.devices]
-    return max(0, min(start for start, _ in spans) - end, begin - max(end for _, end in spans))
+    return max(0, min(start for start, _ in spans) - host_end, host_start - max(end for _, end in spans))
 
 
-def _named(trace: Trace, name: str) -> NDArray[np.bool_]:
-    """Per metadata entry, whether it has the name."""
+def _has_name(trace: Trace, name: str) -> NDArray[np.bool_]:
+    """Per event metadata, whether it has the name."""
     return np.array([trace.strings[text] == name for text in trace.metadata.name], np.bool_)

@@ -1,4 +1,4 @@
-"""What a reader of the answers must know about what a capture lacks."""
+"""Diagnostics: what a capture lacks, and how that limits the analysis."""
 
 from __future__ import annotations
 
@@ -26,53 +26,56 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.units import brief_time, share
 
-_STEP_SOURCES = {
+_STEP_SOURCE_TEXTS = {
     "steps_line": "the device's Steps line",
     "step_marker": "StepMarker",
     "modules": "the rhythm of modules",
 }
-_CUT = ("truncated_file", "corrupt_file")
+_DAMAGE_IDS = ("truncated_file", "corrupt_file")
 
-_DROPPED = ("dropped_events", "num_dropped_events", "dropped_traces", "dropped_traceme_events")
-"""Stats in which profilers tell how many events did not fit their buffers."""
+_DROPPED_EVENTS_STATS = ("dropped_events", "num_dropped_events", "dropped_traces", "dropped_traceme_events")
+"""Stats in which profilers record how many events did not fit their buffers."""
 
-_TENSORFLOW_ON_A_CPU = (
+_TENSORFLOW_ON_CPU = (
     "No device plane: ops that TensorFlow itself runs on a CPU are no XLA device's work, and only the host is shown. "
     "To have XLA run a step, put it in tf.function(jit_compile=True). If an accelerator "
     f"{WORDS['tensorflow'].accelerator}, and capture with --device-level 1."
 )
 
-_CALLS = ("ExecuteComputation", "ExecuteReplicated")
+_EXECUTE_CALLS = ("ExecuteComputation", "ExecuteReplicated")
 
 
 def diagnose(session: SessionTrace) -> list[Diagnostic]:
-    """What the capture lacks, per host: devices, steps, a host level that shows op events. The readers' own diagnostics
-    are not repeated."""
-    several = len(session.traces) > 1
+    """Returns what the capture lacks, per host: devices, steps, a host level that records op events. The readers' own
+    diagnostics are not repeated."""
+    has_several_hosts = len(session.traces) > 1
     framework = framework_of(session)
-    found = []
+    diagnostics = []
     for trace in session.traces:
-        host = trace.host if several else None
-        for id_, severity, message in _lacks(trace, framework):
-            found.append(Diagnostic(id_, severity, message, host))  # type: ignore[arg-type]
-    return found
+        host = trace.host if has_several_hosts else None
+        for id_, severity, message in _host_diagnostics(trace, framework):
+            diagnostics.append(Diagnostic(id_, severity, message, host))  # type: ignore[arg-type]
+    return diagnostics
 
 
-def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
+def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
+    """Yields id, severity and message of one host's diagnostics."""
     if _is_one_compilation(trace):
-        return  # nothing could run, and no step begin: nothing is missing
-    if not trace.devices and framework == "tensorflow" and not _is_cut(trace) and not _device_planes(trace):
-        yield "no_device_plane", "info", _TENSORFLOW_ON_A_CPU
+        return  # nothing could run and no step begin, so nothing is missing
+    if (
+        not trace.devices
+        and framework == "tensorflow"
+        and not _is_damaged(trace)
+        and not _device_planes(trace)
+    ):
+        yield "no_device_plane", "info", _TENSORFLOW_ON_CPU
     elif not trace.devices:
         yield "no_device_plane", "warning", _no_device(trace)
     elif all(device.from_host_events for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
-        meant = WORDS[framework].accelerator
-        yield (
-            "no_device_plane",
-            "info",
-            f"No device plane, as on a CPU: devices are made from {source} on host threads. If an accelerator {meant}.",
-        )
+        accelerator = WORDS[framework].accelerator
+        text = f"No device plane, as on a CPU: devices are made from {source} on host threads."
+        yield "no_device_plane", "info", f"{text} If an accelerator {accelerator}."
     for name, launches in gpus_without_work(trace):
         text = f"{name} recorded no kernels, though the host made {launches:,} launches on it: it is in no figure."
         yield (
@@ -82,36 +85,38 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         )
     steps = steps_of(trace)
     if not steps or steps[0].source != "annotation":
-        either = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
-        todo = f"wrap each step in {WORDS[framework].step or either}."
+        step_code = f"{WORDS['torch_xla'].step} or {WORDS['jax'].step}"
+        advice = f"wrap each step in {WORDS[framework].step or step_code}."
         if steps:
             missing = (
                 "No step annotation could be read, it may be cut off"
-                if _is_cut(trace)
+                if _is_damaged(trace)
                 else "No step annotation"
             )
-            text = f"{missing}: steps come from {_STEP_SOURCES[steps[0].source]}. To name them, {todo}"
-        elif _is_cut(trace):
-            text = f"No steps: what tells them may be cut off. If the script annotates none, {todo}"
+            text = f"{missing}: steps come from {_STEP_SOURCE_TEXTS[steps[0].source]}. To name them, {advice}"
+        elif _is_damaged(trace):
+            text = f"No steps: their events may be cut off. If the script annotates none, {advice}"
         else:
-            marks = "step annotation" if framework in ("jax", "tensorflow") else "step annotation, StepMarker"
-            text = f"No steps: no {marks} or repeated module is recorded. To have them, {todo}"
+            sources = (
+                "step annotation" if framework in ("jax", "tensorflow") else "step annotation, StepMarker"
+            )
+            text = f"No steps: no {sources} or repeated module is recorded. To have them, {advice}"
         yield "no_steps", "info" if steps else "warning", text
-    if differs := _other_than_annotated(trace):
-        yield "step_times", "info", differs
-    yield from _ties(trace)
-    if unknown := unknown_names(trace):
-        yield "unknown_names", "info", unknown
+    if difference := _step_time_difference(trace):
+        yield "step_times", "info", difference
+    yield from _join_diagnostics(trace)
+    if names := unknown_names(trace):
+        yield "unknown_names", "info", names
     if framework == "unknown" and len(trace):
-        text = "Nothing in this capture tells of PyTorch/XLA, JAX or TensorFlow: advice is general."
+        text = "Nothing in this capture comes from PyTorch/XLA, JAX or TensorFlow: advice is general."
         yield "unknown_framework", "info", text
-    if _low_level(trace):
+    if _has_low_host_level(trace):
         yield (
             "low_host_level",
             "warning",
             "The host was traced at level 1: no step markers, transfers and op events. Capture with host level 2.",
         )
-    dropped = sum(_count(plane.stats.get(name)) for plane in trace.planes for name in _DROPPED)
+    dropped = sum(_count(plane.stats.get(name)) for plane in trace.planes for name in _DROPPED_EVENTS_STATS)
     if dropped:
         yield (
             "dropped_events",
@@ -120,41 +125,42 @@ def _lacks(trace: Trace, framework: str) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _other_than_annotated(trace: Trace) -> str | None:
-    """Where steps last other than their annotations say, or some of the loop lies between annotations."""
+def _step_time_difference(trace: Trace) -> str | None:
+    """Returns a message if steps last longer or shorter than their annotations, or part of the loop is between
+    annotations; else None."""
     steps = annotated_steps(trace)
     if len(steps) < 2:
         return None
-    within = sum(step.duration_ps for step in steps)
+    annotated_ps = sum(step.duration_ps for step in steps)
     if find_launches(trace).handed_over is not None:
         return (
             "The host only hands steps over and runs ahead: a step lasts from the end of the work before it to the end "
-            f"of its own, while its annotation lasts {brief_time(within // len(steps))} on average."
+            f"of its own, while its annotation lasts {brief_time(annotated_ps // len(steps))} on average."
         )
     starts, ends = recorded_times(trace)
-    between, loop = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
-    if between < WARNING_SHARE * loop:
+    between_ps, loop_ps = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
+    if between_ps < WARNING_SHARE * loop_ps:
         return None
-    most = int(
+    top_class = int(
         class_times(host_class_segments(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax()
     )
     return (
-        f"{brief_time(between)}, {share(between / loop)} of the time from the first step to the last, lie between the "
-        f"annotations of steps and are in no step; there the host mostly {HOST_DOES[CLASSES[most]]}. To count it, let "
-        "the annotation hold all of the loop's body."
+        f"{brief_time(between_ps)}, {share(between_ps / loop_ps)} of the time from the first step to the last, lie "
+        "between the annotations of steps and are in no step; there the host mostly "
+        f"{HOST_DOES[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
     )
 
 
 def _no_device(trace: Trace) -> str:
-    """Why there is no device, and what to do."""
-    empty = _device_planes(trace)
-    if _is_cut(trace):
+    """Returns why there is no device, and what to do."""
+    device_planes = _device_planes(trace)
+    if _is_damaged(trace):
         return "No device is in what could be read: its events may be cut off. Copy the file again, or capture again."
-    if empty:
-        more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
+    if device_planes:
+        others = f" and {len(device_planes) - 1} more" if len(device_planes) > 1 else ""
         return (
-            f"The device plane {empty[0]}{more} is empty: the device recorded no work. Capture while steps run, with "
-            "--device-level 1."
+            f"The device plane {device_planes[0]}{others} is empty: the device recorded no work. "
+            "Capture while steps run, with --device-level 1."
         )
     return (
         "This capture has no device plane: capture with --device-level 1, from the process that owns the device, while "
@@ -167,41 +173,41 @@ def _device_planes(trace: Trace) -> list[str]:
 
 
 def _is_one_compilation(trace: Trace) -> bool:
-    """Whether a compilation began before the capture and was not finished in it, and no device worked."""
+    """Whether a compilation began before the capture and did not finish in it, and no device worked."""
     return not trace.devices and "both" in [CUTS[cut] for cut in find_compile_calls(trace).cut.tolist()]
 
 
-def _is_cut(trace: Trace) -> bool:
-    """Whether what is missing may have been in the file."""
-    return any(diagnostic.id in _CUT for diagnostic in trace.diagnostics)
+def _is_damaged(trace: Trace) -> bool:
+    """Whether the file lost a part, so that missing data may have been in it."""
+    return any(diagnostic.id in _DAMAGE_IDS for diagnostic in trace.diagnostics)
 
 
-def _ties(trace: Trace) -> Iterator[tuple[str, str, str]]:
-    """What is wrong between the host's calls and the devices' runs."""
+def _join_diagnostics(trace: Trace) -> Iterator[tuple[str, str, str]]:
+    """Yields the diagnostics about the joins between the host's calls and the devices' runs."""
     runs = find_launches(trace).runs
     if trace.devices and not (runs.join != NONE).any():
         yield (
             "no_launches",
             "warning",
-            f"Why gaps ended and what executions cost is not known: {_untied(trace, len(runs))}",
+            f"Why gaps ended and what executions cost is not known: {_unjoined_reason(trace, len(runs))}",
         )
-    if contradiction := describe_clock_contradiction(trace, not _is_cut(trace)):
+    if contradiction := describe_clock_contradiction(trace, not _is_damaged(trace)):
         text = f"{contradiction}: the clocks of host and device disagree; gaps, queues and overheads are off by that."
         yield "clocks_disagree", "warning", f"{text} Capture again."
 
 
-def _untied(trace: Trace, runs: int) -> str:
-    """Why no run has a call, and what to do."""
+def _unjoined_reason(trace: Trace, runs: int) -> str:
+    """Returns why no run has a call, and what to do."""
     if not any(line.count for line in trace.lines if line.plane in host_planes(trace)):
         return (
             "no host events could be read, they may be cut off. Copy the file again, or capture again."
-            if _is_cut(trace)
+            if _is_damaged(trace)
             else "the host was not traced. Capture host and devices together, with --host-level 2."
         )
-    if _is_cut(trace):
-        return "what ties runs to calls may be cut off. Copy the file again, or capture again."
+    if _is_damaged(trace):
+        return "the events that link runs to calls may be cut off. Copy the file again, or capture again."
     if runs:
-        return "no flow, key or order ties runs to calls. Capture the process that launches them, with --host-level 2."
+        return "no flow, key or order links runs to calls. Capture the process that launches them, with --host-level 2."
     if all(device.run_of_op is not None for device in trace.devices):
         return "the GPUs' kernels name no programs. Compile with XLA, in TensorFlow by tf.function(jit_compile=True)."
     return "the devices recorded no program runs. Capture whole steps, with --device-level 1."
@@ -211,13 +217,15 @@ def _count(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _low_level(trace: Trace) -> bool:
-    """Whether programs of PyTorch/XLA run, and nothing of what it records itself from level 2 on is there. At level 1
-    only its thread's name tells that it is PyTorch/XLA."""
+def _has_low_host_level(trace: Trace) -> bool:
+    """Whether programs of PyTorch/XLA run but nothing is recorded that PyTorch/XLA itself records from host level 2 on.
+    At level 1, only the name of its thread identifies PyTorch/XLA."""
     if not any(thread.name.startswith("tf_pytorchxla") for thread in trace.threads):
         return False
-    present = trace.metadata_counts > 0
-    calls = [trace.strings[text].endswith(_CALLS) for text in trace.metadata.name]
-    shown = has_tag(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(calls, np.bool_)
-    runs = has_tag(trace, "run_start", "device_work", "launch", "enqueue")
-    return bool((present & runs).any()) and not (present & shown).any()
+    is_present = trace.metadata_counts > 0
+    is_execute_call = [trace.strings[text].endswith(_EXECUTE_CALLS) for text in trace.metadata.name]
+    is_level_2 = has_tag(trace, "step_marker", "sync", "dynamo", "dynamo_part") | np.array(
+        is_execute_call, np.bool_
+    )
+    is_run = has_tag(trace, "run_start", "device_work", "launch", "enqueue")
+    return bool((is_present & is_run).any()) and not (is_present & is_level_2).any()

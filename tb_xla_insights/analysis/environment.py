@@ -1,4 +1,4 @@
-"""What a capture was made of: framework, runtime, accelerator."""
+"""Framework, runtime and accelerator of a capture."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _GPU_VENDORS = {"nvidia": "NVIDIA GPU", "amd": "AMD GPU", "intel": "Intel GPU"}
 
 
 def environment(session: SessionTrace) -> Environment:
-    """What made the capture.
+    """The report's `environment`.
 
-    `framework` is torch_xla, torch_tpu, jax, tensorflow or unknown, `runtime` xrt, pjrt or unknown, `accelerator` a
-    text (`unknown` without devices); `hlo_scopes` says whether device ops tell the scope they come from, `synthetic`
-    whether a generator wrote the file; `label` says it all in a line.
+    `framework` is torch_xla, torch_tpu, jax, tensorflow or unknown; `runtime` xrt, pjrt or unknown; `accelerator` a
+    text (`unknown` without devices). `hlo_scopes`: whether device ops record their scope. `synthetic`: whether a
+    generator wrote the file. `label` sums it up in a line.
     """
     framework = framework_of(session)
     runtime = _runtime(session)
@@ -61,44 +61,44 @@ def environment(session: SessionTrace) -> Environment:
     }
 
 
-def environment_label(framework: Framework, runtime: Runtime, accelerator: str, devices: int) -> str:
-    """`PyTorch/XLA · PJRT · 8 TPU v3 cores`, from what `environment` tells and the number of devices."""
+def environment_label(framework: Framework, runtime: Runtime, accelerator: str, device_count: int) -> str:
+    """Returns, for example, `PyTorch/XLA · PJRT · 8 TPU v3 cores`."""
     parts = [
         FRAMEWORKS.get(framework),
         None if runtime == "unknown" else runtime.upper(),
-        _devices(devices, accelerator),
+        _devices_text(device_count, accelerator),
     ]
     return " · ".join(part for part in parts if part) or "Unknown framework"
 
 
 def framework_of(session: SessionTrace) -> Framework:
-    """The `framework` of the session's environment: the first one whose words events or threads have."""
-    words: dict[Framework, re.Pattern[str]] = {
+    """Returns the session's framework: the first one whose names events or threads have."""
+    patterns: dict[Framework, re.Pattern[str]] = {
         "torch_xla": _XLA,
         "torch_tpu": _TPU,
         "jax": _JAX,
         "tensorflow": _TENSORFLOW,
     }
-    return next((name for name, word in words.items() if _is_named(session, word)), "unknown")
+    return next((name for name, pattern in patterns.items() if _has_match(session, pattern)), "unknown")
 
 
 def _runtime(session: SessionTrace) -> Runtime:
-    return "xrt" if _is_named(session, _XRT) else "pjrt" if _is_named(session, _PJRT) else "unknown"
+    return "xrt" if _has_match(session, _XRT) else "pjrt" if _has_match(session, _PJRT) else "unknown"
 
 
-def _is_named(session: SessionTrace, word: re.Pattern[str]) -> bool:
-    """Whether an event or a thread of any host has such a name."""
-    return any(word.match(name) for trace in session.traces for name in _names(trace))
+def _has_match(session: SessionTrace, pattern: re.Pattern[str]) -> bool:
+    """Whether the name of an event or thread of any host matches."""
+    return any(pattern.match(name) for trace in session.traces for name in _names(trace))
 
 
 @memoised
 def is_torch_xla(trace: Trace) -> bool:
-    """Whether a host's events or threads have names that PyTorch/XLA alone gives."""
+    """Whether a host's events or threads have names that only PyTorch/XLA gives."""
     return any(map(_XLA.match, _names(trace)))
 
 
 def has_scopes(trace: Trace) -> bool:
-    """Whether an op of a device names a scope: an op name of more than one part, in the op's metadata."""
+    """Whether a device op records a scope: an op name of several parts, in the op's metadata."""
     texts = trace.metadata.text.get("tf_op")
     if texts is None:
         return False
@@ -106,7 +106,7 @@ def has_scopes(trace: Trace) -> bool:
 
 
 def trace_is_synthetic(trace: Trace) -> bool:
-    """Whether the file says that it was generated."""
+    """Whether the file says that a generator wrote it."""
     return any(
         plane.name == "Task Environment" and bool(plane.stats.get("synthetic")) for plane in trace.planes
     )
@@ -114,36 +114,36 @@ def trace_is_synthetic(trace: Trace) -> bool:
 
 @memoised
 def _names(trace: Trace) -> set[str]:
-    """Of events, and of threads."""
+    """Returns the names of events and threads."""
     return {line.name for line in trace.lines} | {
         trace.strings[text] for text in set(trace.metadata.name[trace.metadata.name >= 0].tolist())
     }
 
 
 def _accelerator(session: SessionTrace) -> str:
-    """The type of most devices, as their planes give it."""
-    kinds: Counter[str] = Counter()
+    """Returns the most frequent type of device, as the planes record it."""
+    types: Counter[str] = Counter()
     for trace in session.traces:
         for device in trace.devices:
             stats = {} if device.plane is None else trace.planes[device.plane].stats
-            kinds[_device_type(device.kind, stats)] += 1
-    return kinds.most_common(1)[0][0] if kinds else "unknown"
+            types[_device_type(device.kind, stats)] += 1
+    return types.most_common(1)[0][0] if types else "unknown"
 
 
-def _device_type(kind: str, stats: dict[str, Any]) -> str:
-    told = stats.get("device_type_string")
-    if told:
-        return str(told)
-    if kind == "gpu":
+def _device_type(device_kind: str, stats: dict[str, Any]) -> str:
+    type_name = stats.get("device_type_string")
+    if type_name:
+        return str(type_name)
+    if device_kind == "gpu":
         name = _GPU_VENDORS.get(str(stats.get("device_vendor", "")).lower(), "GPU")
         if name != "NVIDIA GPU" or "compute_cap_major" not in stats:
             return name
         return f"{name} (compute capability {stats['compute_cap_major']}.{stats.get('compute_cap_minor', 0)})"
-    return {"tpu": "TPU", "cpu": "CPU"}.get(kind, "other device")
+    return {"tpu": "TPU", "cpu": "CPU"}.get(device_kind, "other device")
 
 
-def _devices(count: int, accelerator: str) -> str:
-    """`8 TPU v3 cores`, `1 CPU device`, `4 AMD GPUs`."""
+def _devices_text(count: int, accelerator: str) -> str:
+    """Returns, for example, `8 TPU v3 cores`, `1 CPU device` or `4 AMD GPUs`."""
     if not count:
         return "no device"
     plural = "" if count == 1 else "s"

@@ -1,7 +1,7 @@
-"""What each framework calls the things that findings and diagnostics advise: no advice speaks of another framework.
+"""Each framework's terms for what findings and diagnostics advise, so that advice never mentions another framework.
 
-What exists in one framework alone (torch.compile, operators that run on the CPU) has its words where it is found, and
-what makes graphs has its in `findings/compile_advice.py`.
+Terms that exist in one framework only (torch.compile, operators that run on the CPU) are where they are used; terms for
+what creates graphs are in `findings/compile_advice.py`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from tb_xla_insights.catalog.classes import HOST_DOES
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one framework, as parts of sentences; empty where it has nothing of the kind.
+    """The terms of one framework, as parts of sentences; empty if the framework has none.
 
-    `step`, `annotation`: what names a step, and a part of one. `accelerator`: what to do where devices are made from
-    host threads though others were meant. `waits`: what a program calls to wait for the device. `later`: where to read
-    a value after the step. `ahead`: what loads and sends the next batch while the device works; `sends` the same for
+    `step`, `annotation`: code that names a step, and a part of one. `accelerator`: what to do if devices were built
+    from host threads but an accelerator was meant. `waits`: the call that waits for the device. `later`: where to read
+    a value after the step. `ahead`: what loads and sends the next batch while the device works; `sends`: the same for
     the transfer, in brackets. `steps_at_once`: how several steps become one graph, in brackets. `compiles`: what makes
-    the host build less, before a comma. `one_graph`: how many small executions become one. `builds`: what the
-    host does in the class `tracing`; `builds_slower`: the same, where that takes longer than the device's work;
-    `building`: the same as a noun.
+    the host build less, followed by a comma. `one_graph`: how many small executions become one. `builds`: what the host
+    does in the class `tracing`; `builds_slower`: the same if it takes longer than the device's work; `building`: the
+    same as a noun.
     """
 
     step: str = ""
@@ -85,9 +85,9 @@ WORDS: Mapping[str, Words] = {
     "tensorflow": _TENSORFLOW,
     "unknown": Words(),
 }
-"""By framework, as the report's `environment` names it."""
+"""By framework, with the names of the report's `environment`."""
 
 
 def host_does(framework: str) -> dict[str, str]:
-    """What the host does, by class, after `the host`."""
+    """Returns, by class, what the host does: phrases that follow `the host`."""
     return HOST_DOES | {"tracing": WORDS[framework].builds}

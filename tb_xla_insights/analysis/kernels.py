@@ -154,30 +154,23 @@ def time_before(start: Int64, end: Int64, instants: Int64, order: Int64, out: Ou
 
 
 def add_class_times(
-    segment_start: Int64,
-    segment_end: Int64,
-    segment_class: Int8,
-    start: Int64,
-    end: Int64,
-    first: Int64,
+    segment_start: Int64, segment_end: Int64, segment_class: Int8, start: Int64, end: Int64, first: Int64,
     out: OutTable64,
-) -> None:
-    """Adds each window's time by class to `out`. `first`: per window, the first segment that ends after the window's
-    start."""
+) -> None:  # fmt: skip
+    """Adds each window's time by class to `out`; `first`: per window, the first segment that ends after its start."""
     with cython.nogil:
         for i in range(len(start)):
             segment = first[i]
             while segment < len(segment_start) and segment_start[segment] < end[i]:
                 if segment_class[segment] >= 0:
-                    out[i, segment_class[segment]] += min(segment_end[segment], end[i]) - max(
-                        segment_start[segment], start[i]
-                    )
+                    low, high = max(segment_start[segment], start[i]), min(segment_end[segment], end[i])
+                    out[i, segment_class[segment]] += high - low
                 segment += 1
 
 
 def innermost(
     starts: Int64, ends: Int64, parents: Int32, flags: Int8, first: int64_t, with_unclassified: cython.bint,
-    wait: int8_t, other: int8_t, own_classes: OutInt8, inherits: OutBools, stack: OutInt32,
+    wait_class: int8_t, other_class: int8_t, own_classes: OutInt8, inherits: OutBools, stack: OutInt32,
     out_start: OutInt64, out_end: OutInt64, out_class: OutInt8, out_row: OutInt32,
 ) -> int:  # fmt: skip
     """Fills in a line's timeline by its innermost event, as in `segments.innermost_segments`. `own_classes`: the
@@ -191,22 +184,22 @@ def innermost(
     count: cython.Py_ssize_t = len(starts)
     written: cython.Py_ssize_t = 0
     top: cython.Py_ssize_t = 0
-    now: int64_t = 0
+    position: int64_t = 0
     with cython.nogil:
         for i in range(count + 1):
             until = starts[i] if i < count else INT64_MAX
             while top:
                 event = stack[top - 1]
-                if ends[event] <= now:
+                if ends[event] <= position:
                     top -= 1
                     if flags[event] & ENDS_DISPATCH:
                         ancestor = parents[event] - first
                         while ancestor >= 0 and not flags[ancestor] & DISPATCH_THEN_WAIT:
                             ancestor = parents[ancestor] - first
                         if ancestor >= 0 and not inherits[ancestor]:
-                            own_classes[ancestor] = wait
+                            own_classes[ancestor] = wait_class
                     continue
-                if now >= until:
+                if position >= until:
                     break
                 end = min(ends[event], until)
                 class_index = own_classes[event]
@@ -215,28 +208,27 @@ def innermost(
                     ancestor = parents[ancestor] - first
                     class_index = own_classes[ancestor]
                 if class_index < 0 and not inherits[event]:
-                    class_index = other
+                    class_index = other_class
                 if class_index < 0 and not with_unclassified:
-                    now = end
+                    position = end
                     continue
                 if (
                     written
                     and out_row[written - 1] == event + first
                     and out_class[written - 1] == class_index
-                    and out_end[written - 1] == now
+                    and out_end[written - 1] == position
                 ):
                     out_end[written - 1] = end
                 else:
-                    out_start[written], out_end[written] = now, end
+                    out_start[written], out_end[written] = position, end
                     out_class[written], out_row[written] = class_index, event + first
                     written += 1
-                now = end
+                position = end
             if i == count:
                 break
-            now = max(now, starts[i])
-            inherits[i] = flags[i] & INHERIT != 0 or (
-                parents[i] >= first and inherits[parents[i] - first] != 0
-            )
+            position = max(position, starts[i])
+            parent = parents[i] - first
+            inherits[i] = flags[i] & INHERIT != 0 or (parent >= 0 and inherits[parent] != 0)
             if inherits[i]:
                 own_classes[i] = -1
             stack[top] = i
@@ -254,34 +246,34 @@ def overlay(
     written: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t = 0
-    now: int64_t = INT64_MIN
+    position: int64_t = INT64_MIN
     with cython.nogil:
         while i < len(a_start) or j < len(b_start):
-            a_next = max(a_start[i], now) if i < len(a_start) else INT64_MAX
-            b_next = max(b_start[j], now) if j < len(b_start) else INT64_MAX
-            now = min(a_next, b_next)
-            if a_next == now and (b_next > now or a_rank[i] <= b_rank[j]):
+            a_next = max(a_start[i], position) if i < len(a_start) else INT64_MAX
+            b_next = max(b_start[j], position) if j < len(b_start) else INT64_MAX
+            position = min(a_next, b_next)
+            if a_next == position and (b_next > position or a_rank[i] <= b_rank[j]):
                 class_index, row, rank = a_class[i], a_row[i], a_rank[i]
             else:
                 class_index, row, rank = b_class[j], b_row[j], b_rank[j]
-            end = min(a_end[i] if a_next == now else a_next, b_end[j] if b_next == now else b_next)
+            end = min(a_end[i] if a_next == position else a_next, b_end[j] if b_next == position else b_next)
             last = written - 1
             if (
                 written
-                and out_end[last] == now
+                and out_end[last] == position
                 and out_row[last] == row
                 and out_class[last] == class_index
                 and out_rank[last] == rank
             ):
                 out_end[last] = end
             else:
-                out_start[written], out_end[written] = now, end
+                out_start[written], out_end[written] = position, end
                 out_class[written], out_row[written], out_rank[written] = class_index, row, rank
                 written += 1
-            now = end
-            while i < len(a_start) and a_end[i] <= now:
+            position = end
+            while i < len(a_start) and a_end[i] <= position:
                 i += 1
-            while j < len(b_start) and b_end[j] <= now:
+            while j < len(b_start) and b_end[j] <= position:
                 j += 1
     return written
 
@@ -293,27 +285,25 @@ def replay(
     """Replays the host's segments and the runs, and returns when the host is done.
 
     `order` sorts the runs by the segment that launches them; `first` holds the start of each segment's runs in it.
-    Filled in are `ends` of runs, and per core when it becomes free (`free`) and when its first run starts
-    (`first_start`).
+    Filled in are `ends` of runs, when each core becomes free (`free`) and when its first run starts (`first_start`).
     """
-    now: int64_t = 0
+    host_time: int64_t = 0
     with cython.nogil:
         for segment in range(len(work)):
-            now += work[segment]
+            host_time += work[segment]
             if waits_for[segment] >= 0:
-                now = max(now, ends[waits_for[segment]] + delay[segment])
+                host_time = max(host_time, ends[waits_for[segment]] + delay[segment])
             for index in range(first[segment], first[segment + 1]):
                 run = order[index]
-                start = max(now + ready[run], free[core[run]] + pause[run])
+                start = max(host_time + ready[run], free[core[run]] + pause[run])
                 ends[run] = start + device[run]
                 first_start[core[run]] = min(first_start[core[run]], start)
                 free[core[run]] = max(free[core[run]], ends[run])
-    return now
+    return host_time
 
 
 def open_tasks(boundaries: Int64, begins: Bools, lines: Int32, stack: OutInt32, open_after: OutInt32) -> None:
-    """Fills in the task that is open on its line after each task boundary (an event that begins or ends a task); -1:
-    none."""
+    """Fills in the task open on its line after each boundary (an event that begins or ends a task); -1: none."""
     depth: cython.Py_ssize_t = 0
     line: int32_t = -1
     with cython.nogil:

@@ -1,4 +1,4 @@
-"""Answers that are asked for again and again stay with what they are about."""
+"""Caching of results with the objects that they are about."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any, TypeVar
 from tb_xla_insights.trace.model import Trace
 
 F = TypeVar("F", bound=Callable[..., Any])
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-def memoised_on(owner: object, key: Hashable, make: Callable[[], Answer]) -> Answer:
-    """What `make` gives, made when it is first asked for under this key and kept as long as the owner lives.
+def memoised_on(owner: object, key: Hashable, compute: Callable[[], Result]) -> Result:
+    """Returns `compute()`, computed on the first call with this key and cached as long as the owner lives.
 
-    Of two threads that ask at once, one makes the answer and the other waits; as no answer needs itself, not even
-    through others, they never wait for each other. An answer that fails is tried again by whoever asks next.
+    If two threads call at once, one computes and the other waits. As no result needs itself, not even through others,
+    threads never wait for each other in a circle. A computation that fails is repeated on the next call.
     """
-    store: dict[Hashable, Any] = vars(owner).setdefault("_answers", {})
-    if key not in store:
-        with vars(owner).setdefault("_answering", {}).setdefault(key, threading.Lock()):
-            if key not in store:
-                store[key] = make()
-    found: Answer = store[key]
-    return found
+    results: dict[Hashable, Any] = vars(owner).setdefault("_results", {})
+    if key not in results:
+        with vars(owner).setdefault("_result_locks", {}).setdefault(key, threading.Lock()):
+            if key not in results:
+                results[key] = compute()
+    result: Result = results[key]
+    return result
 
 
-def memoised(answer: F) -> F:
-    """Caches `answer(trace, …)` with the trace, per further arguments, which must be hashable: see `memoised_on`."""
+def memoised(function: F) -> F:
+    """Caches `function(trace, …)` with the trace, per further arguments, which must be hashable: see `memoised_on`."""
 
-    @wraps(answer)
-    def ask(trace: Trace, *more: Hashable) -> Any:
-        return memoised_on(trace, (answer, *more), lambda: answer(trace, *more))
+    @wraps(function)
+    def cached(trace: Trace, *arguments: Hashable) -> Any:
+        return memoised_on(trace, (function, *arguments), lambda: function(trace, *arguments))
 
-    return ask  # type: ignore[return-value]
+    return cached  # type: ignore[return-value]

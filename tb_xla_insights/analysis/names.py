@@ -1,4 +1,4 @@
-"""What the catalogue says about the names in one trace, per metadata entry."""
+"""Properties of the names in one trace, per event metadata."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _PROGRAM = re.compile(r"^(.*)\((-?\d{1,20})\)$", re.ASCII)
 
 
 def program_of(name: str) -> tuple[str, str]:
-    """A module's program and its id, of `program(id)`."""
+    """Returns program and id of a module's name `program(id)`; the id is empty if the name has none."""
     match = _PROGRAM.match(name)
     return (match[1], match[2]) if match else (name, "")
 
 
 def frame_name(name: str) -> str:
-    """A Python tracer's frame as people write it: `$train.py:34 next_batch` as `next_batch at train.py:34`; all
-    other names as they are."""
+    """Returns a Python tracer's frame in readable form: `next_batch at train.py:34` for `$train.py:34 next_batch`;
+    other names unchanged."""
     match = _FRAME.fullmatch(name)
     return f"{match[2]} at {match[1]}" if match else name
 
 
 @memoised
 def metadata_tags(trace: Trace) -> list[frozenset[str]]:
-    """The tags of each metadata entry's name; none on planes that are no host's."""
+    """Returns the catalogue's tags of each event metadata's name; none for planes other than hosts'."""
     hosts = host_planes(trace)
     return [
         trace.catalog.tags(trace.strings[text]) if plane in hosts else frozenset()
@@ -38,16 +38,15 @@ def metadata_tags(trace: Trace) -> list[frozenset[str]]:
     ]
 
 
-def has_tag(trace: Trace, *wanted: str) -> NDArray[np.bool_]:
-    """Per metadata entry, whether it has one of the tags."""
-    some = set(wanted)
-    return np.array([bool(some & entry) for entry in metadata_tags(trace)], np.bool_)
+def has_tag(trace: Trace, *tags: str) -> NDArray[np.bool_]:
+    """Per event metadata, whether its name has at least one of the tags."""
+    return np.array([not name_tags.isdisjoint(tags) for name_tags in metadata_tags(trace)], np.bool_)
 
 
 @memoised
 def is_loading_annotation(trace: Trace) -> NDArray[np.bool_]:
-    """Per metadata entry, whether annotations have that name and it speaks of loading data."""
-    found = np.zeros(len(trace.metadata.name), np.bool_)
-    for entry in np.unique(trace.meta[trace.annotations]).tolist():
-        found[entry] = trace.catalog.loads(trace.strings[trace.metadata.name[entry]])
-    return found
+    """Per event metadata, whether annotations have its name and it says that they load data."""
+    is_loading = np.zeros(len(trace.metadata.name), np.bool_)
+    for meta in np.unique(trace.meta[trace.annotations]).tolist():
+        is_loading[meta] = trace.catalog.loads(trace.strings[trace.metadata.name[meta]])
+    return is_loading

@@ -1,4 +1,5 @@
-"""What files beside a capture tell about the same run: counters, graph breaks, causes of compilations."""
+"""The contents of sidecar files, which record the same run as a capture: counters, graph breaks, causes of
+compilations."""
 
 from __future__ import annotations
 
@@ -9,19 +10,19 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import GraphBreak, Metric, UnreadLine
 
 RECORD_FILE = "xla_insights_record.json"
-"""What a recording writes about its circumstances."""
+"""The file in which a recording describes its circumstances."""
 
 DESCRIPTION_FILE = "description.txt"
-"""The file in which people say what a session is, or what to look at in it."""
+"""The file in which users describe a session."""
 
 SAMPLES_PER_STEP_KEY = "samples_per_step"
-"""Its key for how many samples a step takes."""
+"""The key in RECORD_FILE for the number of samples per step."""
 
 
 @dataclass(frozen=True)
 class UnparsedLine:
-    """A place in a file that was not understood: its line, from 1, and what stands there; or line 0, and why nothing of
-    the file, or of a part of it, is used."""
+    """A line of a file that could not be parsed: its number, from 1, and its text. Line 0: `text` says why the file, or
+    a part of it, is not used."""
 
     file: str
     line: int
@@ -33,8 +34,8 @@ class UnparsedLine:
 
 @dataclass(frozen=True)
 class GraphBreaks:
-    """What `torch._dynamo.explain` says: graphs, breaks, ops, and per break that it gives a reason for `reason` and
-    `place`, and `explanation` and `hint` where it has them."""
+    """The output of `torch._dynamo.explain`: numbers of graphs, breaks and ops, and per break with a reason its
+    `reason` and `place`, and its `explanation` and `hint` if present."""
 
     file: str
     graphs: int
@@ -47,11 +48,11 @@ class GraphBreaks:
 _Number = TypeVar("_Number", int, float)
 
 EXTRACTED_GRAPHS_COUNTER = "DynamoExtractCompiledGraph"
-"""The counter of graphs that torch.compile has extracted."""
+"""The counter of graphs that torch.compile extracted."""
 
 PRESERVED_COUNTERS = frozenset((EXTRACTED_GRAPHS_COUNTER, "UncachedCompile"))
-"""Counters that survive that. To learn which operators run on the CPU, the bridge of torch.compile clears all counters
-before each operator of a graph, and puts these back (torch_xla/_dynamo/dynamo_bridge.py)."""
+"""Counters that survive an extraction. To learn which operators run on the CPU, the bridge of torch.compile clears all
+counters before each operator of a graph, and then restores these (torch_xla/_dynamo/dynamo_bridge.py)."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ class Metrics:
         return self.counters.get(EXTRACTED_GRAPHS_COUNTER, 0) > 0
 
     def fallbacks(self) -> dict[str, int]:
-        """Operators that ran on the CPU because PyTorch/XLA has no lowering for them.
-        `aten::_local_scalar_dense` is how `.item()` fetches a value, and none of them."""
+        """Returns the operators that ran on the CPU because PyTorch/XLA has no lowering for them, with their counts.
+        `aten::_local_scalar_dense` is no fallback: `.item()` uses it to fetch a value."""
         return {
             name.removeprefix("aten::"): value
             for name, value in self.counters.items()
@@ -80,55 +81,58 @@ class Metrics:
         }
 
     def since(self, before: Metrics) -> Metrics | None:
-        """What came after an earlier report of the same run; None where something has become less: it is of another
-        one, or was cleared.
+        """Returns the difference to an earlier report of the same run; None if something decreased, because the reports
+        are of different runs or the metrics were cleared.
 
-        Totals that are rounded (bytes) are differences of rounded numbers; percentiles have none. Of counters that
-        torch.compile cleared in between nothing is known.
+        Totals of rounded numbers (bytes) are differences of rounded numbers; percentiles are left out. If torch.compile
+        cleared counters in between, only PRESERVED_COUNTERS remain.
         """
-        now, then = self.counters, before.counters
-        if now.get(EXTRACTED_GRAPHS_COUNTER, 0) > then.get(EXTRACTED_GRAPHS_COUNTER, 0):
-            now, then = ({name: it[name] for name in PRESERVED_COUNTERS & set(it)} for it in (now, then))
-        counters = {name: value - then.get(name, 0) for name, value in now.items()}
+        counters_after, counters_before = self.counters, before.counters
+        if counters_after.get(EXTRACTED_GRAPHS_COUNTER, 0) > counters_before.get(EXTRACTED_GRAPHS_COUNTER, 0):
+            counters_after, counters_before = (
+                {name: values[name] for name in PRESERVED_COUNTERS & set(values)}
+                for values in (counters_after, counters_before)
+            )
+        counters = {name: value - counters_before.get(name, 0) for name, value in counters_after.items()}
         metrics: dict[str, Metric] = {}
         for name, end in self.metrics.items():
             start = before.metrics.get(name, {"samples": 0, "total": 0, "unit": end["unit"]})
-            alike = end["unit"] == start["unit"]
+            same_unit = end["unit"] == start["unit"]
             metrics[name] = {
-                "samples": _grown(start["samples"], end["samples"]),
-                "total": _grown(start["total"], end["total"]) if alike else None,
+                "samples": _difference(start["samples"], end["samples"]),
+                "total": _difference(start["total"], end["total"]) if same_unit else None,
                 "unit": end["unit"],
             }
-        gone = (set(then) - set(now)) | (set(before.metrics) - set(self.metrics))
+        missing = (set(counters_before) - set(counters_after)) | (set(before.metrics) - set(self.metrics))
         counts = [
             *counters.values(),
-            *(it["samples"] for it in metrics.values() if it["samples"] is not None),
+            *(metric["samples"] for metric in metrics.values() if metric["samples"] is not None),
         ]
-        return None if gone or min(counts, default=0) < 0 else Metrics(self.file, counters, metrics)
+        return None if missing or min(counts, default=0) < 0 else Metrics(self.file, counters, metrics)
 
     def samples(self, *names: str) -> int | None:
-        """How often the metrics of these names were taken, together; None where there is none or one is not known."""
-        found = [self.metrics[name]["samples"] for name in names if name in self.metrics]
-        known = [it for it in found if it is not None]
-        return sum(known) if known and len(known) == len(found) else None
+        """Returns the sum of the samples of the metrics of these names; None if there is none, or one is unknown."""
+        samples = [self.metrics[name]["samples"] for name in names if name in self.metrics]
+        valid = [count for count in samples if count is not None]
+        return sum(valid) if valid and len(valid) == len(samples) else None
 
     def total(self, unit: str, *names: str) -> int | float | None:
-        """What the metrics of these names have accumulated, together; None where there is none in that unit."""
-        entries = (self.metrics[name] for name in names if name in self.metrics)
-        found = [entry["total"] for entry in entries if entry["unit"] == unit]
-        known = [it for it in found if it is not None]
-        return sum(known) if known else None
+        """Returns the sum of the totals of the metrics of these names; None if there is none in that unit."""
+        metrics = (self.metrics[name] for name in names if name in self.metrics)
+        totals = [metric["total"] for metric in metrics if metric["unit"] == unit]
+        valid = [total for total in totals if total is not None]
+        return sum(valid) if valid else None
 
 
-def _grown(start: _Number | None, end: _Number | None) -> _Number | None:
+def _difference(start: _Number | None, end: _Number | None) -> _Number | None:
     return None if start is None or end is None else end - start
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Why torch.compile compiled a function again, as its log says: `function` and its `place` (`file:line`), the
-    `guard` that failed and the line of `source` that it comes from. `limit`: so many recompilations are allowed, and
-    the function has reached that; None where it has not. What the log leaves out is None."""
+    """A recompilation of a function, as torch.compile's log records it: `function` and its `place` (`file:line`), the
+    `guard` that failed, and the line of `source` that the guard comes from. `limit`: the limit of recompilations if the
+    function has reached it, else None. What the log does not record is None."""
 
     function: str | None
     place: str | None
@@ -140,8 +144,8 @@ class Guard:
 
 @dataclass(frozen=True)
 class DebugLogBlock:
-    """One compilation or execution of a PT_XLA_DEBUG log: its graph's hash, the cause in the log's own words, and the
-    Python frames that led to it, the innermost first, without those of torch where there are others."""
+    """One compilation or execution in a PT_XLA_DEBUG log: its graph's hash, the logged cause, and the Python frames
+    that led to it, the innermost first, without torch's own frames if there are others."""
 
     graph: str | None
     cause: str | None
@@ -157,11 +161,10 @@ class DebugLogBlock:
 
 @dataclass(frozen=True)
 class Sidecars:
-    """Everything that was found; None and empty where a file of that kind is not there.
+    """The contents of all sidecar files; None or empty for a kind of file that does not exist.
 
-    `metrics` is the report at the end, `before` the one from before the trace. `recorded` is what a recording wrote
-    about its circumstances, `files` names all that was used. `description` is what people say of the session, in a
-    line.
+    `metrics` is the report at the end, `before` the one from before the trace. `recorded` is the content of
+    RECORD_FILE, `description` that of DESCRIPTION_FILE as one line. `files` names all files that were used.
     """
 
     metrics: Metrics | None = None
@@ -178,11 +181,11 @@ class Sidecars:
 
     @property
     def causes(self) -> dict[str, dict[str, Any]]:
-        """By graph hash, `cause`, `frame` and `frames` of its compilation; a graph's last one counts."""
+        """Returns, by graph hash, `cause`, `frame` and `frames` of its compilation; of several the last one."""
         return {
-            it.graph: {"cause": it.cause, "frame": it.frame, "frames": list(it.frames)}
-            for it in self.compilations
-            if it.graph
+            block.graph: {"cause": block.cause, "frame": block.frame, "frames": list(block.frames)}
+            for block in self.compilations
+            if block.graph
         }
 
 

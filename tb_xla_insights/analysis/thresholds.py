@@ -1,8 +1,7 @@
-"""From where on something is worth a finding, and how loud it is said. One place, with the reason for each
-number.
+"""Thresholds of findings and their severities, with the reason for each number.
 
-Shares are of a step, that a fix buys; where nothing can be replayed, of the devices' spans together.
-(docs/definitions.md, "Findings")
+Unless stated otherwise, shares are of a step's time that a fix saves; if nothing can be replayed, of the sum of the
+devices' spans. (docs/definitions.md, "Findings")
 """
 
 from __future__ import annotations
@@ -11,68 +10,66 @@ from typing import Literal
 
 Severity = Literal["info", "warning", "critical"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
-"""From the quietest to the loudest."""
+"""From the lowest to the highest."""
 
 INFO_SHARE = 0.03
-"""Step times of one training differ by about that much from run to run: less cannot be told from chance."""
+"""Step times of the same training differ by about this much between runs: smaller gains are not significant."""
 
 HIDDEN_GAIN_SHARE = 0.005
-"""What costs INFO_SHARE of the devices' spans or more, and whose fix gains less of a step than this, hides behind
-something slower: a sixth of INFO_SHARE is far from what chance leaves of a gain."""
+"""A finding that costs at least INFO_SHARE of the devices' spans, but whose fix gains less of a step than this, hides
+behind something slower. It is a sixth of INFO_SHARE, well below the noise of gains."""
 
 MAX_GAIN_SPREAD = 0.05
-"""Of a gain, how far apart its ends may be to be told as one number: the replay itself is not as exact."""
+"""Of a gain: how far its lower and upper end may be apart to be given as one number. The replay itself is no more
+exact."""
 
 WARNING_SHARE = 0.10
-"""What a tenth of the time is lost to is worth somebody's afternoon."""
+"""A loss of a tenth of the time is worth an afternoon's work."""
 
 CRITICAL_SHARE = 0.30
-"""More than a change of batch size or of the compiler's flags usually wins: nothing else should be looked at
-first."""
+"""More than a change of batch size or compiler flags usually gains: to be fixed first."""
 
 MISTAKE_FIRST_SHARE = 0.25
-"""Of the largest limit's gain, what a mistake must gain to come before the limits, unless it is worth a warning by
-itself. A mistake is named first although a limit gains more, as it is one place to change; with less than a quarter of
-that gain, who mends it sees the training as slow as before."""
+"""Of the largest limit's gain: how much a mistake must gain to be named before the limits, unless it is worth a warning
+by itself. A mistake comes first although a limit gains more, because it is a change in one place; but fixing one with
+less than a quarter of that gain leaves the training about as slow as before."""
 
 OUTSIDE_SPAN_SHARE = 0.10
-"""Of the capture, how much must lie outside the devices' span to be told first: idle shares and gaps say nothing of
-it."""
+"""Of the capture: how much must be outside the devices' span to be reported first, because idle shares and gaps do not
+cover it."""
 
 DEVICE_BOUND_SHARE = 0.85
-"""A device that computes for more of its span than this is what limits the training. What is left are gaps
-between executions that hardly anybody gets rid of: input sync, the step's own launch, the clocks'
-uncertainty."""
+"""Of its span: a device that computes for longer limits the training. The rest are gaps between executions that can
+hardly be avoided: input sync, the step's own launch, the clocks' error."""
 
 MIN_LAUNCHES_PER_STEP = 3
-"""Launches a step from which on they are many: forward and backward, or one lazy graph and one read, are
+"""The fewest launches per step that are reported as many: forward and backward, or one lazy graph and one read, are
 usual."""
 
 SMALL_LAUNCHES_SHARE = 0.5
-"""Of a step's launches, how many must take more of the host's overhead than of the device's time to be called
-small."""
+"""Of a step's launches: how many must have more overhead than device time for the launches to be called small."""
 
 EXPOSED_SHARE = 0.95
-"""Of a collective's time, how much must be exposed to say that nothing hides it: an op that ends at its edge does
-not."""
+"""Of a collective's time: how much must be exposed to report that nothing hides it. An op that only overlaps its edge
+hides nothing."""
 
 EVERY_STEP_SHARE = 0.9
-"""Of the steps, how many must have something to say that every step has it: the first and the last one of a capture
-often lack a part."""
+"""Of the steps: how many must show something for it to count as occurring in every step. The first and last steps of a
+capture are often incomplete."""
 
 EVERY_STEP_READS_SHARE = 0.5
-"""Of the steps, how many must read from the device to say that every step does. (docs/definitions.md, "Early
-execution")"""
+"""Of the steps: how many must read from the device for reads to count as occurring in every step. (docs/definitions.md,
+"Early execution")"""
 
 UNBROKEN_GRAPHS_PER_STEP = 2
-"""Graphs a step of a training that torch.compile did not break: one forward and one backward."""
+"""Graphs per step of a training without graph breaks under torch.compile: one forward, one backward."""
 
 FIRST_WARM_STEP = 2
 """Steps with lower numbers compile because everything is new. (docs/definitions.md, "Recompilation")"""
 
 
 def severity_of(gain: float) -> Severity | None:
-    """How loud it is to be said that a fix buys this share of a step; None where that cannot be told from chance."""
+    """Returns the severity of a finding whose fix saves this share of a step; None if it is not significant."""
     if gain >= CRITICAL_SHARE:
         return "critical"
     if gain >= WARNING_SHARE:

@@ -1,4 +1,4 @@
-"""Where profiler servers listen, as a person types it."""
+"""Parses the addresses of profiler servers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import re
 from tb_xla_insights.errors import InputError
 
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?):([0-9]{1,5})")
-_MOST = 1024
+_MAX_ADDRESSES = 1024
 
 
 def parse_addresses(text: str) -> tuple[str, ...]:
-    """`HOST:PORT`, or several with commas between them, each once. Raises InputError.
+    """The distinct addresses in a comma-separated list of `HOST:PORT`. Raises InputError.
 
-    Only names, IP addresses (version 6 in brackets) and ports: nothing that a gRPC library would take for a file, a
-    socket or another way to find a server.
+    Accepts only host names, IP addresses (IPv6 in brackets) and ports: nothing that gRPC would interpret as a file, a
+    socket or another name resolution scheme.
     """
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        matched = _ADDRESS.fullmatch(part)
-        if matched is None or not 0 < int(matched[2]) < 65536:
+        match = _ADDRESS.fullmatch(part)
+        if match is None or not 0 < int(match[2]) < 65536:
             raise InputError(f"{part[:80]}: not an address; write HOST:PORT, such as localhost:9012")
-        found[part] = None
-    if not found:
+        addresses[part] = None
+    if not addresses:
         raise InputError("no address; write HOST:PORT of a profiler server, such as localhost:9012")
-    if len(found) > _MOST:
-        raise InputError(f"{len(found)} addresses; at most {_MOST} are captured at once")
-    return tuple(found)
+    if len(addresses) > _MAX_ADDRESSES:
+        raise InputError(f"{len(addresses)} addresses; at most {_MAX_ADDRESSES} are captured at once")
+    return tuple(addresses)
 
 
 def host_name(address: str) -> str:
-    """What a capture's file is called: `localhost:9012` -> `localhost_9012`, as other clients do."""
+    """The name of a capture's file, as of other clients: `localhost:9012` -> `localhost_9012`."""
     return re.sub(r"[^A-Za-z0-9.-]", "_", address.replace("[", "").replace("]", ""))
 
 

@@ -1,4 +1,4 @@
-"""A capture from one or more profiler servers at the same time, into one session of a logdir."""
+"""Captures from one or more profiler servers simultaneously, into one session of a logdir."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import grpc
 
 State = Literal["waiting", "tracing", "collecting", "done", "error", "cancelled"]
-_PAUSE_SECONDS = 1.0
-_ARRIVES_SECONDS = 5.0
-"""A file that another machine has written to a shared disk is seen here this late at most."""
+_RETRY_SECONDS = 1.0
+_VISIBLE_SECONDS = 5.0
+"""The longest delay until a file that another machine wrote to a shared disk is visible here."""
 
 
 @dataclass
 class Host:
-    """One server's part of a capture. May be looked at from any thread."""
+    """The state of one server's part of a capture. May be read from any thread."""
 
     address: str
     state: State = "waiting"
@@ -42,9 +42,8 @@ class Host:
 class Capture:
     """Captures from all addresses (see `parse_addresses`) into `<logdir>/plugins/profile/<session>`.
 
-    `run` does it and returns when it is over; `cancel` may be called from another thread and leaves nothing behind;
-    `end` ends the trace before its time and keeps what was recorded. Raises InputError where the logdir
-    cannot be asked.
+    `run` captures and blocks until the end. From other threads, `cancel` stops the capture without leaving a file, and
+    `end` ends the trace early and keeps what was recorded. Raises InputError if the logdir cannot be read.
     """
 
     def __init__(
@@ -56,14 +55,14 @@ class Capture:
     ) -> None:
         self.options = options or Options()
         self.hosts = [Host(address) for address in addresses]
-        place = paths.expand(logdir)
-        if not place:
+        path = paths.expand(logdir)
+        if not path:
             raise InputError("no LOGDIR; name a directory that the profiled process can write to")
-        # The server opens this path in a directory of its own.
-        self.root = f"{paths.absolute(place).rstrip('/')}/plugins/profile"
+        # Absolute, as the server's working directory is another.
+        self.root = f"{paths.absolute(path).rstrip('/')}/plugins/profile"
         self.session = _new_session(self.root)
         self._clock = clock
-        self._traced_at: float | None = None
+        self._requested_at: float | None = None
         self._stop = threading.Event()
         self._done = threading.Event()
         self._lock = threading.Lock()
@@ -82,14 +81,14 @@ class Capture:
 
     @property
     def captured(self) -> bool:
-        """Whether there is a session, of all hosts or of some."""
+        """Whether at least one host was captured."""
         return any(host.state == "done" for host in self.hosts)
 
     @property
     def message(self) -> str | None:
-        """What went wrong, in one line; None where nothing did."""
-        said = [host.message for host in self.hosts if host.state == "error" and host.message]
-        return "; ".join(said) or None
+        """The errors of all hosts in one line, or None."""
+        errors = [host.message for host in self.hosts if host.state == "error" and host.message]
+        return "; ".join(errors) or None
 
     @property
     def state(self) -> State:
@@ -103,47 +102,49 @@ class Capture:
 
     def progress(self) -> dict[str, Any]:
         """`state`, `elapsed_ms` of `duration_ms`, `message`, and per host `address`, `state`, `message`, `bytes`."""
-        trying = next((host.message for host in self.hosts if host.message), None)
+        retry_reason = next((host.message for host in self.hosts if host.message), None)
         return {
             "state": self.state,
             "elapsed_ms": min(self._elapsed_ms(), self.options.duration_ms),
             "duration_ms": self.options.duration_ms,
-            "message": self.message if self.done else trying,
+            "message": self.message if self.done else retry_reason,
             "hosts": [host.as_json() for host in self.hosts],
         }
 
     def _elapsed_ms(self) -> int:
-        """Since the servers that trace were asked, for the last time where they were asked again."""
-        began = self._traced_at if any(host.state != "waiting" for host in self.hosts) else None
-        return 0 if began is None else round((self._clock() - began) * 1000)
+        """The time since the last request to a server; 0 while all hosts wait."""
+        requested_at = self._requested_at if any(host.state != "waiting" for host in self.hosts) else None
+        return 0 if requested_at is None else round((self._clock() - requested_at) * 1000)
 
     def run(self) -> None:
-        """Captures, and returns when every server has answered, failed or was cancelled. To be called once."""
+        """Captures until every server has answered, failed or was cancelled. Must be called once."""
         try:
-            threads = [threading.Thread(target=self._host, args=(host,), daemon=True) for host in self.hosts]
+            threads = [
+                threading.Thread(target=self._capture_host, args=(host,), daemon=True) for host in self.hosts
+            ]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
         finally:
-            release_freed_memory()  # older gRPC libraries hold an answer that is too long before they refuse it
+            release_freed_memory()  # older gRPC libraries buffer a response that is too long before they reject it
             self._done.set()
 
     def cancel(self) -> None:
-        """Ends it at once; no server writes anything."""
+        """Cancels the capture; no server writes a file."""
         self._stop.set()
         with self._lock:
             for _, request in self._requests.values():
                 request.cancel()
 
     def end(self) -> None:
-        """Ends the trace now; the servers write what they have."""
+        """Ends the trace now; the servers write what was recorded."""
         with self._lock:
             servers = [server for server, _ in self._requests.values()]
         for server in servers:
             server.end(self.session)
 
-    def _host(self, host: Host) -> None:
+    def _capture_host(self, host: Host) -> None:
         try:
             server = Server(host.address)
             try:
@@ -152,18 +153,18 @@ class Capture:
                 server.close()
         except InputError as error:
             host.state, host.message = "error", str(error)
-        except Exception as error:  # whatever it is, it is this host's, and told in one line
+        except Exception as error:  # an unexpected error fails this host only
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             host.state, host.message = "error", f"{host.address}: the capture failed ({reason})"
 
     def _attempts(self, host: Host, server: Server) -> None:
-        for left in range(self.options.retries, -1, -1):
+        for retries_left in range(self.options.retries, -1, -1):
             problem = Problem("cancelled") if self._stop.is_set() else self._attempt(host, server)
             if problem is None:
                 host.state, host.message = "done", None
                 return
             host.state, host.message = "waiting", problem.message
-            if not problem.again or not left or self._stop.wait(_PAUSE_SECONDS):
+            if not problem.is_retryable or not retries_left or self._stop.wait(_RETRY_SECONDS):
                 break
         host.state = "cancelled" if self._stop.is_set() else "error"
 
@@ -175,7 +176,7 @@ class Capture:
                 return Problem("cancelled")
             request = server.profile(self.root, self.session, self.options)
             self._requests[host.address] = server, request
-        self._traced_at, host.state = self._clock(), "tracing"
+        self._requested_at, host.state = self._clock(), "tracing"
         try:
             empty = request.result().empty_trace
         except grpc.FutureCancelledError:
@@ -189,27 +190,27 @@ class Capture:
             _remove(path)
             return Problem(
                 f"{host.address}: the trace is empty; capture while training runs, longer, or at a higher level",
-                again=True,
+                is_retryable=True,
             )
-        found = self._arrived(path)
-        if found is None:
+        size = self._wait_for_file(path)
+        if size is None:
             return Problem(
-                f"{host.address}: the server answered, but there is no {path}; it writes where it runs: "
-                "name a LOGDIR on a disk or in a bucket that both reach"
+                f"{host.address}: the server answered, but there is no {path}; it writes on its own machine: "
+                "name a LOGDIR on a disk or in a bucket that both machines can access"
             )
-        host.bytes = found
+        host.bytes = size
         return None
 
-    def _arrived(self, path: str) -> int | None:
-        """The size of the file that a server says it has written; None where it does not come."""
-        until = self._clock() + _ARRIVES_SECONDS
-        while not (found := files.path_kind(path)) and self._clock() < until and not self._stop.wait(0.2):
+    def _wait_for_file(self, path: str) -> int | None:
+        """The size of the file that a server reported as written; None if it does not appear."""
+        deadline = self._clock() + _VISIBLE_SECONDS
+        while not (kind := files.path_kind(path)) and self._clock() < deadline and not self._stop.wait(0.2):
             continue
-        return files.file_info(path).bytes if found else None
+        return files.file_info(path).bytes if kind else None
 
 
 def _new_session(root: str) -> str:
-    """A name by the local time, as other clients give it, that is not taken."""
+    """An unused session name of the local time, as other clients choose it."""
     stamp = time.strftime("%Y_%m_%d_%H_%M_%S")
     name, number = stamp, 1
     while files.path_kind(f"{root}/{name}"):
@@ -219,7 +220,7 @@ def _new_session(root: str) -> str:
 
 
 def _remove(path: str) -> None:
-    """Servers write a file for an empty trace, too; it would be a session with nothing in it."""
+    """Removes the file that servers write for an empty trace, and its session if that is empty then."""
     if not is_url(path):
         with suppress(OSError):
             os.remove(path)

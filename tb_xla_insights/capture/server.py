@@ -1,7 +1,7 @@
-"""One profiler server: asking it for a profile, and what its refusals mean.
+"""Requests profiles from one profiler server and explains its errors.
 
-The server writes the file, not the client: into `<root>/<session>/<host>.xplane.pb` as it sees that path. What it
-answers was tried with the servers of JAX 0.10 and torch_xla 2.9.
+The server writes the file, not the client: `<root>/<session>/<host>.xplane.pb`, a path on the server's machine. The
+responses were tested with the servers of JAX 0.10 and torch_xla 2.9.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _SERVICE = "/tensorflow.ProfilerService"
 _TOOLS = ("xplane",)
-_MOST_EVENTS = 10**9
-"""Old servers leave out events beyond this without a word, and other clients send a million; no capture has so many."""
+_MAX_EVENTS = 10**9
+"""Old servers silently drop events beyond this limit. Other clients send a million; no capture has 10**9."""
 _COLLECT_SECONDS = 900.0
-"""A server writes its file only after the trace has ended; with many devices that takes minutes."""
-_LONGEST_ANSWER = 1 << 20
-"""Bytes. The answer that is needed has two; what else a server may send along lies in its file as well."""
-_MOST_SAID = 300
-_FILE_TROUBLE = re.compile(
+"""A server writes its file after the trace has ended; with many devices that takes minutes."""
+_MAX_RESPONSE_BYTES = 1 << 20
+"""The needed response has two bytes; other data that a server may send is also in its file."""
+_MAX_DETAIL_LENGTH = 300
+_FILE_ERROR = re.compile(
     r"director|permission|denied|no space|read-?only|such file|bucket|quota|not found|file ?system|scheme",
     re.I,
 )
@@ -36,7 +36,7 @@ _FILE_TROUBLE = re.compile(
 
 @dataclass(frozen=True)
 class Options:
-    """What to record beside the devices. Levels as in `torch_xla.debug.profiler.trace`: host 1 critical, 2 info,
+    """What to record besides the devices. Levels as in `torch_xla.debug.profiler.trace`: host 1 critical, 2 info,
     3 verbose; Python 1 every call; 0 is off."""
 
     duration_ms: int = 2000
@@ -45,41 +45,41 @@ class Options:
     retries: int = 2
 
 
-LONGEST_MS = 3_600_000
+MAX_DURATION_MS = 3_600_000
 LIMITS = {
-    "duration_ms": (1, LONGEST_MS),
+    "duration_ms": (1, MAX_DURATION_MS),
     "host_level": (0, 3),
     "python_level": (0, 1),
     "retries": (0, 100),
 }
-"""The least and the most that a person may ask for, by option."""
+"""The minimum and maximum of each option."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why there is no capture, in one line; `again` where trying once more may help."""
+    """Why there is no capture, in one line; `is_retryable` if another attempt may succeed."""
 
     message: str
-    again: bool = False
+    is_retryable: bool = False
 
 
 class Server:
     """A connection to the profiler server at `HOST:PORT`; opened by the first request, closed by `close`."""
 
     def __init__(self, address: str) -> None:
-        """Raises InputError where the packages that speak with servers are not installed."""
+        """Raises InputError if the gRPC packages are not installed."""
         try:
             grpc = importlib.import_module("grpc")
             importlib.import_module("google.protobuf")
         except ImportError as error:
             raise InputError(f"{error.name} is not installed; pip install grpcio protobuf") from error
         self.address = address
-        # The prefix keeps a host called "unix" a host. Profiler servers are reached directly or through a tunnel.
-        options = [("grpc.max_receive_message_length", _LONGEST_ANSWER), ("grpc.enable_http_proxy", 0)]
+        # The prefix makes gRPC treat a host called "unix" as a host. Profiler servers need no proxy, at most a tunnel.
+        options = [("grpc.max_receive_message_length", _MAX_RESPONSE_BYTES), ("grpc.enable_http_proxy", 0)]
         self._channel = grpc.insecure_channel(f"dns:///{address}", options=options)
 
     def profile(self, root: str, session: str, options: Options) -> grpc.Future[Any]:
-        """Starts a profile; the answer comes when the server has written it, and `cancel()` leaves nothing behind."""
+        """Starts a profile; the result arrives when the server has written the file, and `cancel()` leaves no file."""
         from tb_xla_insights.xplane.proto.profiler_service_pb2 import (
             ProfileOptions,
             ProfileRequest,
@@ -88,7 +88,7 @@ class Server:
 
         request = ProfileRequest(
             duration_ms=options.duration_ms,
-            max_events=_MOST_EVENTS,
+            max_events=_MAX_EVENTS,
             tools=_TOOLS,
             repository_root=root,
             session_id=session,
@@ -110,8 +110,8 @@ class Server:
         return call.future(request, timeout=options.duration_ms / 1000 + _COLLECT_SECONDS)
 
     def end(self, session: str) -> None:
-        """Ends a profile before its time; the server writes what it has by then. Raises nothing: where the server
-        does not listen any more, the profile's own answer tells."""
+        """Ends a profile early; the server writes what was recorded. Never raises: if the server is gone, the profile's
+        own request fails."""
         import grpc
 
         from tb_xla_insights.xplane.proto.profiler_service_pb2 import TerminateRequest, TerminateResponse
@@ -123,7 +123,7 @@ class Server:
         )
         try:
             call(TerminateRequest(session_id=session), timeout=10)
-        except (grpc.RpcError, ValueError):  # the latter of a channel that was closed just now
+        except (grpc.RpcError, ValueError):  # ValueError: the channel was just closed
             return
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class Server:
 
 
 def is_too_long(error: grpc.RpcError) -> bool:
-    """Whether the server did answer, but with more than is taken in."""
+    """Whether the server answered, but with more than `_MAX_RESPONSE_BYTES`."""
     import grpc
 
     too_long = "larger than max" in (error.details() or "")
@@ -139,54 +139,56 @@ def is_too_long(error: grpc.RpcError) -> bool:
 
 
 def refusal(address: str, directory: str, error: grpc.RpcError) -> Problem:
-    """What a failed request means, and what to do."""
+    """Explains a failed request and names a remedy."""
     import grpc
 
-    code, said = error.code(), " ".join((error.details() or "").split())[:_MOST_SAID]
+    code, detail = error.code(), " ".join((error.details() or "").split())[:_MAX_DETAIL_LENGTH]
     if code is grpc.StatusCode.UNAVAILABLE:
-        return _unreachable(address, said)
+        return _unreachable(address, detail)
     if code is grpc.StatusCode.UNIMPLEMENTED:
-        return Problem(f"{address}: what listens there is no profiler server; check the port")
+        return Problem(f"{address}: the service there is not a profiler server; check the port")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return Problem(f"{address}: no answer; check that the process still runs, or capture a shorter time")
+    if "another profiling session" in detail.lower():
         return Problem(
-            f"{address}: no answer; see whether the process still runs, and capture a shorter time"
+            f"{address}: another profile is being taken there; wait until it has ended", is_retryable=True
         )
-    if "another profiling session" in said.lower():
+    if _FILE_ERROR.search(detail):
         return Problem(
-            f"{address}: another profile is being taken there; wait until it has ended", again=True
-        )
-    if _FILE_TROUBLE.search(said):
-        return Problem(
-            f"{address}: the server cannot write to {directory} ({said}); "
+            f"{address}: the server cannot write to {directory} ({detail}); "
             "name a LOGDIR that the profiled process can write to"
         )
     return Problem(
-        f"{address}: the profiler server failed ({said or code.name}); see the output of its process"
+        f"{address}: the profiler server failed ({detail or code.name}); see the output of its process"
     )
 
 
-def _unreachable(address: str, said: str) -> Problem:
-    if re.search(r"resolv|lookup|Domain name", said):
+def _unreachable(address: str, detail: str) -> Problem:
+    if re.search(r"resolv|lookup|Domain name", detail):
         return Problem(f"{address}: no such host; check the name")
-    if re.search(r"http1|HTTP/1|parsing HTTP/2|SETTINGS", said):
-        return Problem(f"{address}: what listens there is no profiler server; check the port")
-    if re.search(r"refused|failed to connect", said, re.I):
+    if re.search(r"http1|HTTP/1|parsing HTTP/2|SETTINGS", detail):
+        return Problem(f"{address}: the service there is not a profiler server; check the port")
+    if re.search(r"refused|failed to connect", detail, re.I):
         if _listens(address):
-            return Problem(f"{address}: what listens there is no profiler server; check the port", again=True)
-        at = port(address)
-        server = f"xp.start_server({at}), jax.profiler.start_server({at})"
+            return Problem(
+                f"{address}: the service there is not a profiler server; check the port", is_retryable=True
+            )
+        number = port(address)
+        server = f"xp.start_server({number}), jax.profiler.start_server({number})"
         start = f"start the profiler server in the training process ({server})"
-        return Problem(f"{address}: nothing listens there; {start} and check host and port", again=True)
-    if re.search(r"reset|closed|GOAWAY|broken pipe", said, re.I):
+        return Problem(
+            f"{address}: nothing listens there; {start} and check host and port", is_retryable=True
+        )
+    if re.search(r"reset|closed|GOAWAY|broken pipe", detail, re.I):
         return Problem(f"{address}: the process ended during the capture; start it and capture again")
-    return Problem(f"{address}: cannot be reached ({said}); check host, port and tunnel", again=True)
+    return Problem(f"{address}: cannot be reached ({detail}); check host, port and tunnel", is_retryable=True)
 
 
 def _listens(address: str) -> bool:
-    """Whether anything does at one of the addresses of a name. gRPC tells what came of only one of them."""
-    place = urlsplit(f"//{address}")
+    """Whether a service listens at any IP address of the host name; gRPC reports the error of only one."""
+    url = urlsplit(f"//{address}")
     try:
-        socket.create_connection((place.hostname, place.port), timeout=1).close()
+        socket.create_connection((url.hostname, url.port), timeout=1).close()
     except OSError:
         return False
     return True

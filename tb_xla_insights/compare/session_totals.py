@@ -83,7 +83,8 @@ class SessionTotals:
     def runs_on_driving_thread(self) -> bool:
         """Whether the driving thread itself runs most programs, as on a CPU."""
         on_thread, total = (
-            sum(column) for column in zip((0, 0), *parts_of_hosts(self.session, "driven"), strict=True)
+            sum(column)
+            for column in zip((0, 0), *parts_of_hosts(self.session, "driving_thread_runs"), strict=True)
         )
         return bool(2 * on_thread > total)
 
@@ -156,7 +157,11 @@ class SessionTotals:
     def _annotations_of_hosts(self) -> list[tuple[int, dict[str, tuple[int, int, Int64]]]]:
         """Per host, the number of its steps, and its annotations."""
         return list(
-            zip(parts_of_hosts(self.session, "steps"), parts_of_hosts(self.session, "annotated"), strict=True)
+            zip(
+                parts_of_hosts(self.session, "steps"),
+                parts_of_hosts(self.session, "annotation_times"),
+                strict=True,
+            )
         )
 
     @cached_property

@@ -24,9 +24,10 @@ _MAX_ROWS = 200
 
 
 def usual_step_view(session: SessionTrace) -> dict[str, Any] | None:
-    """Returns the step of lower median length, None without steps. Times count from the session's start; `phases`,
-    `host` and `gaps` are within the step, `runs` overlap it. Adjacent pieces of one class are merged."""
-    usual = usual_step(whole_report(session)["steps"])
+    """Returns the usual step, which other views show first as well; None without steps. Times count from the session's
+    start; `phases`, `host` and `gaps` are within the step, `runs` overlap it. Adjacent pieces of one class are merged.
+    """
+    usual = usual_step(whole_report(session))
     if usual is None:
         return None
     trace, index = next(

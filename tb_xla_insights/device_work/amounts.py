@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work.activity import op_categories, op_kinds, op_metadata
 from tb_xla_insights.device_work.codes import HAS_BYTES, HAS_FLOPS, IS_WORK
 from tb_xla_insights.trace.model import Int64, Trace
-from tb_xla_insights.xplane.hlo_amounts import MOST
+from tb_xla_insights.xplane.hlo_amounts import MAX_AMOUNT
 from tb_xla_insights.xplane.metadata import StatValue
 from tb_xla_insights.xplane.proto.xplane_pb2 import MemoryAccessBreakdown
 
@@ -77,7 +77,7 @@ def find_amounts(trace: Trace) -> Amounts:
 def _count(stats: dict[str, StatValue], name: str) -> int | None:
     value = stats.get(name)
     # The compiler's -1 for "not known" may be written without its sign.
-    return int(value) if isinstance(value, (int, float)) and 0 <= value < MOST else None
+    return int(value) if isinstance(value, (int, float)) and 0 <= value < MAX_AMOUNT else None
 
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:

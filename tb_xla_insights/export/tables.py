@@ -1,4 +1,4 @@
-"""A session's report as flat tables, in CSV or Parquet files."""
+"""Writes a session's report as flat tables, in CSV or Parquet files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Rows = list[dict[str, Any]]
 
 
 def tables(session: Session) -> dict[str, Rows]:
-    """Flat rows by name of the table: parts of the report with all gaps, the chains of gaps, and every annotation.
+    """Flat rows by table name: the parts of the report with all gaps, the chains of gaps, and all annotation events.
 
-    Rows of a table have the same keys. A dict of the report becomes columns `<key>.<its key>` (classes that are missing
-    there are 0), other nested values JSON text. Tables without rows are there, empty.
+    All rows of a table have the same keys. Dicts by class become columns `<key>.<class>` (missing classes are 0), other
+    nested values become JSON text. Tables without rows are included.
     """
     report, annotations = session.report_and_annotations()
     gaps = report["gaps"]
@@ -31,7 +31,7 @@ def tables(session: Session) -> dict[str, Rows]:
         for position, link in enumerate(gap["chain"])
     ]
     transfers: Mapping[str, Any] = report["transfers"]
-    found: dict[str, Sequence[Mapping[str, Any]]] = {
+    nested: dict[str, Sequence[Mapping[str, Any]]] = {
         "devices": [_with_duty(row) for row in report["devices"]],
         "steps": report["steps"],
         "executions": report["executions"],
@@ -48,21 +48,21 @@ def tables(session: Session) -> dict[str, Rows]:
         "findings": report["findings"],
         "diagnostics": report["diagnostics"],
     }
-    return {name: _flat(rows) for name, rows in found.items()}
+    return {name: _flatten(rows) for name, rows in nested.items()}
 
 
 def _with_duty(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A device with its times by each definition of busy as columns, `duty.modules.busy_ps`."""
-    duty = {f"duty.{name}.{key}": ps for name, its in row["duty"].items() for key, ps in its.items()}
+    """The device row with its times by each definition of busy as columns, such as `duty.modules.busy_ps`."""
+    duty = {f"duty.{name}.{key}": ps for name, times in row["duty"].items() for key, ps in times.items()}
     return {key: value for key, value in row.items() if key != "duty"} | duty
 
 
-def _flat(rows: Sequence[Mapping[str, Any]]) -> Rows:
+def _flatten(rows: Sequence[Mapping[str, Any]]) -> Rows:
     keys = {key: isinstance(value, dict) and key in _BY_CLASS for row in rows for key, value in row.items()}
     classes = {
         key: [name for name in CLASSES if any(name in row[key] for row in rows)]
-        for key, flat in keys.items()
-        if flat
+        for key, is_by_class in keys.items()
+        if is_by_class
     }
     return [
         {column: value for key in keys for column, value in _cells(key, row.get(key), classes.get(key))}
@@ -70,44 +70,44 @@ def _flat(rows: Sequence[Mapping[str, Any]]) -> Rows:
     ]
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 _BY_CLASS = ("host_ps", "by_class_ps")
-"""Dicts by class, which are numbers to reckon with."""
+"""Keys of dicts by class, which become numeric columns."""
 
 
 def _cells(key: str, value: Any, classes: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
     if classes is not None:
         yield from ((f"{key}.{name}", (value or {}).get(name, 0)) for name in classes)
     else:
-        told = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
-        # Names of files may be no text in any encoding.
-        yield key, told.encode(errors="backslashreplace").decode() if isinstance(told, str) else told
+        cell = json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+        # File names may contain bytes that are not valid text.
+        yield key, cell.encode(errors="backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def write_csv(session: Session, folder: Path) -> list[str]:
-    """One file per table that has rows; those of tables without rows, which another session has left in the folder, are
-    taken away. The lines that tell what was done. Raises InputError."""
+    """Writes a file per table with rows, and removes the files of empty tables, which an export of another session may
+    have left in the folder. Returns a line per file. Raises InputError."""
 
     def write(path: Path, rows: Rows) -> None:
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
-            writer.writerows({key: _no_formula(value) for key, value in row.items()} for row in rows)
+            writer.writerows({key: _escape_formula(value) for key, value in row.items()} for row in rows)
 
-    return _put_all(session, folder, "csv", write)
+    return _write_tables(session, folder, "csv", write)
 
 
-def _no_formula(value: Any) -> Any:
-    """A quote before a text that spreadsheets would take for a formula, as OWASP advises against injection; numbers are
-    none, also where they are written as text."""
-    formula = isinstance(value, str) and value.startswith(_FORMULA) and not _NUMBER.fullmatch(value)
-    return f"'{value}" if formula else value
+def _escape_formula(value: Any) -> Any:
+    """The value, with a quote before texts that spreadsheets would evaluate as a formula (OWASP, CSV injection).
+    Numbers written as text stay as they are."""
+    is_formula = isinstance(value, str) and value.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if is_formula else value
 
 
 def write_parquet(session: Session, folder: Path) -> list[str]:
-    """As `write_csv`; needs pyarrow. Raises InputError, also where that is missing."""
+    """As `write_csv`, but Parquet files. Raises InputError, also if pyarrow is not installed."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -119,30 +119,32 @@ def write_parquet(session: Session, folder: Path) -> list[str]:
     def write(path: Path, rows: Rows) -> None:
         try:
             table = pa.Table.from_pylist(rows)
-        except OverflowError:  # FLOPs of many devices may not fit 64 bits
+        except OverflowError:  # FLOPs of many devices may exceed 64 bits
             table = pa.Table.from_pylist(
-                [{key: _fitting(value) for key, value in row.items()} for row in rows]
+                [{key: _fit_int64(value) for key, value in row.items()} for row in rows]
             )
         pq.write_table(table, path)
 
-    return _put_all(session, folder, "parquet", write)
+    return _write_tables(session, folder, "parquet", write)
 
 
-def _fitting(value: Any) -> Any:
+def _fit_int64(value: Any) -> Any:
     return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
 
 
-def _put_all(session: Session, folder: Path, kind: str, write: Callable[[Path, Rows], None]) -> list[str]:
-    told = []
+def _write_tables(
+    session: Session, folder: Path, suffix: str, write: Callable[[Path, Rows], None]
+) -> list[str]:
+    lines = []
     for name, rows in tables(session).items():
-        path = folder / f"{name}.{kind}"
+        path = folder / f"{name}.{suffix}"
         with report_write_errors(path, "give a folder that can be written with -o"):
             if rows:
                 folder.mkdir(parents=True, exist_ok=True)
-                with replace_atomically(path) as place:
-                    write(place, rows)
-                told.append(f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}")
+                with replace_atomically(path) as temporary_path:
+                    write(temporary_path, rows)
+                lines.append(f"{path}: {len(rows)} {'row' if len(rows) == 1 else 'rows'}")
             elif path.is_file():
                 path.unlink()
-                told.append(f"{path}: taken away, no rows")
-    return told
+                lines.append(f"{path}: removed, no rows")
+    return lines

@@ -28,7 +28,7 @@ from tb_xla_insights.html.markup import (
 )
 from tb_xla_insights.report.condensed import CONDENSED_FROM, split_devices, steps_across_hosts
 from tb_xla_insights.report.figures import idle_rows, left_out_note
-from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
 from tb_xla_insights.report.throughput import throughput_text
@@ -231,11 +231,12 @@ def _apart(gaps: Sequence[Row]) -> list[Row]:
 def _chain(gap: Row, document: Row) -> Markup:
     host = next(row["host"] for row in document["devices"] if row["id"] == gap["device"])
     doing = gap_sentence(gap, document["environment"]["framework"])
-    sentence = gap_text(gap, findings_of_gap(gap, host, document), doing, document)
+    told = findings_of_gap(gap, host, document)
+    sentence = f"{why_gap(gap, told, document)}{doing} {more_to_gain(gap, told, document)}".strip()
     duration = gap["duration_ps"]
     unit = units.column_unit([duration])
     at = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
-    told = table(
+    pieces = table(
         gap["chain"],
         text("Event", "name"),
         text("Thread", "thread"),
@@ -245,4 +246,4 @@ def _chain(gap: Row, document: Row) -> Markup:
         foot=("Sum", "", "", "", units.time_in(duration, unit)),
     )
     summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {at}")
-    return element("details", summary, element("p", sentence), told)
+    return element("details", summary, element("p", sentence), pieces)

@@ -97,7 +97,7 @@ class Pod:
         from tb_xla_insights.report.execution_views import usual_step
 
         steps = self.report["steps"]
-        step = usual_step(steps) if usual else step
+        step = usual_step(self.report) if usual else step
         if step is None or not 0 <= step < len(steps):
             return set()
         return {max(index for index, first in enumerate(self._steps_before()) if first <= step)}

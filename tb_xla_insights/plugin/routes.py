@@ -215,12 +215,17 @@ class Routes:
         the path of that annotation or scope, or None; `stale`: there is no such event.
         """
         from tb_xla_insights.analysis.propagation import propagation_view
+        from tb_xla_insights.report.execution_views import usual_step
 
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         device = arguments.optional_text("device")
         picked, stale = None, False
         row = arguments.optional_text("row")
-        loaded = self._hosts_for(arguments, [row] if row else [], [device] if device else [], step)
+        step_number = arguments.optional_text("st")
+        is_free = step is None and not (row or device or step_number)
+        loaded = self._hosts_for(
+            arguments, [row] if row else [], [device] if device else [], step, usual=is_free
+        )
         if row:
             loaded.timeline.find_scopes()
             start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _MAX_DEPTH)
@@ -232,8 +237,8 @@ class Routes:
                 picked = annotation["path"]
                 if step is None and device is None:
                     step, device = annotation["step"], annotation["device"]
-        step_number = arguments.optional_text("st")
-        view = propagation_view(loaded.trace, step, device, step_number)
+        usual = usual_step(loaded.report) if is_free and loaded.report is not None else None
+        view = propagation_view(loaded.trace, step, device, step_number, usual)
         if loaded.report is not None:
             totals: Mapping[str, Any] = loaded.report["propagation"]
             view["total"] = {name: totals[name] for name in view["total"]}

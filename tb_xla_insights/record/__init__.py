@@ -1,4 +1,4 @@
-"""Leaves a complete session from within a training script.
+"""Records a complete session from within a training script.
 
     from tb_xla_insights.record import record
 
@@ -6,9 +6,9 @@
         for step in range(10, 20):
             train(step)
 
-The profile of these steps lies in `logdir/plugins/profile/<session>` then, and beside it what explains it: the metrics
-report before and after, versions, the environment's flags, and where wanted PT_XLA_DEBUG text and dynamo's explanation.
-Importing this, and recording into no logdir, imports neither torch nor jax.
+This writes the profile of these steps to `logdir/plugins/profile/<session>`, with sidecar files: the metrics report
+before and after, versions, the environment's flags and, if requested, PT_XLA_DEBUG text and dynamo's explanation.
+Importing this module, and recording without a logdir, imports neither torch nor jax.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Recording", "record"]
 
 
 class Recording:
-    """One recording; `start` and `stop` it, or use it in a `with` statement. `session` is its directory afterwards."""
+    """One recording, by `start` and `stop` or as a context manager. `session` is its directory afterwards."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Recording:
     ) -> None:
         self.session: str | None = None
         self._recorder: Recorder | None = None
-        self._how = (
+        self._options = (
             os.fspath(logdir) if logdir else None,
             debug,
             explain,
@@ -51,8 +51,8 @@ class Recording:
         )
 
     def start(self) -> None:
-        """Begins to trace. Raises InputError, in one line, where it cannot; so does `stop`."""
-        logdir, debug, explain, server, samples, python, description = self._how
+        """Starts the trace. Raises InputError, in one line, if it cannot; so does `stop`."""
+        logdir, debug, explain, server, samples, python, description = self._options
         if logdir:
             from tb_xla_insights.record.recording import Recorder
 
@@ -61,7 +61,7 @@ class Recording:
             self._recorder = recorder
 
     def stop(self) -> str | None:
-        """Ends the trace and writes what belongs to it. The session's directory; None where nothing was recorded."""
+        """Writes the session and returns its directory, None if nothing was recorded."""
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             self.session = recorder.stop()
@@ -77,7 +77,7 @@ class Recording:
         try:
             self.stop()
         except Exception:
-            if kind is None:  # what went wrong in training is what its script must see
+            if kind is None:  # an exception of the training has precedence
                 raise
 
 
@@ -91,18 +91,22 @@ def record(
     python: bool = False,
     description: str | None = None,
 ) -> Recording:
-    """Records what happens until the end of the `with` block (or between `start` and `stop`) into `logdir`.
+    """Records the `with` block (or the time between `start` and `stop`) into `logdir`.
 
-    Without a logdir nothing happens, at no cost, so that a command line's option can be passed as it is. `debug` keeps
-    what PyTorch/XLA prints about compilations and executions; set `PT_XLA_DEBUG_LEVEL=2` before the script starts, as
-    torch_xla looks at it once. `explain` gives what is kept as dynamo's explanation, such as
-    `lambda: torch._dynamo.explain(model)(batch)`; it is called before the trace. `server` is the `HOST:PORT` of a
-    profiler server to trace with, that of this process or another one, instead of the profiler in this process.
-    `samples` says how many samples one step takes, of all hosts and devices together, so that reports and comparisons
-    of the session tell samples per second. `python` records every Python call too, as the option `--python-level 1` of
-    `capture` does: it tells what the host does where nothing else is recorded, and slows Python down. JAX before 0.6
-    always does, and says so; PyTorch/XLA never does. `description` is a line that reports and the page show with the
-    session.
+    Without a logdir this does nothing, at no cost, so that an optional command line argument can be passed on as is.
+
+    - `debug` saves what PyTorch/XLA prints about compilations and executions; set `PT_XLA_DEBUG_LEVEL=2` before the
+      script starts, as torch_xla reads it once.
+    - `explain` returns dynamo's explanation to save, such as `lambda: torch._dynamo.explain(model)(batch)`; it is
+      called before the trace.
+    - `server` is the `HOST:PORT` of a profiler server, of this process or another one, to trace with instead of the
+      profiler in this process.
+    - `samples` is the number of samples per step, of all hosts and devices together, from which reports and
+      comparisons of the session compute samples per second.
+    - `python` also records every Python call, as `--python-level 1` of `capture` does. It shows the host's activity
+      where nothing else is recorded, and slows Python down. JAX before 0.6 always records these calls, and a warning
+      says so; PyTorch/XLA never does.
+    - `description` is a line that reports and the page show with the session.
     """
     return Recording(
         logdir,

@@ -1,4 +1,4 @@
-"""What is recorded, in order: explanation, metrics, the trace, metrics again; and where it is written."""
+"""Records, in this order, the explanation, metrics, the trace and metrics again, and writes them to the session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tb_xla_insights.units import MAX_SAMPLES_PER_STEP
 
 _log = logging.getLogger(__name__)
 _FLAGS = ("XLA_", "PT_XLA_", "PJRT_", "JAX_")
-_PAUSE_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 
 class Recorder:
@@ -48,19 +48,19 @@ class Recorder:
         self._tracer = tracer(server, python)
         self._debug = DebugText() if debug else None
         self._texts: dict[str, str] = {}
-        self._keep(DESCRIPTION_FILE, description)
+        self._add_text(DESCRIPTION_FILE, description)
 
     def start(self) -> None:
-        """Raises InputError where nothing can be written to the logdir or the profiler does not start. A logdir that
-        was made for it does not stay then."""
-        missing = [] if is_url(self._logdir) else _missing(self._logdir)
+        """Starts the trace. Raises InputError if the logdir is not writable or the profiler does not start; directories
+        created for it are then removed."""
+        missing = [] if is_url(self._logdir) else _missing_directories(self._logdir)
         try:
             if missing:
                 self._make_logdir()
             self._begin()
         except BaseException:
             for directory in missing:
-                with suppress(OSError):  # what others wrote there meanwhile stays
+                with suppress(OSError):  # not empty: another process wrote into it meanwhile
                     os.rmdir(directory)
             raise
 
@@ -74,10 +74,12 @@ class Recorder:
         if self._explain is not None:
             self._texts["dynamo_explain.txt"] = _explanation(self._explain())
         self._tracer.wait()
-        self._keep("metrics_before.txt", self._tracer.metrics())
-        self._known = self._sessions()
-        while self._known & _names_now():  # the profiler would write over what it wrote in this second
-            time.sleep(_PAUSE_SECONDS)
+        self._add_text("metrics_before.txt", self._tracer.metrics())
+        self._sessions_before = self._sessions()
+        while (
+            self._sessions_before & _session_names_now()
+        ):  # the profiler would overwrite the session of this second
+            time.sleep(_POLL_SECONDS)
         self._started = time.time_ns()
         if self._debug:
             self._debug.start()
@@ -93,20 +95,20 @@ class Recorder:
             raise InputError(message) from error
 
     def stop(self) -> str:
-        """The session's directory. Raises InputError where the profiler wrote nothing."""
+        """Writes the session and returns its directory. Raises InputError if the profiler wrote nothing."""
         try:
             self._tracer.wait()
             self._end()
         finally:
             text = self._debug.stop() if self._debug else ""
         stopped = time.time_ns()
-        self._keep("metrics_after.txt", self._tracer.metrics())
-        self._keep("pt_xla_debug.txt", text or None)
+        self._add_text("metrics_after.txt", self._tracer.metrics())
+        self._add_text("pt_xla_debug.txt", text or None)
         if self._debug and " Analysis: " not in text:
             _log.warning(
                 "record: no debug text came; set PT_XLA_DEBUG_LEVEL=2 before the script starts, and run PyTorch/XLA"
             )
-        session = self._session()
+        session = self._session_directory()
         document = {
             "tb_xla_insights": __version__,
             "started_unix_ns": str(self._started),
@@ -125,10 +127,10 @@ class Recorder:
     def _end(self) -> None:
         try:
             self._tracer.stop()
-        except RuntimeError as error:  # the profiler writes only now
+        except RuntimeError as error:  # the profiler writes its file only now
             raise InputError(_unwritable(self._logdir, " ".join(str(error).split()))) from error
 
-    def _keep(self, name: str, text: str | None) -> None:
+    def _add_text(self, name: str, text: str | None) -> None:
         if text is not None:
             self._texts[name] = text if text.endswith("\n") else f"{text}\n"
 
@@ -139,36 +141,36 @@ class Recorder:
         if not system.exists(root):
             return set()
         system.invalidate_cache()
-        return {posixpath.basename(it["name"].rstrip("/")) for it in system.ls(root, detail=True)}
+        return {posixpath.basename(entry["name"].rstrip("/")) for entry in system.ls(root, detail=True)}
 
-    def _session(self) -> str:
-        """What the profiler has made: the new one, else the last one, to which it may have added a host."""
-        there = self._sessions()
-        if not there:
-            raise InputError(f"{self._logdir}: the profiler wrote nothing there; look at what it printed")
-        return f"{self._logdir}/plugins/profile/{max(there - self._known or there)}"
+    def _session_directory(self) -> str:
+        """The directory of the new session, else of the last one, to which the profiler may have added a host."""
+        sessions = self._sessions()
+        if not sessions:
+            raise InputError(f"{self._logdir}: the profiler wrote nothing there; check its output")
+        return f"{self._logdir}/plugins/profile/{max(sessions - self._sessions_before or sessions)}"
 
 
-def _missing(directory: str) -> list[str]:
-    """The directory and those above it, from the innermost on, as far as they are not there yet."""
-    found = []
+def _missing_directories(directory: str) -> list[str]:
+    """The directory and its parents that do not exist yet, the innermost first."""
+    missing = []
     while not os.path.isdir(directory):
-        found.append(directory)
+        missing.append(directory)
         directory = os.path.dirname(directory)
-    return found
+    return missing
 
 
 def _number_of_samples(samples: float) -> float:
-    """As JSON can hold it, also where it is a number of NumPy. Raises InputError."""
+    """The number as an int or float, also of a NumPy number, for JSON. Raises InputError."""
     if not isinstance(samples, Real) or not 0 < samples <= MAX_SAMPLES_PER_STEP:
         raise InputError(
-            f"record: samples is {samples!r}; give how many samples a step takes, a number above 0"
+            f"record: samples is {samples!r}; give the number of samples per step, a number above 0"
         )
     return int(samples) if samples == int(samples) else float(samples)
 
 
-def _names_now() -> set[str]:
-    """What profilers call a session that ends now: by the second, in local time or UTC."""
+def _session_names_now() -> set[str]:
+    """The names that profilers give a session that ends now: the second, in local time or UTC."""
     return {time.strftime("%Y_%m_%d_%H_%M_%S", now) for now in (time.localtime(), time.gmtime())}
 
 
@@ -179,15 +181,17 @@ def _unwritable(logdir: str, reason: str | None) -> str:
 
 
 def _explanation(explained: object) -> str:
-    """PyTorch 2.0 gives a tuple with the text last, later ones an object that prints as the text."""
+    """The text of dynamo's explanation: PyTorch 2.0 returns a tuple with the text last, later versions an object."""
     texts = (
-        [it for it in explained if isinstance(it, str)] if isinstance(explained, tuple) else [str(explained)]
+        [item for item in explained if isinstance(item, str)]
+        if isinstance(explained, tuple)
+        else [str(explained)]
     )
     return "\n".join(texts) + "\n"
 
 
 def _write(path: str, text: str) -> None:
-    """Raises InputError."""
+    """Writes a text file. Raises InputError."""
     content = text.encode(errors="backslashreplace")
     try:
         if is_url(path):
@@ -196,7 +200,7 @@ def _write(path: str, text: str) -> None:
             with fsspec.open(path, "wb") as file:
                 file.write(content)
         else:
-            with replace_atomically(Path(path)) as place:
-                place.write_bytes(content)
-    except Exception as error:  # each file system raises its own kinds
+            with replace_atomically(Path(path)) as temporary_path:
+                temporary_path.write_bytes(content)
+    except Exception as error:  # each file system raises its own classes
         raise InputError(_unwritable(path, reason(error))) from error

@@ -1,4 +1,4 @@
-"""Keeps what the process writes to stderr, where PyTorch/XLA prints its debug text, and passes it on."""
+"""Copies what the process writes to stderr, where PyTorch/XLA prints its debug text, and forwards it."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ import os
 import sys
 import threading
 
-_MOST_BYTES = 8_000_000
-_PART = 1 << 16
+_MAX_BYTES = 8_000_000
+_READ_BYTES = 1 << 16
 _DRAIN_SECONDS = 1.0
 
 
 class DebugText:
-    """From `start` to `stop`; also what is added to the file of `PT_XLA_DEBUG_FILE`, which PyTorch/XLA writes instead.
+    """The debug text from `start` to `stop`, including what is appended to the file `PT_XLA_DEBUG_FILE`, to which
+    PyTorch/XLA writes instead if it is set.
 
-    The descriptor itself is led through a pipe, because the text comes from C++.
+    The file descriptor itself is redirected through a pipe, because C++ code writes the text.
     """
 
     def start(self) -> None:
         self._file = os.environ.get("PT_XLA_DEBUG_FILE")
         self._length = os.path.getsize(self._file) if self._file and os.path.isfile(self._file) else 0
         sys.stderr.flush()
-        self._kept = bytearray()
+        self._captured = bytearray()
         self._original = os.dup(2)
-        self._out, into = os.pipe()
-        os.dup2(into, 2)
-        os.close(into)
-        self._thread = threading.Thread(target=self._pass_on, daemon=True)
+        self._pipe_output, pipe_input = os.pipe()
+        os.dup2(pipe_input, 2)
+        os.close(pipe_input)
+        self._thread = threading.Thread(target=self._forward, daemon=True)
         self._thread.start()
 
     def stop(self) -> str:
-        """The text."""
+        """Ends the copy and returns the text."""
         sys.stderr.flush()
-        os.dup2(self._original, 2)  # closes the pipe's end, which ends the thread
+        os.dup2(self._original, 2)  # closes the pipe's input, which ends the thread
         self._thread.join(_DRAIN_SECONDS)
-        if (
-            not self._thread.is_alive()
-        ):  # a process that was started meanwhile may go on writing, and is passed on
-            os.close(self._out)
+        # A child process started meanwhile may still write, which the thread then continues to forward.
+        if not self._thread.is_alive():
+            os.close(self._pipe_output)
             os.close(self._original)
-        return bytes(self._kept).decode("utf-8", "replace") + self._of_file()
+        return bytes(self._captured).decode("utf-8", "replace") + self._new_file_text()
 
-    def _pass_on(self) -> None:
-        while part := os.read(self._out, _PART):
+    def _forward(self) -> None:
+        while part := os.read(self._pipe_output, _READ_BYTES):
             os.write(self._original, part)
-            self._kept += part[: max(0, _MOST_BYTES - len(self._kept))]
+            self._captured += part[: max(0, _MAX_BYTES - len(self._captured))]
 
-    def _of_file(self) -> str:
-        if not self._file or not os.path.isfile(self._file):  # such as /dev/stderr, which is kept already
+    def _new_file_text(self) -> str:
+        if not self._file or not os.path.isfile(self._file):  # such as /dev/stderr, which is already captured
             return ""
         with open(self._file, "rb") as file:
             file.seek(self._length)
-            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+            return file.read(_MAX_BYTES).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Ways to trace: with torch_xla's profiler, with JAX's, or with a profiler server."""
+"""The tracers: torch_xla's profiler, JAX's profiler, or a profiler server."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import Any, Protocol
 from tb_xla_insights.errors import InputError
 
 _log = logging.getLogger(__name__)
-_BEGINS_SECONDS = 0.3
+_FRAMEWORKS = ("torch_xla", "jax")
+_REFUSAL_SECONDS = 0.3
 
 
 class Tracer(Protocol):
-    """`metrics` and `wait` do nothing where the framework has nothing of the kind."""
+    """Starts and stops a trace. `metrics` returns None, and `wait` does nothing, if the framework has no equivalent."""
 
     packages: tuple[str, ...]
 
@@ -55,7 +56,7 @@ class TorchXla:
 
 
 class Jax:
-    """The profiler of JAX, in this process. Before JAX 0.6 it records every Python call, whether wanted or not."""
+    """The profiler of JAX, in this process. Before JAX 0.6 it always records every Python call."""
 
     packages: tuple[str, ...] = ("jax", "jaxlib", "libtpu")
 
@@ -86,33 +87,33 @@ class Jax:
         return None
 
 
-class Served:
-    """A profiler server, with what else the framework in this process knows, if there is one."""
+class ServerTracer:
+    """A profiler server, with the metrics and waiting of this process's framework, if it has one."""
 
-    def __init__(self, address: str, inner: Tracer | None, python: bool) -> None:
+    def __init__(self, address: str, framework: Tracer | None, python: bool) -> None:
         from tb_xla_insights.capture.addresses import parse_addresses
 
         self._python = python
         self._addresses = parse_addresses(address)
-        self._inner = inner
-        self.packages = inner.packages if inner else ()
+        self._framework = framework
+        self.packages = framework.packages if framework else ()
 
     def start(self, logdir: str) -> None:
         from tb_xla_insights.capture.capture import Capture
-        from tb_xla_insights.capture.server import LONGEST_MS, Options
+        from tb_xla_insights.capture.server import MAX_DURATION_MS, Options
 
-        options = Options(duration_ms=LONGEST_MS, python_level=int(self._python), retries=0)
+        options = Options(duration_ms=MAX_DURATION_MS, python_level=int(self._python), retries=0)
         self._capture = Capture(self._addresses, logdir, options)
         self._thread = threading.Thread(target=self._capture.run, daemon=True)
         self._thread.start()
         while self._capture.state == "waiting" and not self._capture.wait(0.01):
             continue
-        # A server does not say when it has begun; one that refuses does so at once.
-        if self._capture.wait(_BEGINS_SECONDS):
+        # A server does not report the start of the trace, but a refusal arrives at once.
+        if self._capture.wait(_REFUSAL_SECONDS):
             raise InputError(self._capture.message or "the capture ended before it began")
 
     def stop(self) -> None:
-        # A server that has not begun yet does not hear the first one.
+        # A server that has not started the trace yet ignores the request, so it is repeated.
         while not self._capture.done:
             self._capture.end()
             self._capture.wait(0.1)
@@ -121,22 +122,23 @@ class Served:
             raise InputError(self._capture.message)
 
     def wait(self) -> None:
-        if self._inner:
-            self._inner.wait()
+        if self._framework:
+            self._framework.wait()
 
     def metrics(self) -> str | None:
-        return self._inner.metrics() if self._inner else None
+        return self._framework.metrics() if self._framework else None
 
 
 def tracer(server: str | None, python: bool) -> Tracer:
-    """The profiler of the framework that this process uses; of the one that is installed where none is imported yet.
-    `python`: whether it records every Python call, where it can. Raises InputError where there is none."""
-    name = next((it for it in ("torch_xla", "jax") if it in sys.modules), None)
-    name = name or (None if server else next((it for it in ("torch_xla", "jax") if util.find_spec(it)), None))
-    inner: Tracer | None = None
+    """The tracer of the framework that this process has imported, else of an installed one. `python`: whether to record
+    every Python call, if the framework can. Raises InputError if there is no framework and no `server`."""
+    name = next((package for package in _FRAMEWORKS if package in sys.modules), None)
+    if name is None and not server:
+        name = next((package for package in _FRAMEWORKS if util.find_spec(package)), None)
+    framework: Tracer | None = None
     if name:
         try:
-            inner = TorchXla() if name == "torch_xla" else Jax(python)
+            framework = TorchXla() if name == "torch_xla" else Jax(python)
         except (ImportError, OSError) as error:
             reason = " ".join(str(error).split())
             raise InputError(
@@ -146,18 +148,18 @@ def tracer(server: str | None, python: bool) -> Tracer:
             if not server:
                 raise
     if server:
-        return Served(server, inner, python)
-    if inner is None:
+        return ServerTracer(server, framework, python)
+    if framework is None:
         raise InputError(
             "record: neither torch_xla nor jax is installed; install the one that the script uses"
         )
-    return inner
+    return framework
 
 
 def versions(packages: tuple[str, ...]) -> dict[str, str]:
-    """Those of the packages that are installed."""
-    found = {}
+    """The versions of the installed packages, by name."""
+    result = {}
     for name in packages:
         with suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            result[name] = metadata.version(name)
+    return result

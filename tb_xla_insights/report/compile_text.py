@@ -1,4 +1,4 @@
-"""Rows of the report's `compiles` in words that text and HTML share."""
+"""Texts about rows of the report's `compiles`, for the text and HTML outputs and the page."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _CUT_HEADING = {
 }
 
 UNKNOWN_GRAPH = "unknown graph"
-"""What a graph is called of which nothing is known."""
+"""The name of a graph that the capture does not identify."""
 
 
 def compile_state(row: Mapping[str, Any]) -> str:
     """`warm-up`, `after warm-up, unfinished`."""
-    told = ("warm-up" if row["warm_up"] else "after warm-up", _CUT.get(row["cut"]))
-    return ", ".join(filter(None, told))
+    phrases = ("warm-up" if row["warm_up"] else "after warm-up", _CUT.get(row["cut"]))
+    return ", ".join(filter(None, phrases))
 
 
 def difference_text(row: Mapping[str, Any]) -> str | None:
-    """What differs from the nearest graph, as a phrase that begins with a capital unless it begins with a shape; None
-    where nothing is known, and in warm-up where no graph is near: everything is new then."""
+    """How the graph differs from the nearest one, as a phrase. It begins with a capital letter unless it begins with a
+    shape. None if the difference is unknown, and in warm-up without a near graph: everything is new then."""
     text = row["difference"]
     if text is None or (row["warm_up"] and row["nearest"] is None):
         return None
@@ -45,11 +45,13 @@ def compile_heading(row: Mapping[str, Any]) -> str:
 
 
 def compile_reason(row: Mapping[str, Any]) -> str:
-    """Why a graph was compiled: the cause that a debug log tells, and what is new."""
-    new = difference_text(row)
-    told = ([f"Cause: {row['cause']}."] if row["cause"] else []) + ([f"{new}."] if new else [])
-    if told:
-        return " ".join(told)
+    """Why a graph was compiled: the cause from a debug log, and what is new in the graph."""
+    difference = difference_text(row)
+    sentences = ([f"Cause: {row['cause']}."] if row["cause"] else []) + (
+        [f"{difference}."] if difference else []
+    )
+    if sentences:
+        return " ".join(sentences)
     if row["warm_up"]:
         return "The first steps compile each graph once: nothing to mend."
     return "The trace does not say why the graph is new."

@@ -1,5 +1,6 @@
-"""What is told of many devices, hosts and steps in place of one row each: those that stand out by name, the others as
-one. From MANY on; the report's document has all of them."""
+"""Condensed tables of many devices, hosts and steps: those that stand out by name, the others as one row.
+
+Tables are condensed from CONDENSED_FROM rows on; the report's document always has all rows."""
 
 from __future__ import annotations
 
@@ -13,18 +14,19 @@ from tb_xla_insights.analysis.thresholds import INFO_SHARE
 Row = Mapping[str, Any]
 
 CONDENSED_FROM = 17
+"""The number of hosts or devices from which tables are condensed."""
 MAX_NAMED_GROUPS = 3
-"""Groups of devices that are named."""
+"""The most groups of devices that are named."""
 MAX_NAMED_HOSTS = 6
-"""Hosts that are named, …"""
-_TOLD = 0.98
-"""… until so much of all waiting is told."""
+"""The most hosts that are named."""
+_NAMED_WAIT_SHARE = 0.98
+"""Hosts are named until they cause this share of all waiting."""
 
 
 @dataclass(frozen=True)
 class DeviceGroup:
-    """Some devices as one row: their names, their host (empty: several), and means of a core. `duty` is that of all
-    of them."""
+    """Several devices as one row: their names, their host (empty: several hosts), mean times per core, and the duty
+    cycle of all of them together."""
 
     names: Sequence[str]
     host: str
@@ -37,52 +39,59 @@ class DeviceGroup:
 def split_devices(
     devices: Sequence[Row], definition: str
 ) -> tuple[list[DeviceGroup], DeviceGroup | None, DeviceGroup]:
-    """The devices with the lowest duty cycles by a definition of busy (a key of the report's `duty`), cores of a host
-    that agree together; the others; and all. Named are those that are lower than the one in the middle by more than
-    INFO_SHARE."""
-    groups: dict[tuple[str, int], list[Row]] = {}
+    """The devices with the lowest duty cycles, all others (None without any), and all devices.
+
+    The duty cycles are those by `definition`, a key of the report's `duty`. Cores of one host with equal duty cycles,
+    to the tenth of a percent, form one group. A group is named if it is more than INFO_SHARE below the median device.
+    """
+    devices_by_duty: dict[tuple[str, int], list[Row]] = {}
     for device in devices:
-        told = device["duty"][definition]
-        groups.setdefault((device["host"], round(1000 * _duty([told]))), []).append(device)
-    usual = median_low(_duty([device["duty"][definition]]) for device in devices)
-    made = [(_together(its, definition, host), its) for (host, _), its in groups.items()]
-    low = sorted((it for it in made if it[0].duty < usual - INFO_SHARE), key=lambda it: it[0].duty)
+        permille = round(1000 * _duty_cycle([device["duty"][definition]]))
+        devices_by_duty.setdefault((device["host"], permille), []).append(device)
+    median = median_low(_duty_cycle([device["duty"][definition]]) for device in devices)
+    groups = [
+        (_device_group(members, definition, host), members) for (host, _), members in devices_by_duty.items()
+    ]
+    low = sorted(
+        (pair for pair in groups if pair[0].duty < median - INFO_SHARE), key=lambda pair: pair[0].duty
+    )
     named = low[:MAX_NAMED_GROUPS]
-    known = [device for _, its in named for device in its]
-    rest = [device for device in devices if not any(device is it for it in known)]
-    others = _together(rest, definition, "") if rest else None
-    return [it for it, _ in named], others, _together(devices, definition, "")
+    named_devices = [device for _, members in named for device in members]
+    rest = [device for device in devices if not any(device is named for named in named_devices)]
+    others = _device_group(rest, definition, "") if rest else None
+    return [group for group, _ in named], others, _device_group(devices, definition, "")
 
 
-def _duty(told: Sequence[Row]) -> float:
-    span = sum(it["span_ps"] for it in told)
-    return sum(it["busy_ps"] for it in told) / span if span else 0.0
+def _duty_cycle(rows: Sequence[Row]) -> float:
+    span = sum(row["span_ps"] for row in rows)
+    return sum(row["busy_ps"] for row in rows) / span if span else 0.0
 
 
-def _together(devices: Sequence[Row], definition: str, host: str) -> DeviceGroup:
-    told = [device["duty"][definition] for device in devices]
-    means = {name: sum(it[name] for it in told) // len(told) for name in ("span_ps", "busy_ps", "stall_ps")}
-    return DeviceGroup([device["name"] for device in devices], host, **means, duty=_duty(told))
+def _device_group(devices: Sequence[Row], definition: str, host: str) -> DeviceGroup:
+    rows = [device["duty"][definition] for device in devices]
+    means = {name: sum(row[name] for row in rows) // len(rows) for name in ("span_ps", "busy_ps", "stall_ps")}
+    return DeviceGroup([device["name"] for device in devices], host, **means, duty=_duty_cycle(rows))
 
 
 def split_hosts(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Hosts that others wait for longest, until nearly all waiting is told, and the others in their order; of MANY
-    hosts or more. Of fewer all are named, in their order."""
+    """The hosts that others wait for longest, until they cause nearly all waiting, and the other hosts in their order.
+
+    Below CONDENSED_FROM hosts all are named, in their order."""
     if len(hosts) < CONDENSED_FROM:
         return [*hosts], []
     ordered = sorted(hosts, key=lambda row: -(row["others_wait_ps"] or 0))
-    whole = sum(row["others_wait_ps"] or 0 for row in hosts)
+    total_ps = sum(row["others_wait_ps"] or 0 for row in hosts)
     named: list[Row] = []
     for row in ordered[:MAX_NAMED_HOSTS]:
-        if sum(it["others_wait_ps"] for it in named) >= _TOLD * whole:
+        if sum(host["others_wait_ps"] for host in named) >= _NAMED_WAIT_SHARE * total_ps:
             break
         named.append(row)
-    return named, [row for row in hosts if not any(row is it for it in named)]
+    return named, [row for row in hosts if not any(row is host for host in named)]
 
 
 @dataclass(frozen=True)
 class StepAcrossHosts:
-    """The steps of many hosts that have one number: how many hosts have it, the median time, the longest one."""
+    """The steps of many hosts with one number: the number of hosts that have it, the median time, the longest step."""
 
     name: str
     number: int | None
@@ -92,20 +101,20 @@ class StepAcrossHosts:
 
 
 def steps_across_hosts(steps: Sequence[Row]) -> list[StepAcrossHosts]:
-    """Steps of all hosts by name and number; those without a number by their place on their host."""
+    """Steps of all hosts by name and number; steps without a number by their index on their host."""
     groups: dict[tuple[str, int], list[Row]] = {}
-    first: dict[str, int] = {}
+    first_index: dict[str, int] = {}
     for step in steps:
-        place = step["index"] - first.setdefault(step["host"], step["index"])
-        number = place if step["number"] is None else step["number"]
+        index = step["index"] - first_index.setdefault(step["host"], step["index"])
+        number = index if step["number"] is None else step["number"]
         groups.setdefault((step["name"].split("#", 1)[0], number), []).append(step)
     return [
         StepAcrossHosts(
             name,
             number,
-            len(its),
-            median_low(step["duration_ps"] for step in its),
-            max(its, key=lambda step: step["duration_ps"]),
+            len(members),
+            median_low(step["duration_ps"] for step in members),
+            max(members, key=lambda step: step["duration_ps"]),
         )
-        for (name, number), its in groups.items()
+        for (name, number), members in groups.items()
     ]

@@ -1,6 +1,6 @@
 """PT_XLA_DEBUG logs: why PyTorch/XLA compiled and executed each graph, and from which line of the program.
 
-With level 1 every compilation is told in a block, with level 2 every execution as well:
+Level 1 logs a block per compilation, level 2 also one per execution:
 
     Compilation Analysis: ====…
     Compilation Analysis: Compilation Cause
@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, UnparsedLine
 
-_LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<said>.*)")
+_LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<text>.*)")
 _FRAME = re.compile(r"\S.* \(.+:\d+\)")
-# Frames of torch itself, and of code that dynamo has generated.
+# Frames of torch itself, and of code that dynamo generated.
 _LIBRARY = re.compile(
     r"/(site|dist)-packages/(torch|torch_xla)/|/torch_xla/(core|debug|distributed|torch_xla\.py)|\(<"
 )
@@ -34,8 +34,9 @@ _PARTS = ("cause", "graph", "frames")
 
 @dataclass
 class DebugText:
-    """What one file says: compilations and executions in order, the profiler's own advice (of a metric that is taken
-    too often the last one, of ops that are not lowered how often and where), and what is not understood."""
+    """The content of one file: compilations and executions in order, the profiler's own advice, and lines that are not
+    understood. Of advice on a metric that is fetched too often the last one counts; advice on ops that are not lowered
+    has their number and place."""
 
     compilations: list[DebugLogBlock] = field(default_factory=list)
     executions: list[DebugLogBlock] = field(default_factory=list)
@@ -44,8 +45,8 @@ class DebugText:
 
 
 @dataclass
-class _Open:
-    """A block that is being read."""
+class _OpenBlock:
+    """A block whose end has not been read yet."""
 
     line: int
     part: str = ""
@@ -59,96 +60,103 @@ class _Open:
 
 
 def parse_debug(text: str, file: str = "") -> DebugText:
-    """Blocks and advice of a log, which may have anything else between its lines, and several processes' lines mixed
-    where each begins its own (`[rank1]: …`)."""
-    found = DebugText()
-    blocks: dict[tuple[str, str], _Open] = {}
+    """Parses the blocks and the advice of a log. The log may have any other lines between them, and lines of several
+    processes may be mixed if each process has its own prefix (`[rank1]: …`)."""
+    result = DebugText()
+    blocks: dict[tuple[str, str], _OpenBlock] = {}
     advice = _Advice()
     number = 0
     for number, line in enumerate(text.splitlines(), 1):
-        if "pt-xla-profiler" in line and (told := _ADVICE.search(line)):
-            advice.add(told[1].strip())
-        said = _LINE.match(line) if " Analysis: " in line else None
-        if said is None or said["post"]:
+        if "pt-xla-profiler" in line and (advice_match := _ADVICE.search(line)):
+            advice.add(advice_match[1].strip())
+        match = _LINE.match(line) if " Analysis: " in line else None
+        if match is None or match["post"]:
             continue
-        # Times in what stands before a line differ from line to line; whose line it is does not.
-        key = re.sub(r"\d{2,}", "", said["before"]), said["kind"]
-        block = blocks.setdefault(key, _Open(number))
-        if said["said"].startswith("===="):
+        # A prefix has a time that differs from line to line; the rest of it identifies the process.
+        key = re.sub(r"\d{2,}", "", match["before"]), match["kind"]
+        block = blocks.setdefault(key, _OpenBlock(number))
+        if match["text"].startswith("===="):
             if block.begun:
-                _close(found, file, said["kind"], block)
-            blocks[key] = _Open(number)
+                _close(result, file, match["kind"], block)
+            blocks[key] = _OpenBlock(number)
         else:
-            _add(block, said["said"])
+            _add_line(block, match["text"])
     for (_, kind), block in blocks.items():
         if block.begun:
-            _close(found, file, kind, block)
-            found.unread.append(UnparsedLine(file, number, f"ends inside a block of {kind} Analysis"))
-    found.advice = advice.texts
-    return found
+            _close(result, file, kind, block)
+            result.unread.append(UnparsedLine(file, number, f"ends inside a block of {kind} Analysis"))
+    result.advice = advice.texts
+    return result
 
 
 @dataclass
 class _Advice:
-    """The profiler's advice by what it is about. What is not lowered comes as a count, then a name or frames."""
+    """The profiler's advice by its subject. Advice on ops that are not lowered is a line with their count, then a line
+    with the op's name or lines with frames."""
 
     frequent: dict[str, str] = field(default_factory=dict)
     unlowered: Counter[str] = field(default_factory=Counter)
-    times: int = 0
+    pending_count: int = 0
+    """The count whose op or frame has not been read yet."""
 
-    def add(self, said: str) -> None:
-        if counted := _UNLOWERED.match(said):
-            self.times = int(counted[1])
-        elif not said:
-            self.times = 0
-        elif self.times and said.startswith("Unlowered Op:"):
-            self._take(f"op {said.partition(':')[2].strip()} is not lowered")
-        elif self.times and _FRAME.fullmatch(said) and not _LIBRARY.search(said):
-            self._take(f"ops are not lowered at {said}")
-        elif "too frequent" in said:
-            self.frequent[said.partition(" too frequent")[0]] = said
-        elif "not lowered" in said:
-            self.frequent[said] = said
+    def add(self, line: str) -> None:
+        if count := _UNLOWERED.match(line):
+            self.pending_count = int(count[1])
+        elif not line:
+            self.pending_count = 0
+        elif self.pending_count and line.startswith("Unlowered Op:"):
+            self._add_unlowered(f"op {line.partition(':')[2].strip()} is not lowered")
+        elif self.pending_count and _FRAME.fullmatch(line) and not _LIBRARY.search(line):
+            self._add_unlowered(f"ops are not lowered at {line}")
+        elif "too frequent" in line:
+            self.frequent[line.partition(" too frequent")[0]] = line
+        elif "not lowered" in line:
+            self.frequent[line] = line
 
-    def _take(self, text: str) -> None:
-        self.unlowered[text] += self.times
-        self.times = 0
+    def _add_unlowered(self, text: str) -> None:
+        self.unlowered[text] += self.pending_count
+        self.pending_count = 0
 
     @property
     def texts(self) -> list[str]:
         return [
             *self.frequent.values(),
-            *(f"{text}, {times} times" for text, times in self.unlowered.items()),
+            *(f"{text}, {count} times" for text, count in self.unlowered.items()),
         ]
 
 
-def _add(block: _Open, said: str) -> None:
-    if said.startswith("----"):
+def _add_line(block: _OpenBlock, text: str) -> None:
+    if text.startswith("----"):
         return
-    if not said.startswith("  "):
-        head = said.strip().rstrip(":").lower()
+    if not text.startswith("  "):
+        head = text.strip().rstrip(":").lower()
         block.part = next((part for part in _PARTS if part.removesuffix("s") in head), head)
-    elif said.strip().startswith("Graph Hash:"):
-        block.graph = said.partition(":")[2].strip() or None
+    elif text.strip().startswith("Graph Hash:"):
+        block.graph = text.partition(":")[2].strip() or None
         block.part = block.part or "graph"
     elif block.part == "cause":
-        block.cause.append(said.strip())
-    elif block.part == "frames" and _FRAME.fullmatch(said.strip()):  # dots stand for frames that are left out
-        block.frames.append(said.strip())
+        block.cause.append(text.strip())
+    elif block.part == "frames" and _FRAME.fullmatch(text.strip()):  # dots stand for omitted frames
+        block.frames.append(text.strip())
 
 
-def _close(found: DebugText, file: str, kind: str, block: _Open) -> None:
-    users = [frame for frame in block.frames if not _LIBRARY.search(frame)]
-    made = DebugLogBlock(
-        block.graph, "; ".join(block.cause) or None, tuple(users or block.frames), file, block.line
+def _close(result: DebugText, file: str, kind: str, open_block: _OpenBlock) -> None:
+    user_frames = [frame for frame in open_block.frames if not _LIBRARY.search(frame)]
+    frames = tuple(user_frames or open_block.frames)
+    block = DebugLogBlock(
+        open_block.graph, "; ".join(open_block.cause) or None, frames, file, open_block.line
     )
-    (found.compilations if kind == "Compilation" else found.executions).append(made)
+    (result.compilations if kind == "Compilation" else result.executions).append(block)
     missing = [
         name
-        for name, known in (("cause", made.cause), ("graph hash", made.graph), ("Python frame", made.frames))
-        if not known
+        for name, value in (
+            ("cause", block.cause),
+            ("graph hash", block.graph),
+            ("Python frame", block.frames),
+        )
+        if not value
     ]
     if missing:
-        found.unread.append(
-            UnparsedLine(file, block.line, f"a block of {kind} Analysis without {' and '.join(missing)}")
+        result.unread.append(
+            UnparsedLine(file, open_block.line, f"a block of {kind} Analysis without {' and '.join(missing)}")
         )

@@ -1,4 +1,4 @@
-"""Devices as a page is told of them: of thousands only what it draws, a column each."""
+"""Devices as columns for the page: of thousands of devices only the values that it draws."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 Row = Mapping[str, Any]
 
 MAX_EXACT_ROWS = 256
-"""Of so many devices, or steps of several hosts, times are exact, of more they have the digits that a page shows."""
-_DIGITS = 4
+"""The most devices, or steps of several hosts, with exact times; of more, times have the digits that the page shows."""
+_TIME_DIGITS = 4
 """Digits of the longest span of devices; steps have one more."""
 
 _SHARE_DIGITS = 4
 
 
 def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
-    """What every view has to know of devices, who they are and how busy, as columns of the report's `devices`: `host`,
-    `name`, `kind`, `modules`, `ops`, `duty_cycle`; `busy`, `idle` and `stall` are multiples of `unit_ps`. The id of a
-    device is `<host>/<name>`."""
+    """The identity and busy time of devices, for all views, as columns of the report's `devices`.
+
+    The columns are `host`, `name`, `kind`, `modules`, `ops`, `duty_cycle`, and `busy`, `idle` and `stall` in multiples
+    of `unit_ps`. The id of a device is `<host>/<name>`."""
     unit = common_unit_ps((row["span_ps"] for row in devices), len(devices) > MAX_EXACT_ROWS)
     return {
         "unit_ps": unit,
@@ -34,16 +35,19 @@ def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
 
 
 def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[str, Any]:
-    """Columns of the report's `devices`: `host`, `name` and `duty`: `span`, `busy` and `stall` by definition.
-    And of `whole_steps`, the devices of `step_idle`: `steps` (null without an entry), `small`, `edges`, and by
-    class `idle`.
+    """Columns of the report's `devices`: `host`, `name` and `duty` (`span`, `busy` and `stall` by definition), and of
+    `whole_steps`, the devices of `step_idle`: `steps` (None for a device that is not among them), `small`, `edges`, and
+    `idle` by class.
+
     Times are multiples of `unit_ps`; the id of a device is `<host>/<name>`."""
     unit = common_unit_ps((row["span_ps"] for row in devices), len(devices) > MAX_EXACT_ROWS)
-    found = {row["id"]: row for row in whole_steps}
-    idle = [found.get(row["id"]) for row in devices]
+    idle_by_id = {row["id"]: row for row in whole_steps}
+    idle = [idle_by_id.get(row["id"]) for row in devices]
     classes = dict.fromkeys(name for row in idle if row for name in row["by_class_ps"])
-    # Columns that are alike stand side by side and pack well: ops within the devices' span and within the capture.
-    definitions = sorted(devices[0]["duty"], key=lambda it: it != "modules") if devices else []
+    # Similar columns compress well next to each other: ops within the devices' span and within the capture.
+    definitions = (
+        sorted(devices[0]["duty"], key=lambda definition: definition != "modules") if devices else []
+    )
     return {
         "unit_ps": unit,
         **{name: [row[name] for row in devices] for name in ("host", "name")},
@@ -66,11 +70,12 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[s
     }
 
 
-def common_unit_ps(times: Iterable[int], many: bool, digits: int = _DIGITS) -> int:
-    """What times are multiples of: a power of ten of which the longest one has so many digits, where they are many."""
+def common_unit_ps(times: Iterable[int], many: bool, digits: int = _TIME_DIGITS) -> int:
+    """The unit of a column of times: 1 ps, or of `many` times the power of ten in which the longest time has `digits`
+    digits."""
     return 10 ** max(0, len(str(max(times, default=0))) - digits) if many else 1
 
 
 def rounded_to_unit(times: Iterable[int], unit: int) -> list[int]:
-    """Each to the nearest."""
+    """Times in multiples of a unit, rounded to the nearest one."""
     return [(time + unit // 2) // unit for time in times]

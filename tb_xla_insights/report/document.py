@@ -1,4 +1,4 @@
-"""The document of a session: that of its host, or those of its hosts in one."""
+"""The report's document of a session, merged from those of its hosts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def session_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> Report:
-    """The whole document, as the command line, Python and the page give it; docs/json.md tells every key.
+    """The whole document, as the command line, Python and the page return it; docs/json.md describes every key.
 
-    Steps and gaps of all hosts come in one list each; a `step` elsewhere in the document is an index into
-    `steps`. Files beside the capture (`report.beside`) are read the first time. `samples_per_step` comes before what
-    the recording was told.
+    Steps and gaps of all hosts are in one list each; a `step` elsewhere in the document is an index into `steps`.
+    Files beside the capture (`report.sidecars`) are read at the first call. `samples_per_step` overrides the number in
+    the recording's file.
     """
     merged = ReportMerger(session.name, session.path, all_gaps)
     for diagnostic in session.diagnostics:
@@ -33,6 +33,6 @@ def session_report(
 
 
 def report_with_peaks(document: Report, peaks: tuple[float, float]) -> Report:
-    """The document with other peaks of a device: FLOP/s and bytes/s."""
+    """The document with given peaks per device, in FLOP/s and bytes/s."""
     document = with_bottlenecks(with_peaks(document, peaks))
     return {**document, "verdict": verdict(document)}

@@ -42,145 +42,165 @@ from tb_xla_insights.report.host_parts import (
     parts_of_hosts,
     sum_of_idle,
 )
+from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.report.views import kept_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.speedups import Between as BetweenRow
 
-_TOTALS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
-_MOST_RUNS = 2000
-_MOST_GRAPHS = 100
+_SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
+_MAX_RUNS = 2000
+_MAX_GRAPHS = 100
+_MAX_PROGRAM_PAIRS = 50
 _FROM_LOG = "from the debug log beside the trace"
-_Choice = frozenset[str] | None
+_DeviceIds = frozenset[str] | None
 
 
 def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """`data/executions`: the report's `programs` (as `executions`, `join` a text), their totals by kind, what an
-    execution costs however short it is, idle time between programs, how far the host runs ahead; and the runs of one
-    step (an index into the report's `steps`), of the one of median length where none is given. With `devices` (ids)
-    only the runs on these.
+    """The document of `data/executions`: the report's `programs` (as `executions`, with `join` as a text), their sums
+    by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the runs
+    of one step.
 
-    `per_step` is what totals over device runs are divided by for one step and core: runs over runs per step, so that
-    those of steps that the capture cuts count in the mean of a run only; None without steps.
+    `step` is an index into the report's `steps`; by default the usual step (`usual_step`). `devices` (ids) restricts
+    everything to the runs on these devices. `per_step` is the divisor that turns sums over device runs into means per
+    step and core: all runs over runs per step, so that runs of steps that the capture cuts count in the mean of a run
+    only. It is None without steps.
 
-    Raises InputError for a step that is not there."""
-    steps = whole_report(session)["steps"]
+    Raises InputError for a step that does not exist."""
+    report = whole_report(session)
+    steps = report["steps"]
     if step is not None and not 0 <= step < len(steps):
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
-    on = None if devices is None else frozenset(devices)
-    name = "executions" if on is None else f"executions {sorted(on)}"
-    common = kept_view(session, name, lambda its: _executions(its, on))
-    chosen = usual_step(steps) if step is None else step
-    numbers = [step["number"] if step["number"] is not None else step["index"] for step in steps]
+    device_ids = None if devices is None else frozenset(devices)
+    name = "executions" if device_ids is None else f"executions {sorted(device_ids)}"
+    common = kept_view(session, name, lambda trace: _executions(trace, device_ids))
+    chosen = usual_step(report) if step is None else step
     return {
         **common,
-        "steps": numbers,
+        "steps": _step_numbers(steps),
         "step": chosen,
-        "runs": None if chosen is None else _runs(session, chosen, on),
+        "runs": None if chosen is None else _runs_of_step(session, chosen, device_ids),
     }
 
 
-def usual_step(steps: Sequence[Mapping[str, Any]]) -> int | None:
-    """The index of the step of median length, of the shorter one of two."""
-    durations_ps = [step["duration_ps"] for step in steps]  # a row is made each time that it is asked for
-    order = sorted(range(len(durations_ps)), key=durations_ps.__getitem__)
-    return order[(len(order) - 1) // 2] if order else None
+def usual_step(report: Mapping[str, Any]) -> int | None:
+    """The step that views show by default, as an index into the report's `steps`: the step of median length, the
+    shorter one of two in the middle, of several hosts of the median host (`rank_hosts`); None without steps."""
+    durations = [(step["duration_ps"], index, step["host"]) for index, step in enumerate(report["steps"])]
+    if len(report["hosts"]) > 1:
+        median = report["hosts"][rank_hosts(report)["median"]]["name"]
+        durations = [row for row in durations if row[2] == median] or durations
+    durations.sort()
+    return durations[(len(durations) - 1) // 2][1] if durations else None
 
 
-def _executions(session: SessionTrace, on: _Choice) -> dict[str, Any]:
+def _step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
+    return [step["number"] if step["number"] is not None else step["index"] for step in steps]
+
+
+def _executions(session: SessionTrace, device_ids: _DeviceIds) -> dict[str, Any]:
     programs: Sequence[Mapping[str, Any]] = (
-        whole_report(session)["programs"] if on is None else program_rows(session, on)
+        whole_report(session)["programs"] if device_ids is None else program_rows(session, device_ids)
     )
     rows = [{**row, "join": joins_text(row["joins"])} for row in programs]
     kinds: dict[str, dict[str, int]] = {}
     for row in rows:
-        total = kinds.setdefault(row["kind"], dict.fromkeys(_TOTALS, 0))
-        for name in _TOTALS:
-            total[name] += row[name]
-    told = whole_report(session)["launching"] if on is None else launching_report(session, on)
-    fixed = told["fixed"]
+        sums = kinds.setdefault(row["kind"], dict.fromkeys(_SUMMED_KEYS, 0))
+        for name in _SUMMED_KEYS:
+            sums[name] += row[name]
+    launch_costs = (
+        whole_report(session)["launching"] if device_ids is None else launching_report(session, device_ids)
+    )
+    fixed = launch_costs["fixed"]
     fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
         "executions": rows,
         "kinds": kinds,
-        "per_step": _per_step(session, on),
+        "per_step": _runs_per_step_run(session, device_ids),
         "fit": fit,
-        "between": _between(session, on),
-        "lead": told["lead"],
+        "between": _idle_between(session, device_ids),
+        "lead": launch_costs["lead"],
     }
 
 
-def _per_step(session: SessionTrace, on: _Choice) -> float | None:
-    every = (
-        parts_of_hosts(session, "runs") if on is None else [count_runs(trace, on) for trace in session.traces]
+def _runs_per_step_run(session: SessionTrace, device_ids: _DeviceIds) -> float | None:
+    """`per_step` of `executions`."""
+    counts = (
+        parts_of_hosts(session, "runs")
+        if device_ids is None
+        else [count_runs(trace, device_ids) for trace in session.traces]
     )
-    runs, of_steps, step_cores = (sum(column) for column in zip(*every, strict=True)) if every else (0, 0, 0)
-    return runs * step_cores / of_steps if of_steps else None
+    runs, in_steps, step_cores = (
+        (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0, 0)
+    )
+    return runs * step_cores / in_steps if in_steps else None
 
 
-def _between(session: SessionTrace, on: _Choice) -> list[BetweenRow]:
-    """Pairs of programs that follow each other on a core, with the mean time between them and the cause of most of the
-    gaps there; the most time first."""
-    found: dict[tuple[str, str], IdleBetween] = {}
-    for host in (
-        parts_of_hosts(session, "between")
-        if on is None
-        else [idle_between_programs(it, on) for it in session.traces]
-    ):
-        for ends, its in host.items():
-            found[ends] = sum_of_idle(found.get(ends), its)
-    most = sorted(found.items(), key=lambda it: -it[1].total_ps)[:50]
+def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[BetweenRow]:
+    """Pairs of programs that follow each other on a core, with the mean time between them and the cause with most time
+    in the gaps there; the pair with most time first."""
+    idle_by_programs: dict[tuple[str, str], IdleBetween] = {}
+    hosts = (
+        parts_of_hosts(session, "idle_between")
+        if device_ids is None
+        else [idle_between_programs(trace, device_ids) for trace in session.traces]
+    )
+    for host in hosts:
+        for programs, idle in host.items():
+            idle_by_programs[programs] = sum_of_idle(idle_by_programs.get(programs), idle)
+    ordered = sorted(idle_by_programs.items(), key=lambda pair: -pair[1].total_ps)
     return [
         {
             "before": before,
             "after": after,
-            "count": its.number,
-            "total_ps": its.total_ps,
-            "mean_ps": its.total_ps // its.number,
-            "cause": CLASSES[int(its.by_cause_ps.argmax())] if its.by_cause_ps.any() else None,
+            "count": idle.number,
+            "total_ps": idle.total_ps,
+            "mean_ps": idle.total_ps // idle.number,
+            "cause": CLASSES[int(idle.by_cause_ps.argmax())] if idle.by_cause_ps.any() else None,
         }
-        for (before, after), its in most
+        for (before, after), idle in ordered[:_MAX_PROGRAM_PAIRS]
     ]
 
 
-def _runs(session: SessionTrace, step: int, on: _Choice) -> dict[str, list[Any]] | None:
+def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> dict[str, list[Any]] | None:
     for trace, offset in with_offsets(session):
         if 0 <= step - offset < len(steps_of(trace)):
-            return _columns(trace, step - offset, on)
+            return _run_columns(trace, step - offset, device_ids)
     return None
 
 
-def _columns(trace: Trace, step: int, on: _Choice) -> dict[str, list[Any]]:
+def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> dict[str, list[Any]]:
+    """The runs that one step of a host launched, in order of time, as columns."""
     launches, costs = find_launches(trace), find_costs(trace)
     runs = launches.runs
-    its = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, on))
-    its = its[np.argsort(runs.start_ps[its], kind="stable")][:_MOST_RUNS]
-    calls = launches.row[runs.launch[its]]
+    rows = np.flatnonzero((launches.step_of_run == step) & runs_on(trace, device_ids))
+    rows = rows[np.argsort(runs.start_ps[rows], kind="stable")][:_MAX_RUNS]
+    calls = launches.row[runs.launch[rows]]
     return {
-        "device": [trace.devices[it].id for it in runs.device[its].tolist()],
-        "start_ps": runs.start_ps[its].tolist(),
-        "duration_ps": (runs.end_ps - runs.start_ps)[its].tolist(),
-        "program": [launches.programs[it][0] for it in runs.program[its].tolist()],
-        "kind": [KINDS[it] for it in launches.kind[runs.launch[its]].tolist()],
+        "device": [trace.devices[device].id for device in runs.device[rows].tolist()],
+        "start_ps": runs.start_ps[rows].tolist(),
+        "duration_ps": (runs.end_ps - runs.start_ps)[rows].tolist(),
+        "program": [launches.programs[program][0] for program in runs.program[rows].tolist()],
+        "kind": [KINDS[kind] for kind in launches.kind[runs.launch[rows]].tolist()],
         "launch_start_ps": trace.start_ps[calls].tolist(),
-        "join": [JOINS[it] for it in runs.join[its].tolist()],
-        **_cost_columns(costs, its),
+        "join": [JOINS[join] for join in runs.join[rows].tolist()],
+        **_cost_columns(costs, rows),
     }
 
 
-def _cost_columns(costs: Costs, its: NDArray[np.intp]) -> dict[str, list[int]]:
+def _cost_columns(costs: Costs, rows: NDArray[np.intp]) -> dict[str, list[int]]:
     names = ("host_ps", "queue_ps", "overhead_ps", "lead_ps")
-    return {name: getattr(costs, name)[its].tolist() for name in names}
+    return {name: getattr(costs, name)[rows].tolist() for name in names}
 
 
 def compiles(session: SessionTrace) -> dict[str, Any]:
-    """`data/compiles`: the report's rows, each with words on it (see `compile_text`) and the `advice` on it (None in
-    warm-up); graphs that compiled, or ran, by step; the steps' numbers, and whose they are (`step_hosts`: in their
-    order `[host, how many steps]`); what a metrics report beside the trace counts; where causes come from (`note`),
-    and what would tell them."""
+    """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
+    warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
+    steps]` in the order of steps); the counts of a metrics report beside the trace; the source of the causes (`note`),
+    and how to record them."""
     return kept_view(session, "compiles", _compiles)
 
 
@@ -189,48 +209,49 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
     graphs = _graphs(session)
     dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
     tracer = find_tracer(dynamo, report["environment"]["framework"])
-    ordered = sorted(graphs.values(), key=lambda it: (-it["compiles"], -it["cost_ps"], -len(it["steps"])))
-    numbers = [step["number"] if step["number"] is not None else step["index"] for step in report["steps"]]
+    ordered = sorted(
+        graphs.values(), key=lambda graph: (-graph["compiles"], -graph["cost_ps"], -len(graph["steps"]))
+    )
     return {
-        "compiles": [row | _told(row, tracer) for row in report["compiles"]],
-        "graphs": ordered[:_MOST_GRAPHS],
+        "compiles": [row | _compile_texts(row, tracer) for row in report["compiles"]],
+        "graphs": ordered[:_MAX_GRAPHS],
         "count": len(ordered),
-        "steps": numbers,
+        "steps": _step_numbers(report["steps"]),
         "step_hosts": [
-            [host, sum(1 for _ in its)] for host, its in groupby(report["steps"], key=lambda it: it["host"])
+            [host, sum(1 for _ in steps)]
+            for host, steps in groupby(report["steps"], key=lambda step: step["host"])
         ],
-        "metrics": _counted(report["metrics"]),
+        "metrics": _metrics_counts(report["metrics"]),
         "note": _FROM_LOG if any(row["cause"] or row["frame"] for row in report["compiles"]) else None,
         "how_to_see_why": HOW_TO_SEE_WHY[tracer],
     }
 
 
-def _told(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
+def _compile_texts(row: dict[str, Any], tracer: Tracer) -> dict[str, Any]:
     return {
         "graph": row["graph"] or UNKNOWN_GRAPH,
         "state": compile_state(row),
         "what_is_new": difference_text(row),
         "heading": compile_heading(row),
         "reason": compile_reason(row),
-        "advice": _advice(row, tracer),
+        "advice": _compile_advice(row, tracer),
     }
 
 
-def _advice(row: dict[str, Any], tracer: Tracer) -> str | None:
-    """What to do about one compilation."""
+def _compile_advice(row: dict[str, Any], tracer: Tracer) -> str | None:
+    """Advice on one compilation; None in warm-up."""
     if row["warm_up"]:
         return None
-    at = place_text(row["frame"], row["annotation"])
+    place = place_text(row["frame"], row["annotation"])
     if row["change"] is not None:
         parameters = row["nearest"]["parameters"] if row["nearest"] else []
-        return advise_change(
-            row["change"], tracer, at, types_text((it["before"], it["after"]) for it in parameters)
-        )
-    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(at, "", len(row["kin"]))
+        types = types_text((parameter["before"], parameter["after"]) for parameter in parameters)
+        return advise_change(row["change"], tracer, place, types)
+    return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["kin"]))
 
 
-def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What a metrics report beside the trace counts, beside the trace's own counts; None without a report."""
+def _metrics_counts(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The counts of a metrics report beside the trace, next to the trace's own; None without a report."""
     if metrics is None or metrics["file"] is None:
         return None
     figures = metrics["figures"]
@@ -244,15 +265,16 @@ def _counted(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _graphs(session: SessionTrace) -> dict[str, dict[str, Any]]:
-    """The graphs of all hosts by name, with steps (by index, as text) counted over all of them."""
+    """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
     graphs: dict[str, dict[str, Any]] = {}
     offset = 0
-    for steps, host in zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True):
-        for name, its in host.items():
-            entry = graphs.setdefault(name, empty_graph_row(name, its["module"]))
-            entry["compiles"] += its["compiles"]
-            entry["cost_ps"] += its["cost_ps"]
-            entry["program_ids"] += [id_ for id_ in its["program_ids"] if id_ not in entry["program_ids"]]
-            entry["steps"] |= {str(step + offset): state for step, state in its["steps"].items()}
+    hosts = zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True)
+    for steps, graphs_of_host in hosts:
+        for name, row in graphs_of_host.items():
+            graph = graphs.setdefault(name, empty_graph_row(name, row["module"]))
+            graph["compiles"] += row["compiles"]
+            graph["cost_ps"] += row["cost_ps"]
+            graph["program_ids"] += [id_ for id_ in row["program_ids"] if id_ not in graph["program_ids"]]
+            graph["steps"] |= {str(step + offset): state for step, state in row["steps"].items()}
         offset += steps
     return graphs

@@ -1,4 +1,4 @@
-"""What `torch._dynamo.explain(f)(…)` prints, in the wording of PyTorch 2.1 and later and in that of 2.0."""
+"""Parser of the output of `torch._dynamo.explain(f)(…)`, in the wordings of PyTorch 2.0 and of 2.1 and later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from tb_xla_insights.analysis.sidecars import GraphBreaks, UnparsedLine
-from tb_xla_insights.report.metrics_text import count as whole
+from tb_xla_insights.report.metrics_text import parse_count
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.texts import GraphBreak
@@ -22,57 +22,58 @@ _FRAME = re.compile(r"<FrameSummary file (.+), line (\d+) in (.+)>")
 _OLD_FRAME = re.compile(r'^\s*File "(.+)", line (\d+), in (\S+)')
 _END = re.compile(r"^\s*(Ops per Graph|Out Guards|Compile Times):")
 _LIBRARY = re.compile(r"/(site|dist)-packages/(torch|torch_xla)/")
-_KEPT = {"Reason": "reason", "Explanation": "explanation", "Hint": "hint"}
+_KEYS = {"Reason": "reason", "Explanation": "explanation", "Hint": "hint"}
 
 
 def parse_explain(text: str, file: str = "") -> GraphBreaks | None:
-    """Graphs, breaks, and each break's reason and place; None where the text is no explanation.
+    """Parses the numbers of graphs and breaks, and each break's reason and place; None if the text is no explanation.
 
     Several explanations in one file are added up. A place is the innermost frame outside of torch, as
-    `file:line in function`. What the counts promise and the text does not have, because it was cut, is in `unread`.
+    `file:line in function`. A text that was cut, and so has fewer reasons than breaks, is reported in `unread`.
     """
     totals = {"Graph Count": 0, "Graph Break Count": 0, "Op Count": 0}
-    found = inside = old = False
+    has_breaks = inside_reason = old_wording = False
     reasons: list[dict[str, str | None]] = []
     unread: list[UnparsedLine] = []
     for number, line in enumerate(text.splitlines(), 1):
         if count := _COUNT.match(line):
-            inside = False
-            if (value := whole(count[2])) is not None:
+            inside_reason = False
+            if (value := parse_count(count[2])) is not None:
                 totals[count[1]] += value
-                found |= count[1] == "Graph Break Count"
+                has_breaks |= count[1] == "Graph Break Count"
             else:
                 unread.append(UnparsedLine(file, number, line.strip()))
         elif counts := _OLD_COUNT.match(line):
-            found, old, inside = True, True, True
-            for name, number_of in zip(totals, counts.groups(), strict=True):
-                totals[name] += int(number_of)
+            has_breaks, old_wording, inside_reason = True, True, True
+            for name, digits in zip(totals, counts.groups(), strict=True):
+                totals[name] += int(digits)
         elif _REASON.match(line):
-            inside, old = True, False
+            inside_reason, old_wording = True, False
             reasons.append({"reason": None, "place": None})
-        elif old and inside and (begun := _OLD_REASON.match(line)):
-            reasons.append({"reason": begun[1], "place": None})
+        elif old_wording and inside_reason and (old_reason := _OLD_REASON.match(line)):
+            reasons.append({"reason": old_reason[1], "place": None})
         elif _END.match(line):
-            inside = False
-        elif inside and reasons:
-            _add(reasons[-1], line)
-    if not found:
+            inside_reason = False
+        elif inside_reason and reasons:
+            _add_line(reasons[-1], line)
+    if not has_breaks:
         return None
     breaks = totals["Graph Break Count"]
-    told = sum(it["reason"] is not None for it in reasons)
-    if told < breaks:
-        unread.append(UnparsedLine(file, len(text.splitlines()), f"{breaks} breaks, but only {told} reasons"))
+    explained = sum(reason["reason"] is not None for reason in reasons)
+    if explained < breaks:
+        message = f"{breaks} breaks, but only {explained} reasons"
+        unread.append(UnparsedLine(file, len(text.splitlines()), message))
     return GraphBreaks(
         file, totals["Graph Count"], breaks, cast("list[GraphBreak]", reasons), totals["Op Count"], unread
     )
 
 
-def _add(reason: dict[str, str | None], line: str) -> None:
+def _add_line(reason: dict[str, str | None], line: str) -> None:
     if part := _PART.match(line):
-        reason.setdefault(_KEPT[part[1]], None)
-        reason[_KEPT[part[1]]] = reason[_KEPT[part[1]]] or part[2]
+        reason.setdefault(_KEYS[part[1]], None)
+        reason[_KEYS[part[1]]] = reason[_KEYS[part[1]]] or part[2]
         return
     frame = _FRAME.search(line) or _OLD_FRAME.match(line)
-    # Frames come with the innermost last; one of torch's own is better than none.
+    # The innermost frame is the last; a frame of torch itself counts only without any other.
     if frame and (reason["place"] is None or not _LIBRARY.search(frame[1])):
         reason["place"] = f"{frame[1]}:{frame[2]} in {frame[3]}"

@@ -1,5 +1,5 @@
-"""Figures of the report as people read them, whatever shows them: the four above everything else, the rows of the idle
-time by cause, how runs were joined to their launches. (docs/definitions.md, "Work and idle time of a step")"""
+"""Figures of the report as texts, for every output: the four headline figures, the rows of idle time by cause, and the
+joins of runs to launches. (docs/definitions.md, "Work and idle time of a step")"""
 
 from __future__ import annotations
 
@@ -14,28 +14,34 @@ _REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no who
 
 
 def headline_figures(report: Document) -> list[dict[str, Any]]:
-    """`duty`, `step`, `work`, `idle`: each with `value` (a share from 0 to 1, or ps; None where nothing tells it),
-    `text` (as it is shown: work and idle time add up to the step, to the digit), `meaning`, and `note`, what is left
-    out of it and why (None: nothing)."""
-    devices, told = report["devices"], report["step_idle"]
+    """The figures `duty`, `step`, `work` and `idle`, each with `value` (a share from 0 to 1, or ps; None if unknown),
+    `text` (rounded so that work and idle time add up to the step), `meaning`, and `note`: what the figure leaves out
+    and why (None: nothing)."""
+    devices, step_idle = report["devices"], report["step_idle"]
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = busy / span if span else None
-    shown = iter(step_texts(told, 1))
-    each = "per step and core" if told["steps"] else "per core, first to last run"
-    note = left_out_note(told)
+    texts = iter(step_texts(step_idle, 1))
+    basis = "per step and core" if step_idle["steps"] else "per core, first to last run"
+    note = left_out_note(step_idle)
     rows = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
-        ("step", told["step_ps"], next(shown), _mean_step(told, report["hosts"]), note),
-        ("work", told["work_ps"], next(shown), _work(told, each, _waits_for_hosts(report)), note),
-        ("idle", told["idle_ps"], next(shown), f"idle {each}{_outside_runs(told)}", note),
+        ("step", step_idle["step_ps"], next(texts), _step_meaning(step_idle, report["hosts"]), note),
+        (
+            "work",
+            step_idle["work_ps"],
+            next(texts),
+            _work_meaning(step_idle, basis, _mean_wait_ps(report)),
+            note,
+        ),
+        ("idle", step_idle["idle_ps"], next(texts), f"idle {basis}{_idle_at_edges(step_idle)}", note),
     ]
     return [dict(zip(("name", "value", "text", "meaning", "note"), row, strict=True)) for row in rows]
 
 
-def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:
-    """The mean step (without steps a dash), work and idle time of `step_idle`, in one unit, rounded so that the last
-    two still add up to the whole."""
-    step, work, idle = (told[name] for name in ("step_ps", "work_ps", "idle_ps"))
+def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:
+    """The mean step (a dash without steps), work and idle time of `step_idle`, in one unit, rounded so that work and
+    idle time add up to the step."""
+    step, work, idle = (step_idle[name] for name in ("step_ps", "work_ps", "idle_ps"))
     if work is None:
         return units.time_text(step, decimals), units.MISSING, units.MISSING
     unit = units.time_unit(work + idle)
@@ -44,82 +50,83 @@ def step_texts(told: Document, decimals: int) -> tuple[str, str, str]:
     return units.MISSING if step is None else texts[0], texts[1], texts[2]
 
 
-def step_count_text(each: Collection[int]) -> str:
-    """How many steps hosts have, as `12 steps`, or `3 – 7 steps`."""
-    number = " – ".join(units.count(it) for it in sorted({min(each), max(each)}))
-    return f"{number} {'step' if max(each) == 1 else 'steps'}"
+def step_count_text(step_counts: Collection[int]) -> str:
+    """The number of steps per host: `12 steps`, or `3 – 7 steps`."""
+    number = " – ".join(units.count(count) for count in sorted({min(step_counts), max(step_counts)}))
+    return f"{number} {'step' if max(step_counts) == 1 else 'steps'}"
 
 
-def steps_of_hosts_text(each: Collection[int]) -> str:
-    """The same with the number of hosts: `12 steps of 16 hosts`."""
-    return f"{step_count_text(each)} of {units.count(len(each))} hosts"
+def steps_of_hosts_text(step_counts: Collection[int]) -> str:
+    """The number of steps per host, and of hosts: `12 steps of 16 hosts`."""
+    return f"{step_count_text(step_counts)} of {units.count(len(step_counts))} hosts"
 
 
-def _mean_step(told: Document, hosts: Sequence[Document]) -> str:
-    step, median = told["step_ps"], told["median_ps"]
+def _step_meaning(step_idle: Document, hosts: Sequence[Document]) -> str:
+    step, median = step_idle["step_ps"], step_idle["median_ps"]
     if step is None:
         return "mean step: no whole step is recorded"
     unit = units.time_unit(step)
-    apart = abs(step - median) > INFO_SHARE * max(step, median)
-    usual = f" (median {units.time_in(median, unit, 1)})" if apart else ""
-    each = [row["steps"] for row in hosts if row["steps"]]
-    return f"mean step, {step_count_text(each if sum(each) == told['steps'] else [told['steps']])}{usual}"
+    median_differs = abs(step - median) > INFO_SHARE * max(step, median)
+    median_note = f" (median {units.time_in(median, unit, 1)})" if median_differs else ""
+    step_counts = [row["steps"] for row in hosts if row["steps"]]
+    if sum(step_counts) != step_idle["steps"]:
+        step_counts = [step_idle["steps"]]
+    return f"mean step, {step_count_text(step_counts)}{median_note}"
 
 
-def _work(told: Document, each: str, for_hosts_ps: int) -> str:
-    """What the devices' work means, and how much of it is waiting, where that is worth telling: for other hosts, else
-    for asynchronous ops."""
-    work, stall = told["work_ps"], told["stall_ps"]
-    waits = for_hosts_ps or stall
-    if not work or waits < INFO_SHARE * work:
-        return f"device work {each}"
-    unit = units.time_unit(told["step_ps"] or work + told["idle_ps"])
-    return f"{'busy' if for_hosts_ps else 'device work'} {each}, {units.time_in(min(waits, work), unit, 1)} of it waits"
+def _work_meaning(step_idle: Document, basis: str, wait_for_hosts_ps: int) -> str:
+    """What the devices' work consists of, and how much of it is waiting if that is a relevant share: for other hosts,
+    else in asynchronous ops."""
+    work, stall = step_idle["work_ps"], step_idle["stall_ps"]
+    wait = wait_for_hosts_ps or stall
+    if not work or wait < INFO_SHARE * work:
+        return f"device work {basis}"
+    unit = units.time_unit(step_idle["step_ps"] or work + step_idle["idle_ps"])
+    noun = "busy" if wait_for_hosts_ps else "device work"
+    return f"{noun} {basis}, {units.time_in(min(wait, work), unit, 1)} of it waits"
 
 
-def _outside_runs(told: Document) -> str:
-    """How much of the idle time the duty cycle and the gaps leave out, where that is worth telling."""
-    sums = told["all_cores"]
+def _idle_at_edges(step_idle: Document) -> str:
+    """The share of idle time that duty cycle and gaps leave out, if it is relevant."""
+    sums = step_idle["all_cores"]
     if not sums or not sums["idle_ps"] or sums["edges_ps"] < INFO_SHARE * sums["idle_ps"]:
         return ""
     return f", {units.share(sums['edges_ps'] / sums['idle_ps'])} of it before or after all runs"
 
 
-def _waits_for_hosts(report: Document) -> int:
-    """For how long a host's devices wait in collectives for other hosts in a step, in the mean; 0 where hosts are not
-    compared."""
+def _mean_wait_ps(report: Document) -> int:
+    """The mean time per step that a host's devices wait in collectives for other hosts; 0 if hosts are not compared."""
     rows = [row for row in report["hosts"] if row["waits_ps"] is not None]
     steps = sum(row["steps"] for row in rows)
     return round(sum(row["waits_ps"] for row in rows) / steps) if steps else 0
 
 
-def left_out_note(told: Document) -> str | None:
-    """Which hosts are in none of the means, and why; None where all are."""
-    hosts = told["left_out"]
+def left_out_note(step_idle: Document) -> str | None:
+    """The hosts that are in none of the means, and why; None if all are."""
+    hosts = step_idle["left_out"]
     if not hosts:
         return None
-    if not told["cores"]:
+    if not step_idle["cores"]:
         return "No device work is recorded."
     names = [f"{row['host']} {_REASONS[row['reason']]}" for row in hosts[:3]]
     more = f", and {len(hosts) - 3} more hosts" if len(hosts) > 3 else ""
     return f"Left out: {', '.join(names)}{more}."
 
 
-def idle_rows(told: Document) -> list[tuple[str | None, int, int]]:
-    """What the devices' idle time consists of, the most first: class (None: in gaps under 10 us), mean per step and
-    core, and time of all cores together, in ps. Empty where there is no idle time."""
-    if not told["idle_ps"]:
+def idle_rows(step_idle: Document) -> list[tuple[str | None, int, int]]:
+    """The parts of the devices' idle time, the largest first: class (None: in gaps under 10 µs), mean per step and
+    core, and sum over all cores, in ps. Empty without idle time."""
+    if not step_idle["idle_ps"]:
         return []
-    every = told["all_cores"]["by_class_ps"]
-    rows: list[tuple[str | None, int, int]] = [
-        (name, ps, every[name]) for name, ps in sorted(told["by_class_ps"].items(), key=lambda row: -row[1])
-    ]
-    small = told["small_ps"], told["all_cores"]["small_ps"]
+    total_by_class = step_idle["all_cores"]["by_class_ps"]
+    mean_by_class = sorted(step_idle["by_class_ps"].items(), key=lambda row: -row[1])
+    rows: list[tuple[str | None, int, int]] = [(name, ps, total_by_class[name]) for name, ps in mean_by_class]
+    small = step_idle["small_ps"], step_idle["all_cores"]["small_ps"]
     return [*rows, (None, *small)] if small[1] else rows
 
 
 def joins_text(joins: Mapping[Any, int]) -> str:
-    """How a program's runs were joined to their launches: `exact`, or `exact 38, ordered 2` where they differ."""
+    """How a program's runs were joined to launches: `exact`, or `exact 38, ordered 2` if the runs differ."""
     if len(joins) == 1:
         return str(next(iter(joins)))
     return ", ".join(f"{join} {units.count(runs)}" for join, runs in joins.items())

@@ -1,4 +1,4 @@
-"""Findings in words that the page, the text and the HTML page share: their groups, and what a fix gains."""
+"""Texts about findings for the page, the text output and the HTML report: their groups, and the gain of a fix."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ _MISTAKES_NOTE = "what your code can leave out; what recurs first"
 _LIMITS_NOTE = "what remains then, in shares of that step"
 _LIMITS_FIRST_NOTE = "more to gain than from the mistakes; in shares of the step without these"
 
-_OF_DEVICE = frozenset(("device_stalls", "exposed_collectives"))
-"""Findings about the device's own time. All others are about the host's."""
+_DEVICE_FINDINGS = frozenset(("device_stalls", "exposed_collectives"))
+"""Findings about the device's time; all others are about the host's."""
 
-_TOLD_APART = 0.01
-"""How much longer the devices must work for the mean step than it lasts for both to be told."""
+_MIN_EXCESS_SHARE = 0.01
+"""Both the mean step and the devices' work for it are given if the work is longer by at least this share."""
 
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """Findings of one kind under one head; no title for what is no fault. `gain` is what they gain together."""
+    """Findings of one kind under one heading; findings that are no fault have no title. `gain`: the gain of fixing
+    all."""
 
     title: str
     note: str
@@ -35,8 +36,9 @@ class FindingGroup:
 
 @dataclass(frozen=True)
 class Gain:
-    """`−36.0 %`, `of a step`, `67.7 → 43.3 ms`; where best and worst are apart `−74.8 to −25.3 %`, `of a step`,
-    `55.0 → 13.8 to 41.1 ms`; where there is none, `of` alone says why."""
+    """The texts of a gain: `−36.0 %`, `of a step`, `67.7 → 43.3 ms`; if best and worst differ `−74.8 to −25.3 %`,
+    `of a step`, `55.0 → 13.8 to 41.1 ms`. Without a gain `of` alone says why. The page gets these fields as they
+    are."""
 
     share: str
     of: str
@@ -44,13 +46,13 @@ class Gain:
 
     @property
     def text(self) -> str:
-        """In one line: `−36.0 % of a step, 67.7 → 43.3 ms`."""
+        """The gain in one line: `−36.0 % of a step, 67.7 → 43.3 ms`."""
         gain = f"{self.share} {self.of}" if self.share else self.of
         return f"{gain}, {self.change}" if self.change else gain
 
 
 def finding_groups(report: Row) -> list[FindingGroup]:
-    """The findings of a report by kind, what is no fault first, then as the report has them."""
+    """The findings of a report by kind: those that are no fault first, then in the report's order."""
     by_kind: dict[str | None, list[Row]] = {}
     for finding in report["findings"]:
         by_kind.setdefault(finding["kind"], []).append(finding)
@@ -61,7 +63,7 @@ def finding_groups(report: Row) -> list[FindingGroup]:
         FindingGroup(
             _TITLES[kind],
             notes.get(kind or "", ""),
-            _together(report) if kind == "mistake" else "",
+            _gain_of_all_mistakes(report) if kind == "mistake" else "",
             by_kind[kind],
         )
         for kind in kinds
@@ -84,62 +86,66 @@ def limit_text(limit: Row, mistakes: Row) -> str:
 
 
 def mean_steps_per_host(report: Row) -> int:
-    """How many steps a host has, in the mean: so often does what is told per step happen."""
+    """The mean number of steps of a host: how often an event of each step occurs."""
     steps = report["steps"]
     return round(len(steps) / (len({step["host"] for step in steps}) or 1))
 
 
-def _together(report: Row) -> str:
-    """What all mistakes gain, from one replay without them: `together at best 290.8 → 219.3 ms`. Where the devices work
-    longer for a step than the mean step lasts, as where the last one's work goes on behind it, the first of both times
-    is that, and the mean step is told as well."""
+def _gain_of_all_mistakes(report: Row) -> str:
+    """The gain of fixing all mistakes, from one replay without them: `together at best 290.8 → 219.3 ms`. The first
+    time is the devices' work for a step if that is longer than the mean step, for example because the last step's work
+    continues after it; the mean step is then given as well."""
     mistakes = report["mistakes"]
     step, fixed = mistakes["step_ps"], mistakes["step_if_fixed_ps"]
     if not step or fixed is None or step == fixed:
         return ""
-    durations = [it["duration_ps"] for it in report["steps"]]
+    durations = [step["duration_ps"] for step in report["steps"]]
     mean = sum(durations) // len(durations)
-    longer = step - mean >= _TOLD_APART * mean
-    apart = f" (by the devices' work for a step; the mean step is {time_text(mean, 1)})" if longer else ""
-    return f"together at best {change_text(step, fixed)}{apart}"
+    longer = step - mean >= _MIN_EXCESS_SHARE * mean
+    note = f" (by the devices' work for a step; the mean step is {time_text(mean, 1)})" if longer else ""
+    return f"together at best {change_text(step, fixed)}{note}"
 
 
 def gain_of(finding: Row, report: Row) -> Gain:
-    """What the fix of a report's finding gains. (docs/definitions.md, "Findings")
+    """The gain of fixing a report's finding, at best, and at worst as well if that differs. (docs/definitions.md,
+    "Findings")
 
-    Of what recurs: the share of the usual step, and the usual step with and without it. Of what happened once: all that
-    it cost, as its share depends on how many steps a capture has, and the mean step. Of a limit: the share of the step
-    that remains without all mistakes. All at best, and at worst as well where that is another gain. Where nothing can
-    be replayed: the share of the devices' spans that it explains.
-    What is no fault has no gain of its own, and stands before those that have one.
+    - A recurring mistake: the share of the usual step, and the usual step before and after the fix.
+    - A mistake that occurred once: its whole cost, since its share depends on the number of steps in the capture, and
+      the mean step.
+    - A limit: the share of the step that remains without all mistakes.
+    - A finding that cannot be replayed: the share of the devices' spans that it explains.
+    - A finding that is no fault has no gain; it precedes those that have one.
     """
     gain = finding["gain"] or 0.0
-    if finding["kind"] is None and any(it["gain"] for it in report["findings"]):
+    if finding["kind"] is None and any(other["gain"] for other in report["findings"]):
         return Gain("", "what is to gain stands below")
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
     if gain < HIDDEN_GAIN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:
-        return Gain("", _why_none(finding, report))
+        return Gain("", _why_no_gain(finding, report))
     if gain <= 0:
         return Gain("", "no time to gain")
-    step, of = finding["step_ps"], "of a step"
+    step, basis = finding["step_ps"], "of a step"
     worst = finding["gain_at_worst"]
     if gain - worst < MAX_GAIN_SPREAD * gain:
         worst = gain
     if finding["kind"] == "limit":
-        left = report["mistakes"]["step_if_fixed_ps"] or step
-        step, of = left, of if left == step else "of what remains"
+        remaining = report["mistakes"]["step_if_fixed_ps"] or step
+        step, basis = remaining, basis if remaining == step else "of what remains"
     elif finding["recurs"] != "once":
         usual = report["mistakes"]["usual_step_ps"]
-        step, of = usual, of if usual == step else "of a usual step"
-    fixed, most = (round(step * (1 - part)) for part in (gain, worst))
-    change = change_text(step, fixed, most)
+        step, basis = usual, basis if usual == step else "of a usual step"
+    fixed, fixed_at_worst = (round(step * (1 - saved)) for saved in (gain, worst))
+    change = change_text(step, fixed, fixed_at_worst)
     if finding["kind"] == "mistake" and finding["recurs"] == "once":
         steps = mean_steps_per_host(report)
         return Gain(
-            time_reduction_text(steps * (step - fixed), steps * (step - most)), "once", f"mean step {change}"
+            time_reduction_text(steps * (step - fixed), steps * (step - fixed_at_worst)),
+            "once",
+            f"mean step {change}",
         )
-    return Gain(reduction_text(gain, worst), of, change)
+    return Gain(reduction_text(gain, worst), basis, change)
 
 
 def _share_of_spans(finding: Row, report: Row) -> float:
@@ -147,14 +153,14 @@ def _share_of_spans(finding: Row, report: Row) -> float:
     return finding["cost_ps"] / span if span else 0.0
 
 
-def _why_none(finding: Row, report: Row) -> str:
-    """Why time that is lost is none to gain: no step has it, or steps would take as long for something else."""
+def _why_no_gain(finding: Row, report: Row) -> str:
+    """Why lost time cannot be gained: it is outside of the steps, or something else would take as long."""
     steps = report["steps"]
     start = min(step["start_ps"] for step in steps)
     end = max(step["start_ps"] + step["duration_ps"] for step in steps)
     middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
     if middles and not any(start <= middle < end for middle in middles):
         return "none: outside of the steps"
-    others = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE} - _OF_DEVICE
-    host = finding["id"] in _OF_DEVICE and others
-    return f"none now: {'the host' if host else 'something else'} is slower"
+    gaining = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
+    host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining - _DEVICE_FINDINGS
+    return f"none now: {'the host' if host_is_slower else 'something else'} is slower"

@@ -13,20 +13,21 @@ MOST_PLACES = 20
 _LEAST = 0.01
 """Of a gap, what a finding must explain to be told of it."""
 
+_ABOUT_AS_MUCH = 0.95
+"""Of the most time that a finding explains in a gap, what it explains in gaps that are shown by their length: cores and
+steps differ by less."""
+
 _MUCH = 1 / 3
 """Of a gap, what a mistake must explain to be why the gap was there."""
 
 
-def gap_text(
-    gap: Mapping[str, Any], told: Mapping[str, int], sentence: str, report: Mapping[str, Any]
-) -> str:
-    """Why a gap was there: the mistake that explains most of it (`why_gap`), what the host did (`sentence`), and where
-    a limit comes before that mistake, how much more is to gain without the limit, as the verdict says it."""
-    reason, limit = why_gap(gap, told, report), leading_limit(report)
-    more = (
-        f" More is to gain beyond that: {limit_text(limit, report['mistakes'])}." if reason and limit else ""
-    )
-    return f"{reason}{sentence}{more}"
+def more_to_gain(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str, Any]) -> str:
+    """Where a mistake is why a gap was there (`why_gap`) and a limit comes before the mistakes: how much more is to
+    gain without that limit, as the verdict says it; else empty."""
+    limit = leading_limit(report)
+    if limit is None or not why_gap(gap, told, report):
+        return ""
+    return f"More is to gain beyond that: {limit_text(limit, report['mistakes'])}."
 
 
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:
@@ -60,7 +61,8 @@ def why_gap(gap: Mapping[str, Any], told: Mapping[str, int], report: Mapping[str
 
 def places(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """By finding, how many gaps it explains (`count`; one gap on several cores is one), and the first MOST_PLACES of
-    them, those that it explains most of first: `device`, `start_ps` and `duration_ps`. Gaps have `by_finding_ps`."""
+    them: `device`, `start_ps` and `duration_ps`. First come the gaps in which it explains about as much time as in any
+    (_ABOUT_AS_MUCH), the longest first, then the others by the time that it explains. Gaps have `by_finding_ps`."""
     found: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for group in groups:
         for id_, ps in group["by_finding_ps"].items():
@@ -70,8 +72,17 @@ def places(groups: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
             "count": len(its),
             "places": [
                 {key: group[key] for key in ("device", "start_ps", "duration_ps")}
-                for _, group in sorted(its, key=lambda it: -it[0])[:MOST_PLACES]
+                for _, group in _longest_of_most_explained(its)[:MOST_PLACES]
             ],
         }
         for id_, its in found.items()
     }
+
+
+def _longest_of_most_explained(
+    explained: Iterable[tuple[int, Mapping[str, Any]]],
+) -> list[tuple[int, Mapping[str, Any]]]:
+    """Gaps with the time that a finding explains in each, in the order in which they are shown."""
+    by_time = sorted(explained, key=lambda row: -row[0])
+    least = _ABOUT_AS_MUCH * by_time[0][0]
+    return sorted(by_time, key=lambda row: -row[1]["duration_ps"] if row[0] >= least else 0)

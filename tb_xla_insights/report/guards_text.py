@@ -1,6 +1,7 @@
-"""torch.compile's log: which guard failed when it compiled a function again, and whether it has given up doing so.
+"""Parser of torch.compile's log: the guards whose failure made it recompile a function, and whether it reached the
+recompilation limit.
 
-A warning at the limit is always there, one block per recompilation with TORCH_LOGS="recompiles":
+The warning at the limit is always logged; TORCH_LOGS="recompiles" adds a block per recompilation:
 
     W1121 00:05:02.826000 … [1/8] torch._dynamo hit config.recompile_limit (8)
     W1121 00:05:02.826000 … [1/8]    function: 'forward' (/train.py:73)
@@ -18,9 +19,9 @@ from dataclasses import dataclass
 
 from tb_xla_insights.analysis.sidecars import Guard
 
-_SAID = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<said>.*)")
+_LINE = re.compile(r"(?P<before>.*?\] )\[(?P<frame>\d+)/\d+(_\d+)?\] (\[__recompiles\w*\] )?(?P<text>.*)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile_limit|cache_size_limit) \((\d{1,18})\)")
-_AGAIN = re.compile(r"Recompiling function (\S+) in (\S+:\d+)")
+_RECOMPILE = re.compile(r"Recompiling function (\S+) in (\S+:\d+)")
 _FUNCTION = re.compile(r"\s+function: '(.+)' \((\S+:\d+)\)")
 _REASON = re.compile(
     r"\s+(?:last reason:|-) (?:\d+/\d+: )?(?P<guard>.+?)(?:\s+# (?P<source>.*?))?(?:\s+# \S+:\d+ in \S+)?\s*$"
@@ -28,8 +29,8 @@ _REASON = re.compile(
 
 
 @dataclass
-class _Open:
-    """What is known so far of a recompilation."""
+class _Recompilation:
+    """A recompilation, as far as it has been read."""
 
     function: str | None = None
     place: str | None = None
@@ -39,29 +40,33 @@ class _Open:
 
 
 def parse_guards(text: str, file: str = "") -> list[Guard]:
-    """The recompilations that a log tells, in order; several processes' lines may be mixed where each begins its own.
-    Of the guards of one recompilation the first counts: it is that of the variant compiled last. A last line without an
-    end may be cut, and is not taken."""
-    found: list[_Open] = []
-    opened: dict[tuple[str, str], _Open] = {}
+    """Parses the recompilations in a log, in order. Lines of several processes may be mixed if each process has its own
+    prefix. The first guard of a recompilation counts: it belongs to the variant compiled last. An unterminated last
+    line may be cut, and is ignored."""
+    recompilations: list[_Recompilation] = []
+    current: dict[tuple[str, str], _Recompilation] = {}
     for line in text[: text.rfind("\n") + 1].splitlines():
-        said = _SAID.match(line) if "] [" in line else None
-        if said is None:
+        match = _LINE.match(line) if "] [" in line else None
+        if match is None:
             continue
-        key = re.sub(r"\d{2,}", "", said["before"]), said["frame"]
-        limit, again = _LIMIT.search(said["said"]), _AGAIN.match(said["said"])
-        if limit or again:
-            opened[key] = (
-                _Open(limit=int(limit[1])) if limit else _Open(again[1], again[2]) if again else _Open()
+        key = re.sub(r"\d{2,}", "", match["before"]), match["frame"]
+        limit, recompile = _LIMIT.search(match["text"]), _RECOMPILE.match(match["text"])
+        if limit or recompile:
+            current[key] = (
+                _Recompilation(limit=int(limit[1]))
+                if limit
+                else _Recompilation(recompile[1], recompile[2])
+                if recompile
+                else _Recompilation()
             )
-            found.append(opened[key])
-        elif key in opened:
-            _add(opened[key], said["said"])
-    return [Guard(it.function, it.place, it.guard, it.source, it.limit, file) for it in found]
+            recompilations.append(current[key])
+        elif key in current:
+            _add_line(current[key], match["text"])
+    return [Guard(row.function, row.place, row.guard, row.source, row.limit, file) for row in recompilations]
 
 
-def _add(block: _Open, said: str) -> None:
-    if function := _FUNCTION.match(said):
-        block.function, block.place = function[1], function[2]
-    elif block.guard is None and (reason := _REASON.match(said)):
-        block.guard, block.source = reason["guard"], reason["source"]
+def _add_line(recompilation: _Recompilation, text: str) -> None:
+    if function := _FUNCTION.match(text):
+        recompilation.function, recompilation.place = function[1], function[2]
+    elif recompilation.guard is None and (reason := _REASON.match(text)):
+        recompilation.guard, recompilation.source = reason["guard"], reason["source"]

@@ -1,4 +1,4 @@
-"""The document of one host's capture, from the answers of all analyses."""
+"""The report's document of one host, from the results of all analyses."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.session import SessionHead
 
 SCHEMA_VERSION = 1
-"""Counts up when a key changes its meaning or goes; more keys do not change it."""
+"""Increases if a key changes its meaning or is removed; additional keys do not change it."""
 
 
 def session_head(session: SessionTrace) -> SessionHead:
-    """The `session` part: times in ps, the epoch time as a decimal string because it does not fit a double;
-    `description` is that of the file beside the capture, None without one."""
+    """The `session` part: times in ps, the epoch time as a decimal string because a double cannot hold it;
+    `description` is the text of the file beside the capture, None without one."""
     return {
         "name": session.name,
         "path": session.path,
@@ -60,51 +60,51 @@ def session_head(session: SessionTrace) -> SessionHead:
 
 
 def session_summary(session: SessionTrace) -> SummaryKeys:
-    """What needs no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
-    made = _told_directly(session)
+    """The keys that need no analysis of causes: `session`, `environment`, `diagnostics`, `devices`."""
+    summary = _summary_without_programs(session)
     # On a CPU scopes are in the programs.
-    made["environment"]["hlo_scopes"] |= any(programs_have_scopes(trace) for trace in session.traces)
-    return made
+    summary["environment"]["hlo_scopes"] |= any(programs_have_scopes(trace) for trace in session.traces)
+    return summary
 
 
-def _told_directly(session: SessionTrace) -> SummaryKeys:
-    """The summary without what compiled programs tell."""
+def _summary_without_programs(session: SessionTrace) -> SummaryKeys:
+    """The summary without information from compiled programs."""
     return {
         "session": session_head(session),
         "environment": environment(session),
-        "diagnostics": [it.as_json() for it in _diagnostics(session)],
+        "diagnostics": [diagnostic.as_json() for diagnostic in _diagnostics(session)],
         "devices": device_summaries(session),
     }
 
 
 def _diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """What the readers met, and what the capture lacks."""
-    found = [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
-    return [*found, *sidecar_diagnostics(session)]
+    """The diagnostics of the readers, of the capture's contents, and of the files beside it."""
+    diagnostics = [*session.all_diagnostics, *diagnose(session), *partial_diagnostics(session)]
+    return [*diagnostics, *sidecar_diagnostics(session)]
 
 
 def host_report(
     session: SessionTrace, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> HostReport:
-    """What a session's report says of one host alone: all of `session_report` but `hosts` and `verdict`."""
-    found = read_sidecars(session)
+    """The report of one host alone: all keys of `session_report` except `hosts` and `verdict`."""
+    sidecars = read_sidecars(session)
     tasks: dict[str, Callable[[], Any]] = {
-        # What takes longest comes first.
+        # The tasks that take longest come first.
         "propagation": partial(_propagation, session),
         "gaps": partial(gaps_report, session, all_gaps),
         "steps": partial(steps_report, session),
         "step_idle": partial(step_idle_report, session),
-        "findings": partial(findings_report, session, found),
+        "findings": partial(findings_report, session, sidecars),
         "executions": partial(execution_rows, session),
         "programs": partial(program_rows, session),
         "launching": partial(launching_report, session),
-        "early_executions": partial(_early, session),
-        "compiles": partial(compiles_report, session, found.causes),
+        "early_executions": partial(_early_executions, session),
+        "compiles": partial(compiles_report, session, sidecars.causes),
         "transfers": partial(transfers_report, session),
         "input_pipeline": partial(input_pipeline_report, session),
         "collectives": partial(collectives_report, session),
         "outside": partial(outside_span_report, session),
-        "summary": partial(_told_directly, session),
+        "summary": partial(_summary_without_programs, session),
     }
     answers = dict(zip(tasks, run_parallel([*tasks.values()]), strict=True))
     propagation: PropagationKeys
@@ -115,7 +115,7 @@ def host_report(
     for item in answers["gaps"]["items"]:
         item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})
     summary["environment"]["hlo_scopes"] |= scoped
-    summary["diagnostics"] += [it.as_json() for it in propagation_diagnostics(session)]
+    summary["diagnostics"] += [diagnostic.as_json() for diagnostic in propagation_diagnostics(session)]
     return {
         "schema": SCHEMA_VERSION,
         **summary,
@@ -133,20 +133,22 @@ def host_report(
         "outside": answers["outside"],
         **propagation,
         "metrics": metrics_document(session),
-        "recorded": found.recorded,
-        "throughput": throughput(answers["steps"], found.recorded, samples_per_step),
+        "recorded": sidecars.recorded,
+        "throughput": throughput(answers["steps"], sidecars.recorded, samples_per_step),
         "findings": findings["findings"],
         "mistakes": findings["mistakes"],
     }
 
 
 def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
-    """The report's keys about propagation and ops, and whether any op has a scope, be it that of what it calls, or a
-    program that ran tells one."""
+    """The report's keys about propagation and ops, and whether any op has a scope, its own or from the instructions
+    that it calls, or from a program that ran."""
     document = propagation_report(session)
     scoped = any(document["propagation"][name] for name in ("direct_ps", "recovered_ps"))
     scoped |= any(
-        find_ops(it).working for it in session.traces if all(device.from_host_events for device in it.devices)
+        find_ops(trace).working
+        for trace in session.traces
+        if all(device.from_host_events for device in trace.devices)
     )
     annotations = document["annotations"]
     return {
@@ -157,19 +159,19 @@ def _propagation(session: SessionTrace) -> tuple[PropagationKeys, bool]:
 
 
 def execution_rows(session: SessionTrace) -> list[Execution]:
-    """The report's `executions`, with the `causes` that a debug log tells."""
+    """The report's `executions`, with `causes` from a debug log."""
     causes = causes_by_program(session, read_sidecars(session).executions)
     return [{**row, "causes": causes.get(row["program"], [])} for row in executions_report(session)]
 
 
 def program_rows(session: SessionTrace, devices: Collection[str] | None = None) -> list[Program]:
-    """The report's `programs` (`devices`: only the runs on these), with the `causes` that a debug log tells."""
+    """The report's `programs`, with `causes` from a debug log; `devices` (ids) restricts them to the runs on these."""
     causes = causes_by_program(session, read_sidecars(session).executions)
     return [{**row, "causes": causes.get(row["program"], [])} for row in programs_report(session, devices)]
 
 
-def _early(session: SessionTrace) -> list[EarlyExecution]:
-    """With the `cause` and `frame` that a debug log tells."""
+def _early_executions(session: SessionTrace) -> list[EarlyExecution]:
+    """The report's `early_executions`, with `cause` and `frame` from a debug log."""
     blocks = blocks_of_early_executions(session, read_sidecars(session).executions)
     return [
         {**row, "cause": block.cause if block else None, "frame": block.frame if block else None}

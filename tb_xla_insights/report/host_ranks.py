@@ -1,29 +1,33 @@
-"""Which hosts of a session to look at first: the one that holds up the others, and one to compare it with."""
+"""The hosts of a session to look at first: the one that holds up the others, and one to compare it with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-_MOST_LATE = 8
+_MAX_LATE_HOSTS = 8
 
 
 def rank_hosts(report: Mapping[str, Any]) -> dict[str, Any]:
-    """`slowest`: the host that the others wait for longest (where hosts are not compared, that with the longest median
-    step); `median`: the median one as the finding on late hosts names it (else the one in the middle by its steps);
-    `late`: the hosts that others wait for at all, longest first, 8 at most. All by their places in the report's
-    `session.hosts`, of equal ones the first."""
+    """Indices into the report's `session.hosts` of the hosts to look at first; of equal hosts the first.
+
+    - `slowest`: the host that others wait for longest; if hosts are not compared, that with the longest median step.
+    - `median`: the median host of the finding on stragglers, else the host with the median step.
+    - `late`: the hosts that others wait for, the longest wait first, at most _MAX_LATE_HOSTS.
+    """
     rows = report["hosts"]
     waits = [row["others_wait_ps"] or 0 for row in rows]
-    late = max(range(len(rows)), key=lambda place: (waits[place], _step_ps(rows[place])))
-    order = sorted(range(len(rows)), key=lambda place: -_step_ps(rows[place]))
+    slowest = max(range(len(rows)), key=lambda index: (waits[index], _step_ps(rows[index])))
+    order = sorted(range(len(rows)), key=lambda index: -_step_ps(rows[index]))
     names = [row["name"] for row in rows]
-    told = (it["evidence"]["median_host"] for it in report["findings"] if it["id"] == "straggler")
-    median = next((names.index(name) for name in told if name in names), order[len(order) // 2])
-    waited_for = sorted((place for place in order if waits[place]), key=lambda place: -waits[place])
-    return {"slowest": late, "median": median, "late": waited_for[:_MOST_LATE]}
+    median_names = (
+        finding["evidence"]["median_host"] for finding in report["findings"] if finding["id"] == "straggler"
+    )
+    median = next((names.index(name) for name in median_names if name in names), order[len(order) // 2])
+    waited_for = sorted((index for index in order if waits[index]), key=lambda index: -waits[index])
+    return {"slowest": slowest, "median": median, "late": waited_for[:_MAX_LATE_HOSTS]}
 
 
 def _step_ps(row: Mapping[str, Any]) -> int:
-    """A host without steps comes after all others."""
+    """The median step of a host; -1 for one without steps, which comes after all others."""
     return -1 if row["step_ps"] is None else int(row["step_ps"])

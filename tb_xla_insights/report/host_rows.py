@@ -1,4 +1,4 @@
-"""Hosts side by side, as cells of a table in text and on the page that stands alone."""
+"""The table of a session's hosts, for the text output and the HTML report."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ Row = Mapping[str, Any]
 
 
 def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
-    """The report's `hosts`; of many those that others wait for longest, and one row for the others: the one with the
-    median step, with what is waited for all of them."""
+    """The report's `hosts`; of many hosts those that others wait for longest, and one row for the rest: their median
+    host by step time, with the time that others wait for any of them."""
     named, others = split_hosts(hosts)
     if not others:
         return named
-    middle = sorted(others, key=lambda row: row["step_ps"] or 0)[(len(others) - 1) // 2]
-    together = {
+    median = sorted(others, key=lambda row: row["step_ps"] or 0)[(len(others) - 1) // 2]
+    sums = {
         "name": f"{units.count(len(others))} others",
         "steps": median_low(row["steps"] for row in others),
         "others_wait_ps": sum(row["others_wait_ps"] or 0 for row in others),
         **dict.fromkeys(("last_share", "clock_offset_ps", "differs")),
     }
-    return [*named, {**middle, **together}]
+    return [*named, {**median, **sums}]
 
 
 def host_units(hosts: Sequence[Row]) -> tuple[str, str]:
-    """The units of steps and of what others wait; milliseconds where no host has any."""
-    of = ([row[key] for row in hosts if row[key] is not None] for key in ("step_ps", "others_wait_ps"))
-    steps, waits = (units.column_unit(times) if times else "ms" for times in of)
+    """The units of steps and of the time that others wait; milliseconds if no host has a value."""
+    columns = ([row[key] for row in hosts if row[key] is not None] for key in ("step_ps", "others_wait_ps"))
+    steps, waits = (units.column_unit(times) if times else "ms" for times in columns)
     return steps, waits
 
 
 def host_heads(step_unit: str, wait_unit: str) -> tuple[str, ...]:
-    """The columns behind the host's name."""
+    """The headings of the columns after the host's name."""
     return (
         "Steps",
         f"Step (median), {step_unit}",
@@ -50,7 +50,7 @@ def host_heads(step_unit: str, wait_unit: str) -> tuple[str, ...]:
 
 
 def host_cells(row: Row, step_unit: str, wait_unit: str) -> list[str]:
-    """A host's cells of these columns."""
+    """A host's cells below `host_heads`."""
     differs, clock = row["differs"], row["clock_offset_ps"]
     return [
         units.count(row["steps"]),

@@ -1,4 +1,5 @@
-"""Metrics reports of PyTorch/XLA: `torch_xla.debug.metrics.metrics_report()`, the short one, or either inside a log."""
+"""Parser of PyTorch/XLA metrics reports: those of `metrics_report()` and `short_metrics_report()` in
+`torch_xla.debug.metrics`, also inside a log."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from tb_xla_insights.analysis.sidecars import Metrics, UnparsedLine
 _HEAD = re.compile(r"^(Metric|Counter): (\S.*?)\s*$")
 _FIELD = re.compile(r"^\s+(\w+): (.*?)\s*$")
 _PERCENTILE = re.compile(r"\s*(\d+(?:\.\d+)?)%=(\S+)\s*")
-# Rates follow from the rest, over a time that the report does not tell.
-_PASSED_OVER = ("ValueRate", "Rate")
-# PyTorch/XLA prints 64-bit numbers in C++'s own locale: 18 digits at most, a point, no groups.
+# Rates follow from the other fields, over a time that the report does not have.
+_IGNORED_FIELDS = ("ValueRate", "Rate")
+# PyTorch/XLA prints 64-bit numbers in the C locale: at most 18 digits, a decimal point, no digit groups.
 _COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"(-?\d{1,18}(?:\.\d+)?)([KMGTP]?B)?", re.ASCII)
 _PART = re.compile(r"(\d{1,18}(?:\.\d+)?)(d|h|ms|us|m|s)", re.ASCII)
@@ -21,28 +22,28 @@ _BYTES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40, "P
 
 
 def parse_metrics(text: str, file: str = "") -> Metrics | None:
-    """A metrics report; None where the text has none.
+    """Parses a metrics report; None if the text has none.
 
-    Times become picoseconds, sizes bytes (the report rounds them to two decimals of a power of 1024). What stands in
-    a metric or counter and is not understood is in `unread`; lines outside of them are not the report's. A last line
-    without an end may have lost digits: its value is not taken.
+    Times become picoseconds, sizes bytes (the report rounds them to two decimals of a power of 1024). Fields of a
+    metric or counter that are not understood are in `unread`; other lines are not part of the report. An unterminated
+    last line may have lost digits: its value is ignored.
     """
     report = _Report(file)
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
-        whole_line = number < len(lines) or text.endswith(("\n", "\r"))
+        terminated = number < len(lines) or text.endswith(("\n", "\r"))
         if head := _HEAD.match(line):
             report.begin(head[1], head[2], number)
         elif report.open and (field := _FIELD.match(line)):
-            report.field(field[1], field[2], UnparsedLine(file, number, line.strip()), whole_line)
+            report.field(field[1], field[2], UnparsedLine(file, number, line.strip()), terminated)
         else:
             report.end()
     report.end()
-    return Metrics(file, report.counters, report.metrics, report.unread) if report.found else None
+    return Metrics(file, report.counters, report.metrics, report.unread) if report.has_content else None
 
 
 class _Report:
-    """What has been read of a report."""
+    """A report, as far as it has been read."""
 
     def __init__(self, file: str) -> None:
         self.counters: dict[str, int] = {}
@@ -57,7 +58,7 @@ class _Report:
         return bool(self._kind)
 
     @property
-    def found(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.counters or self.metrics)
 
     def begin(self, kind: str, name: str, line: int) -> None:
@@ -65,55 +66,54 @@ class _Report:
         self._kind, self._name, self._line, self._fields = kind, name, line, 0
 
     def end(self) -> None:
-        """A metric or counter without anything in it was cut off."""
+        """Ends the current metric or counter; one without fields was cut off."""
         if self._kind and not self._fields:
             self.unread.append(UnparsedLine(self._file, self._line, f"{self._kind}: {self._name}"))
         self._kind = ""
 
-    def field(self, name: str, value: str, place: UnparsedLine, complete: bool) -> None:
+    def field(self, name: str, value: str, line: UnparsedLine, complete: bool) -> None:
         self._fields += 1
-        if name in _PASSED_OVER:
+        if name in _IGNORED_FIELDS:
             return
-        if not complete or not (self._of_counter if self._kind == "Counter" else self._of_metric)(
-            name, value
-        ):
-            self.unread.append(place)
+        parse_field = self._parse_counter_field if self._kind == "Counter" else self._parse_metric_field
+        if not complete or not parse_field(name, value):
+            self.unread.append(line)
 
-    def _of_counter(self, name: str, value: str) -> bool:
-        number = count(value) if name == "Value" else None
+    def _parse_counter_field(self, name: str, value: str) -> bool:
+        number = parse_count(value) if name == "Value" else None
         if number is not None:
             self.counters[self._name] = number
         return number is not None
 
-    def _of_metric(self, name: str, value: str) -> bool:
+    def _parse_metric_field(self, name: str, value: str) -> bool:
         empty: dict[str, Any] = {"samples": None, "total": None, "unit": None, "percentiles": {}}
         entry = self.metrics.setdefault(self._name, empty)
         if name == "TotalSamples":
-            number = count(value)
+            number = parse_count(value)
             entry["samples"] = number if number is None or number >= 0 else None
             return entry["samples"] is not None
         if name == "Accumulator":
-            entry["total"], entry["unit"] = quantity(value)
+            entry["total"], entry["unit"] = parse_quantity(value)
             return entry["total"] is not None
         if name == "Percentiles":
             parts = [_PERCENTILE.fullmatch(part) for part in value.split(";")]
-            read = {part[1]: quantity(part[2])[0] for part in parts if part}
-            entry["percentiles"] = {name: value for name, value in read.items() if value is not None}
+            values = {part[1]: parse_quantity(part[2])[0] for part in parts if part}
+            entry["percentiles"] = {name: value for name, value in values.items() if value is not None}
             return len(entry["percentiles"]) == len(parts)
         return False
 
 
-def count(text: str) -> int | None:
-    """A whole number; None where the text is none."""
+def parse_count(text: str) -> int | None:
+    """Parses an integer; None if the text is none."""
     return int(text) if _COUNT.fullmatch(text) else None
 
 
-def quantity(text: str) -> tuple[float | int | None, str | None]:
-    """Value and unit (`ps`, `bytes` or None) of what a metric has accumulated: `01s147ms508.595us`, `171.02KB`,
-    `716.00`; a value of None where it is not understood."""
-    if found := _NUMBER.fullmatch(text):
-        number = float(found[1])
-        return (round(number * _BYTES[found[2]]), "bytes") if found[2] else (number, None)
+def parse_quantity(text: str) -> tuple[float | int | None, str | None]:
+    """Parses the value and unit (`ps`, `bytes` or None) of a metric's accumulated total: `01s147ms508.595us`,
+    `171.02KB`, `716.00`. The value is None if the text is not understood."""
+    if match := _NUMBER.fullmatch(text):
+        number = float(match[1])
+        return (round(number * _BYTES[match[2]]), "bytes") if match[2] else (number, None)
     parts = _PART.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
         return sum(round(float(number) * _PS[unit]) for number, unit in parts), "ps"

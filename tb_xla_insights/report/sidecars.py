@@ -1,4 +1,4 @@
-"""Finds and reads the text files that lie beside a capture: in its session's directory, and at the run's root."""
+"""Finds and reads the sidecar files of captures: text files in the session's directory and at the run's root."""
 
 from __future__ import annotations
 
@@ -30,31 +30,30 @@ if TYPE_CHECKING:
     from tb_xla_insights.report.debug_text import DebugText
 
 _log = logging.getLogger(__name__)
-_ENDS = (".txt", ".log", ".out", ".err")
-_MOST_FILES = 32
-_LONGEST_DESCRIPTION = 300
-_MOST_IN_ALL = 32_000_000
-"""Of all files: a session opens without waiting for long logs in a bucket."""
+_SUFFIXES = (".txt", ".log", ".out", ".err")
+_MAX_FILES = 32
+_MAX_DESCRIPTION_CHARS = 300
+_MAX_TOTAL_CHARS = 32_000_000
+"""The limit over all files, so that a session opens without waiting for long logs in a bucket."""
 _LONG_LINE = re.compile(r"(.{2000}).+")
-"""No line that is understood is that long, and some patterns take a square of a line's length."""
-_BEFORE = {"before", "start", "begin", "pre"}
-_AFTER = {"after", "stop", "end", "post", "final"}
+"""No line in a known format is that long, and some patterns take time quadratic in a line's length."""
+_WORDS_BEFORE = {"before", "start", "begin", "pre"}
+_WORDS_AFTER = {"after", "stop", "end", "post", "final"}
 
 
 def read_sidecars(session: SessionTrace) -> Sidecars:
-    """What lies beside a session's captures, read once. Nothing that goes wrong with these files is an error: they are
-    not what the user asked for. It is told in `unread`.
+    """Reads the sidecar files of a session's captures, once per session. Problems with these files are no errors, since
+    the user did not ask for them; they are reported in `unread`.
 
-    A file's content says what it is, whatever its name; names that begin with `metrics_report` and `dynamo_explain`
-    come first, and of each kind the first file counts. A metrics report whose name has the word before (start, begin,
-    pre) is the one from before the trace, if there is another one. Blocks of debug logs, and the guards that
-    logs of torch.compile name, are collected from all. Only DESCRIPTION is known by its name.
-    """
-    store = vars(session)
-    if "_beside" not in store:
-        store["_beside"] = _read(session)
-    found: Sidecars = store["_beside"]
-    return found
+    A file's format is found by its content, whatever its name; only DESCRIPTION_FILE and RECORD_FILE are found by name.
+    Names that begin with `metrics_report` and `dynamo_explain` come first, and the first file of each format counts. If
+    there are several metrics reports, one whose name has the word before (start, begin, pre) is from before the trace.
+    Blocks of debug logs, and the guards in logs of torch.compile, are collected from all files."""
+    cache = vars(session)
+    if "_sidecars" not in cache:
+        cache["_sidecars"] = _read(session)
+    sidecars: Sidecars = cache["_sidecars"]
+    return sidecars
 
 
 def _read(session: SessionTrace) -> Sidecars:
@@ -70,43 +69,47 @@ def _read(session: SessionTrace) -> Sidecars:
     unread: list[UnparsedLine] = []
     for name, text, cut in _texts(session, unread):
         if name == RECORD_FILE:
-            from tb_xla_insights.report.record_text import parse_record  # few captures have one beside them
+            from tb_xla_insights.report.record_text import parse_record  # few captures have this file
 
-            told_of, damaged = parse_record(text, name)
-            recorded = recorded or told_of
-            unread += damaged
+            values, unread_values = parse_record(text, name)
+            recorded = recorded or values
+            unread += unread_values
             continue
         if name == DESCRIPTION_FILE:
             description = description or _description(text)
             continue
         try:
-            report, explained, log, failed = _parsed(_LONG_LINE.sub(r"\1…", text), name)
-        except Exception as error:  # a fault of a parser ends no report
+            report, explained, log, failed_guards = _parse(_LONG_LINE.sub(r"\1…", text), name)
+        except Exception as error:  # a fault in a parser must not prevent the report
             _log.exception("%s cannot be read", escape_text(name))
             unread.append(UnparsedLine(name, 0, f"{type(error).__name__}, a fault of xla-insights"))
             continue
-        told = [*(report.unread if report else ()), *(explained.unread if explained else ()), *log.unread]
-        if report or explained or failed or log.compilations or log.executions or log.advice:
+        unread_lines = [
+            *(report.unread if report else ()),
+            *(explained.unread if explained else ()),
+            *log.unread,
+        ]
+        if report or explained or failed_guards or log.compilations or log.executions or log.advice:
             files.append(name)
             unread += [
-                *told,
+                *unread_lines,
                 *([UnparsedLine(name, text.count("\n") + 1, "what follows is not read")] if cut else []),
             ]
         reports += [report] if report else []
         breaks = breaks or explained
-        guards += failed
+        guards += failed_guards
         compilations += log.compilations
         executions += log.executions
-        advice += [it for it in log.advice if it not in advice]
-    before, after = _pair(reports)
+        advice += [text for text in log.advice if text not in advice]
+    before, after = _pair_reports(reports)
     return Sidecars(
         after, before, breaks, guards, compilations, executions, advice, recorded, files, unread, description
     )
 
 
-def _parsed(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, DebugText, list[Guard]]:
-    """What a file's text is: any of them, or nothing that is known."""
-    # Not above: most captures have no such files beside them.
+def _parse(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, DebugText, list[Guard]]:
+    """Parses a file's text as each of the formats; several may apply, or none."""
+    # Imported here because most captures have no such files.
     from tb_xla_insights.report.debug_text import parse_debug
     from tb_xla_insights.report.explain_text import parse_explain
     from tb_xla_insights.report.guards_text import parse_guards
@@ -120,17 +123,17 @@ def _parsed(text: str, name: str) -> tuple[Metrics | None, GraphBreaks | None, D
     )
 
 
-def _pair(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
-    """The reports from before the trace and from its end. Of several processes' files, those of the same name but for
-    the words that tell before from after."""
-    early = [it for it in reports if _BEFORE & _words(it.file)]
-    late = [it for it in reports if it not in early]
-    if not late:
-        return None, next(iter(early), None)
-    late.sort(key=lambda it: not _AFTER & _words(it.file))
-    names = {frozenset(_words(it.file) - _BEFORE): it for it in reversed(early)}
-    same = names.get(frozenset(_words(late[0].file) - _AFTER))
-    return same or (early[0] if len(early) == len(late) == 1 else None), late[0]
+def _pair_reports(reports: list[Metrics]) -> tuple[Metrics | None, Metrics | None]:
+    """The metrics reports from before the trace and from its end. Of several processes' files, a pair whose names are
+    equal except for the words that mean before and after."""
+    before = [report for report in reports if _WORDS_BEFORE & _words(report.file)]
+    after = [report for report in reports if report not in before]
+    if not after:
+        return None, next(iter(before), None)
+    after.sort(key=lambda report: not _WORDS_AFTER & _words(report.file))
+    by_words = {frozenset(_words(report.file) - _WORDS_BEFORE): report for report in reversed(before)}
+    partner = by_words.get(frozenset(_words(after[0].file) - _WORDS_AFTER))
+    return partner or (before[0] if len(before) == len(after) == 1 else None), after[0]
 
 
 def _words(file: str) -> set[str]:
@@ -138,42 +141,45 @@ def _words(file: str) -> set[str]:
 
 
 def _description(text: str) -> str | None:
-    """The first paragraph, in a line."""
+    """The first paragraph, as one line."""
     line = " ".join(text.strip().split("\n\n")[0].split())
-    return f"{line[:_LONGEST_DESCRIPTION]}…" if len(line) > _LONGEST_DESCRIPTION else line or None
+    return f"{line[:_MAX_DESCRIPTION_CHARS]}…" if len(line) > _MAX_DESCRIPTION_CHARS else line or None
 
 
 def _texts(session: SessionTrace, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
-    """Name and content of each file, and whether it goes on after what was read. Those that cannot be read go to
-    `unread`."""
-    left = _MOST_IN_ALL
+    """Iterates over the name and text of each file, and whether the text is cut at the size limit. Adds files that
+    cannot be read to `unread`."""
+    remaining = _MAX_TOTAL_CHARS
     for directory in _directories(trace.path for trace in session.traces):
-        with suppress(Exception):  # each file system raises its own kinds
-            for name, text, cut in _in(directory, unread):
+        with suppress(Exception):  # each file system raises its own exceptions
+            for name, text, cut in _read_directory(directory, unread):
                 yield name, text, cut
-                left -= len(text)
-                if left <= 0:
+                remaining -= len(text)
+                if remaining <= 0:
                     unread.append(UnparsedLine(name, 0, "files after it are not read: too much text in all"))
                     return
 
 
 def sidecar_files(captures: Iterable[str]) -> Iterator[str]:
-    """The paths of all texts that are read beside captures. Those where a folder cannot be listed are left out."""
+    """Iterates over the paths of all files that are read beside captures, except in directories that cannot be
+    listed."""
     for directory in _directories(captures):
         with suppress(Exception):
-            yield from (f"{directory}/{name}" for name in _names(directory))
+            yield from (f"{directory}/{name}" for name in _file_names(directory))
 
 
 def _directories(captures: Iterable[str]) -> Iterable[str]:
-    return dict.fromkeys(place for path in captures if _is_place(path) for place in _places(path))
+    return dict.fromkeys(
+        directory for path in captures if _is_path(path) for directory in _directories_of(path)
+    )
 
 
-def _is_place(path: str) -> bool:
+def _is_path(path: str) -> bool:
     return "://" in path or os.path.exists(path)
 
 
-def _places(path: str) -> list[str]:
-    """The capture's directory; the run's root where the capture lies in `<run>/plugins/profile/<session>`."""
+def _directories_of(path: str) -> list[str]:
+    """The capture's directory, and the run's root if the capture is in `<run>/plugins/profile/<session>`."""
     path = path if "://" in path else os.path.abspath(path)
     directory = posixpath.dirname(path)
     profile = posixpath.dirname(directory)
@@ -182,13 +188,13 @@ def _places(path: str) -> list[str]:
     return [directory, posixpath.dirname(plugins)] if nested else [directory]
 
 
-def _names(directory: str) -> list[str]:
-    names = sorted((it for it in file_names(directory) if it.endswith(_ENDS) or it == RECORD_FILE), key=_rank)
-    return names[:_MOST_FILES]
+def _file_names(directory: str) -> list[str]:
+    names = (name for name in file_names(directory) if name.endswith(_SUFFIXES) or name == RECORD_FILE)
+    return sorted(names, key=_sort_key)[:_MAX_FILES]
 
 
-def _in(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
-    for name in _names(directory):
+def _read_directory(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, bool]]:
+    for name in _file_names(directory):
         try:
             with open_source(f"{directory}/{name}") as source:
                 content = source.read(0, MAX_TEXT_BYTES + 1).tobytes()
@@ -198,5 +204,5 @@ def _in(directory: str, unread: list[UnparsedLine]) -> Iterator[tuple[str, str, 
         yield name, decode_text(content[:MAX_TEXT_BYTES], "replace"), len(content) > MAX_TEXT_BYTES
 
 
-def _rank(name: str) -> tuple[bool, str]:
+def _sort_key(name: str) -> tuple[bool, str]:
     return not name.startswith((DESCRIPTION_FILE, "metrics_report", "dynamo_explain")), name

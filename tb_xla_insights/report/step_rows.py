@@ -1,5 +1,5 @@
-"""The report's `steps` in columns: of many hosts they are most of the document, and rows of dicts take six times the
-memory."""
+"""The report's `steps` as columns. In a session of many hosts they are most of the document, and rows of dicts would
+take six times the memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tb_xla_insights.trace.model import Int64
 if TYPE_CHECKING:
     from tb_xla_insights.schema.steps import Step
 
-_AT_ONCE = 512
-"""Rows that are made at a time while somebody goes through all."""
+_CHUNK_ROWS = 512
+"""The number of rows built at a time during iteration."""
 
 
 @dataclass(frozen=True)
 class _Host:
-    """The steps of one host: `columns` by the key of a row, whole numbers as arrays; instead of `host_ps` its times per
-    step and class (of `classes`). `first` and `shift_ps` are added to each row's `index` and `start_ps`."""
+    """The steps of one host: `columns` by the key of a row, integers as arrays. `host_ps` is a separate array of times
+    by step and class (of `classes`). `first` and `shift_ps` are added to each row's `index` and `start_ps`."""
 
     count: int
     columns: dict[str, Int64 | list[Any]]
@@ -35,16 +35,16 @@ class _Host:
 
     def rows(self, start: int, end: int) -> list[Step]:
         values = [_values(column[start:end]) for column in self.columns.values()]
-        made: list[Any] = [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
-        for row, times in zip(made, self.host_ps[start:end].tolist(), strict=True):
+        rows: list[Any] = [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
+        for row, times in zip(rows, self.host_ps[start:end].tolist(), strict=True):
             row["index"] += self.first
             row["start_ps"] += self.shift_ps
             row["host_ps"] = {name: time for name, time in zip(self.classes, times, strict=True) if time}
-        return made
+        return rows
 
 
 class StepRows(Sequence["Step"]):
-    """Rows of the report's `steps`, of hosts one after the other; a row is made when it is asked for."""
+    """Rows of the report's `steps`, host by host; each access builds the row."""
 
     def __init__(self, hosts: Sequence[_Host]) -> None:
         self._hosts = [host for host in hosts if host.count]
@@ -52,13 +52,13 @@ class StepRows(Sequence["Step"]):
 
     @classmethod
     def from_rows(cls, rows: Sequence[Any]) -> StepRows:
-        """The same rows in columns. Their keys are those of the first one."""
+        """Converts rows to columns. The keys are those of the first row."""
         if isinstance(rows, StepRows):
             return rows
         if not rows:
             return cls([])
         columns = {key: _column([row[key] for row in rows]) for key in rows[0] if key != "host_ps"}
-        # The key keeps its place; what is under it is told by class.
+        # `host_ps` keeps its position among the keys; its values are in the array by class.
         columns = {key: columns.get(key, [None] * len(rows)) for key in rows[0]}
         classes: list[str] = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]
         host_ps = np.array([[row["host_ps"].get(name, 0) for name in classes] for row in rows], np.int64)
@@ -66,25 +66,25 @@ class StepRows(Sequence["Step"]):
 
     @classmethod
     def joined(cls, parts: Sequence[StepRows]) -> StepRows:
-        """All of these, without copies of their columns."""
+        """Concatenates several, without copies of their columns."""
         return cls([host for part in parts for host in part._hosts])
 
     def shifted(self, steps: int = 0, by_ps: int = 0) -> StepRows:
-        """The same rows, counted from so many steps on, and later by so much."""
+        """The same rows with `steps` added to their indices and `by_ps` to their starts."""
         return StepRows(
             [replace(host, first=host.first + steps, shift_ps=host.shift_ps + by_ps) for host in self._hosts]
         )
 
     def durations_ps(self) -> Int64:
-        """Of all steps, in their order."""
-        found = [np.array(host.columns["duration_ps"], np.int64) for host in self._hosts]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+        """The durations of all steps, in their order."""
+        durations = [np.array(host.columns["duration_ps"], np.int64) for host in self._hosts]
+        return np.concatenate(durations) if durations else np.zeros(0, np.int64)
 
     def chunks(self) -> Iterator[list[Step]]:
-        """All rows, some at a time."""
+        """Iterates over all rows, a chunk at a time."""
         for host in self._hosts:
-            for start in range(0, host.count, _AT_ONCE):
-                yield host.rows(start, min(start + _AT_ONCE, host.count))
+            for start in range(0, host.count, _CHUNK_ROWS):
+                yield host.rows(start, min(start + _CHUNK_ROWS, host.count))
 
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
@@ -94,25 +94,26 @@ class StepRows(Sequence["Step"]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return [self[it] for it in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
-        which = bisect_right(self._ends, place)
-        place -= self._ends[which] - self._hosts[which].count
-        return self._hosts[which].rows(place, place + 1)[0]
+            return [self[position] for position in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        number = bisect_right(self._ends, position)
+        host = self._hosts[number]
+        row = position - (self._ends[number] - host.count)
+        return host.rows(row, row + 1)[0]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
             return NotImplemented
-        return len(self) == len(other) and all(one == its for one, its in zip(self, other, strict=True))
+        return len(self) == len(other) and all(left == right for left, right in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]  # as a list's
+    __hash__ = None  # type: ignore[assignment]  # not hashable, like a list
 
 
 def _column(values: list[Any]) -> Int64 | list[Any]:
-    whole = all(type(value) is int and -(1 << 63) <= value < 1 << 63 for value in values)
-    return np.array(values, np.int64) if whole else values
+    fits_int64 = all(type(value) is int and -(1 << 63) <= value < 1 << 63 for value in values)
+    return np.array(values, np.int64) if fits_int64 else values
 
 
 def _values(column: Int64 | list[Any]) -> list[Any]:
-    found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column
-    return found
+    values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column
+    return values

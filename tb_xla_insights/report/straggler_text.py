@@ -1,4 +1,4 @@
-"""What the verdict says first of a session in which some hold up the others."""
+"""The verdict's first sentence for sessions with stragglers."""
 
 from __future__ import annotations
 
@@ -11,43 +11,50 @@ from tb_xla_insights.units import part_text, share, time_text
 
 
 def straggler_cost_text(finding: Mapping[str, Any]) -> str:
-    """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; of what
-    happened once all that it cost."""
+    """`w-5 holds up the others, which costs up to 21.2 of 53.4 ms a step: input takes 38.0 ms longer there.`; for
+    a finding that occurred once, its whole cost."""
     step, fixed = finding["step_ps"], finding["step_if_fixed_ps"]
     if finding.get("recurs") == "once" and step is not None and fixed is not None:
         whole = (step - fixed) * finding["evidence"]["steps_compared"]
-        return f"{finding['title']}, which cost up to {time_text(whole, 1)}{_why(finding['evidence'])}."
+        return (
+            f"{finding['title']}, which cost up to {time_text(whole, 1)}{_cause_clause(finding['evidence'])}."
+        )
     if step is None or fixed is None:
         cost = f"{share(finding['gain'])} of the devices' time"
     else:
         cost = f"{part_text(step - fixed, step)} a step"
-    return f"{finding['title']}, which costs up to {cost}{_why(finding['evidence'])}."
+    return f"{finding['title']}, which costs up to {cost}{_cause_clause(finding['evidence'])}."
 
 
 def waiting_text(finding: Mapping[str, Any]) -> str:
-    """For whom the others wait, after `waiting for`, where the sentence before names them."""
+    """The object of `waiting for`, if the sentence before names the late hosts."""
     return {0: "others", 1: "it"}.get(len(finding["evidence"]["hosts"]), "them")
 
 
 def waiting_by_name(finding: Mapping[str, Any]) -> str:
-    """For whom the others wait, after `waiting for`, where nothing before names them."""
+    """The object of `waiting for`, if no sentence before names the late hosts."""
     hosts: list[str] = finding["evidence"]["hosts"]
     return hosts[0] if len(hosts) == 1 else "others"
 
 
-def is_straggler_cause(evidence: Mapping[str, Any], late: Mapping[str, Any]) -> bool:
-    """Whether a finding is told of late hosts alone, from the evidence of both: then it is why they come late, and no
-    mistake besides."""
-    hosts = late["hosts"]
+def is_straggler_cause(evidence: Mapping[str, Any], straggler_evidence: Mapping[str, Any]) -> bool:
+    """Whether only late hosts have a finding, by the evidence of both: then it is the cause of their lateness and no
+    further mistake."""
+    hosts = straggler_evidence["hosts"]
     return evidence.get("host") in hosts and evidence["hosts"] <= len(hosts)
 
 
-def _why(evidence: Mapping[str, Any]) -> str:
-    """`: next_batch (input) takes 38.0 ms longer there`, empty where nothing tells."""
+def _cause_clause(evidence: Mapping[str, Any]) -> str:
+    """`: next_batch (input) takes 38.0 ms longer there`; empty if the cause is unknown."""
     if evidence["cause"] is None:
         return ""
-    own, median = evidence["cause_ps"], evidence["median_cause_ps"]
-    cause = Cause(evidence["cause"], own, median, evidence["annotation"], evidence["core"])
+    cause = Cause(
+        evidence["cause"],
+        evidence["cause_ps"],
+        evidence["median_cause_ps"],
+        evidence["annotation"],
+        evidence["core"],
+    )
     hosts = evidence["hosts"]
     where = "there" if len(hosts) == 1 else f"on {hosts[0]}" if hosts else "on the last one"
     return f": {cause_text(cause)} takes {time_text(cause.longer_ps, 1)} longer {where}"

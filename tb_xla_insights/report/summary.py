@@ -1,4 +1,5 @@
-"""What a session's report needs of one host: small enough to send, and all that is kept once the trace is let go."""
+"""The summary of one host for the session's report: small enough to send to another process, and all that remains once
+the trace is released."""
 
 from __future__ import annotations
 
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HostSummary:
-    """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 where the file records no
-    epoch. `document`: what the host's report says of it alone. `collectives`: what those of all hosts are compared by.
-    """
+    """One host of a session. `base_unix_ns`: epoch nanoseconds of the document's time 0, 0 if the file records no
+    epoch. `document`: the report of this host alone. `collectives`: its collectives, for the comparison of hosts."""
 
     host: str
     base_unix_ns: int
@@ -29,9 +29,9 @@ class HostSummary:
 def summarise(
     trace: Trace, name: str, path: str, all_gaps: bool = False, samples_per_step: float | None = None
 ) -> HostSummary:
-    """The summary of one host; `name` and `path` are the session's. Times count from the trace's own zero.
+    """Summarises one host; `name` and `path` are the session's. Times count from the trace's own zero.
 
-    Files beside the capture (`report.beside`) are read here.
+    Reads the files beside the capture (`report.sidecars`).
     """
     session = SessionTrace(name, path, [trace])
     document = host_report(session, all_gaps, samples_per_step)

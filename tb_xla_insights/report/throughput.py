@@ -1,4 +1,4 @@
-"""Samples per second, where it is known how many samples a step takes."""
+"""Samples per second, if the number of samples per step is known."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def throughput(
     steps: Sequence[Mapping[str, Any]], recorded: Mapping[str, Any] | None, samples_per_step: float | None
 ) -> Throughput | None:
-    """The report's `throughput`: `samples_per_step`, as given or else as recorded, of all hosts and devices together,
-    and `samples_per_s` with the `median` step and with the `mean` one, which is all samples over all the time. None
-    where the samples are not known, or there are no steps."""
+    """The report's `throughput` of all hosts and devices together: `samples_per_step`, as given or else as recorded,
+    and `samples_per_s` by the `median` step and by the `mean` one, which is all samples over the time of all steps.
+    None without steps, or if the number of samples is unknown."""
     samples = samples_per_step or recorded_samples(recorded)
     durations = sorted(step["duration_ps"] for step in steps)
     median = durations[(len(durations) - 1) // 2] if durations else 0
@@ -34,15 +34,16 @@ def throughput(
     }
 
 
-def throughput_text(told: Mapping[str, Any]) -> str:
-    """The same as a sentence."""
-    median, mean = (units.rate(told["samples_per_s"][name]) for name in ("median", "mean"))
-    of = units.samples(told["samples_per_step"])
-    return f"{of} per step: {median} per second at the median step, {mean} in the mean"
+def throughput_text(row: Mapping[str, Any]) -> str:
+    """The report's `throughput` as a sentence."""
+    median, mean = (units.rate(row["samples_per_s"][name]) for name in ("median", "mean"))
+    samples = units.samples(row["samples_per_step"])
+    return f"{samples} per step: {median} per second at the median step, {mean} in the mean"
 
 
 def recorded_samples(recorded: Mapping[str, Any] | None) -> float | None:
-    """What a recording was told; None where that is no number above 0, as anybody may have written the file."""
+    """The samples per step in the recording's file; None unless that is a number above 0, since any program may have
+    written the file."""
     samples = (recorded or {}).get(SAMPLES_PER_STEP_KEY)
     if isinstance(samples, bool) or not isinstance(samples, int | float):
         return None

@@ -28,7 +28,7 @@ from tb_xla_insights.report.device_columns import (
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import finding_groups, gain_of
-from tb_xla_insights.report.gap_findings import findings_of_gap, gap_text, places
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, why_gap
 from tb_xla_insights.report.gap_text import by_thread, gap_sentence
 from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.host_ranks import rank_hosts
@@ -250,8 +250,9 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
 def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
     """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, the
     `findings` that explain it, those with most of it first, a sentence (on a host with several cores also whether all
-    were idle), on how many `cores` it is the same, the index of its `pattern` and how many gaps that has
-    (`occurrences`). `beside`: the place of a host in memory whose gap of the same step is told as well (see `_beside`);
+    were idle), where a limit gains `more` than the mistake that it names how much, on how many `cores` it is the same,
+    how long it is on these in the mean (`mean_ps`), the index of its `pattern` and how many gaps that has
+    (`occurrences`). `beside`: the index of a host in memory whose gap of the same step is told as well (see `_beside`);
     null where it has none.
 
     Raises InputError where no gap of the device begins at that instant."""
@@ -269,7 +270,8 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         for piece in found["chain"]
     ]
     listed = gaps(session)
-    cores = next((it["cores"] for it in listed["items"] if _has_place(it, device, start_ps)), 1)
+    group = next((it for it in listed["items"] if _has_place(it, device, start_ps)), None)
+    cores, durations = (group["cores"], group["durations_ps"]) if group else (1, [found["duration_ps"]])
     ends = [_ends(it) for it in (found, *listed["patterns"])]
     pattern = ends.index(ends[0], 1) - 1
     report = whole_report(session)
@@ -288,9 +290,11 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "findings": [
             {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
         ],
-        "sentence": gap_text(found, told, doing, report),
+        "sentence": why_gap(found, told, report) + doing,
+        "more": more_to_gain(found, told, report),
         "beside": _beside(session, found, other, list(known.values())) if other else None,
         "cores": cores,
+        "mean_ps": sum(durations) / cores,
         "pattern": pattern,
         "occurrences": listed["patterns"][pattern]["count"],
     }

@@ -1,8 +1,8 @@
 """Decodes the events of a file, line by line, from the wire into columns.
 
-Events of a line are counted first, which only hops from length to length, and cuts long lines into pieces. So
-every piece knows its rows before decoding begins, columns are made once at their final size, and pieces are
-decoded side by side, straight into their places. Only the values of stats are joined when all are known.
+A first pass counts the events of each line by stepping from length to length, and cuts long lines into pieces. Every
+piece then knows its rows before decoding begins: columns are allocated once at their final size, and pieces are decoded
+in parallel, straight into their rows. Only the values of stats are concatenated at the end.
 """
 
 from __future__ import annotations
@@ -19,56 +19,57 @@ from tb_xla_insights.xplane.codes import (
     BAD,
     DOUBLE,
     FULL,
+    MAX_TEXT_LENGTH,
     MORE,
     NEVER,
     PADDING,
     REF,
     TEXT,
-    TEXT_LONGEST,
     UNKNOWN,
     UNSIGNED,
 )  # fmt: skip
 from tb_xla_insights.xplane.columns import Columns, Line, Piece, PlaneTables, narrow_ints
 from tb_xla_insights.xplane.kernels import EventColumns, count_events, decode_events
 
-WINDOW = 1 << 20
-"""How much of a line is read at once. Windows stay in the processor's cache."""
+WINDOW_BYTES = 1 << 20
+"""How much of a line is read at once; small enough for the processor's cache."""
 
-PIECE = 4 << 20
-"""About how many bytes of a line one thread decodes at a time."""
+PIECE_BYTES = 4 << 20
+"""The approximate size of a piece, which one thread decodes."""
 
-ODD = 1 << 12
-"""How many stat values of an unexpected kind one kernel call may leave for Python."""
+MAX_MISMATCHES = 1 << 12
+"""How many stat values of an unexpected type one kernel call may leave for Python."""
 
 
 def cut_into_pieces(source: Source, line: Line) -> None:
-    """Cuts a line into pieces of about `PIECE` bytes between its fields, each with the number of events it
-    has at most: damage inside of events shows only when they are decoded."""
-    window = np.zeros(min(WINDOW, line.end - line.start) + PADDING, np.uint8)
-    at, how = line.start, MORE
-    line.pieces = [Piece(at, at, 0)]
-    while at < line.end and how != BAD:
-        size = source.read_into(at, window[: min(WINDOW, line.end - at)])
-        pos, events, _, how = count_events(window, size, line.end - at, NEVER)
+    """Cuts a line between its fields into pieces of about `PIECE_BYTES`. Their counts of events are upper limits, since
+    damage inside events shows only when they are decoded."""
+    window = np.zeros(min(WINDOW_BYTES, line.end - line.start) + PADDING, np.uint8)
+    offset, stop_code = line.start, MORE
+    line.pieces = [Piece(offset, offset, 0)]
+    while offset < line.end and stop_code != BAD:
+        size = source.read_into(offset, window[: min(WINDOW_BYTES, line.end - offset)])
+        pos, events, _, stop_code = count_events(window, size, line.end - offset, NEVER)
         if pos == 0:
             break
-        at += pos
-        if line.pieces[-1].end - line.pieces[-1].start >= PIECE:
-            line.pieces.append(Piece(line.pieces[-1].end, at, 0))
-        line.pieces[-1].end = at
+        offset += pos
+        if line.pieces[-1].end - line.pieces[-1].start >= PIECE_BYTES:
+            line.pieces.append(Piece(line.pieces[-1].end, offset, 0))
+        line.pieces[-1].end = offset
         line.pieces[-1].count += events
-    line.pieces[-1].end = line.end  # what cannot be is found again, and told, when it is decoded
+    line.pieces[-1].end = line.end  # damage is found again, and reported, when the piece is decoded
 
 
-_Strange = tuple[int, int, int, int | None]
-"""A stat value that needs care: (column, place, row, value or None to take it out)."""
+_Conversion = tuple[int, int, int, int | None]
+"""A stat value converted to its column's type: (column, index in the buffer, row, value, or None to remove it)."""
 
 
 class Decoder:
-    """Decodes pieces of lines. Each thread needs one of its own; `intern` gives the number of a text.
+    """Decodes pieces of lines. Each thread needs its own decoder; `intern` returns the string index of a text.
 
-    Values of stats go where each stat has room for all events of a piece, since how many have it is not known before.
-    That is used again for the next piece, and what the piece has is copied: much less memory to clear.
+    Values of stats are decoded into buffers with space for all events of a piece per stat, since the number of events
+    that have a stat is unknown. The buffers are reused for the next piece and a piece's values copied out: much less
+    memory to clear.
     """
 
     def __init__(
@@ -81,16 +82,19 @@ class Decoder:
     ) -> None:
         self._source, self._columns, self._intern = source, columns, intern
         self._number_stats, self._text_stats = number_stats, text_stats
-        self._window = np.zeros(min(WINDOW, source.size) + PADDING, np.uint8)
-        self._odd = np.empty((ODD, 5), np.int64)
-        self._make_room(0)
+        self._window = np.zeros(min(WINDOW_BYTES, source.size) + PADDING, np.uint8)
+        self._mismatches = np.empty((MAX_MISMATCHES, 5), np.int64)
+        self._allocate(0)
 
-    def _make_room(self, events: int) -> None:
-        self._room = events
-        self._numbers, self._names = np.empty(0, np.int64), np.empty(0, np.int32)  # the old room goes first
+    def _allocate(self, events: int) -> None:
+        self._capacity = events
+        self._numbers, self._names = (
+            np.empty(0, np.int64),
+            np.empty(0, np.int32),
+        )  # frees the old buffers first
         self._numbers = np.empty(self._number_stats * events, np.int64)
         self._names = np.empty(self._text_stats * events, np.int32)
-        self._first = events * np.concatenate((np.arange(self._number_stats), np.arange(self._text_stats)))
+        self._start = events * np.concatenate((np.arange(self._number_stats), np.arange(self._text_stats)))
 
     def decode(
         self,
@@ -100,36 +104,38 @@ class Decoder:
         progress: Callable[[int], None],
         stop: Callable[[], bool],
     ) -> None:
-        """Decodes the events of a line's piece into its rows; afterwards `count` says how many there are.
-        `progress` is told the bytes decoded since it was told last. Ends early when `stop` says so."""
-        if piece.count > self._room:
-            self._make_room(piece.count)
-        at, room = piece.start, piece.first + piece.count
-        piece.count, self._places = 0, self._first.copy()
-        strange: list[_Strange] = []
-        while at < piece.end and not stop():
-            want = min(len(self._window) - PADDING, piece.end - at)
-            size = self._source.read_into(at, self._window[:want])
-            pos, how = self._decode_window(tables, line, piece, at, size, room, strange)
-            if how in (BAD, FULL) or size < want:  # more events than were counted: the file is being changed
-                piece.bad, piece.ended = at + pos, size < want
+        """Decodes the events of a piece into its rows and sets `piece.count` to their number. Calls `progress` with the
+        bytes decoded since its last call. Ends early once `stop` returns True."""
+        if piece.count > self._capacity:
+            self._allocate(piece.count)
+        offset, row_limit = piece.start, piece.first + piece.count
+        piece.count, self._next = 0, self._start.copy()
+        conversions: list[_Conversion] = []
+        while offset < piece.end and not stop():
+            want = min(len(self._window) - PADDING, piece.end - offset)
+            size = self._source.read_into(offset, self._window[:want])
+            pos, stop_code = self._decode_window(tables, line, piece, offset, size, row_limit, conversions)
+            if (
+                stop_code in (BAD, FULL) or size < want
+            ):  # more events than were counted: the file is being changed
+                piece.bad, piece.ended = offset + pos, size < want
                 break
-            if how == MORE and pos == 0:  # one event fills the window: read it again with more room
+            if stop_code == MORE and pos == 0:  # one event fills the window: read it again with a larger one
                 self._window = np.zeros(2 * len(self._window), np.uint8)
-            at += pos
+            offset += pos
             progress(pos)
-        piece.stopped = at < piece.end and piece.bad is None
-        self._settle(strange)
-        found = np.flatnonzero(self._places > self._first).tolist()
-        piece.values = {stat: self._taken(stat) for stat in found}
+        piece.stopped = offset < piece.end and piece.bad is None
+        self._apply_conversions(conversions)
+        stats = np.flatnonzero(self._next > self._start).tolist()
+        piece.values = {stat: self._stat_values(stat) for stat in stats}
 
-    def _taken(self, stat: int) -> NDArray[Any]:
-        """The values of a stat that the piece has."""
-        values = self._values(stat)[self._first[stat] : self._places[stat]]
+    def _stat_values(self, stat: int) -> NDArray[Any]:
+        """A copy of the piece's values of a stat."""
+        values = self._buffer(stat)[self._start[stat] : self._next[stat]]
         return narrow_ints(values) if stat < self._number_stats else values.copy()
 
-    def _values(self, stat: int) -> NDArray[Any]:
-        """Where values of a stat stand, at its places."""
+    def _buffer(self, stat: int) -> NDArray[Any]:
+        """The buffer that holds a stat's values, from `_start[stat]` to `_next[stat]`."""
         return self._numbers if stat < self._number_stats else self._names
 
     def _decode_window(
@@ -137,72 +143,74 @@ class Decoder:
         tables: PlaneTables,
         line: Line,
         piece: Piece,
-        at: int,
+        offset: int,
         size: int,
-        room: int,
-        strange: list[_Strange],
+        row_limit: int,
+        conversions: list[_Conversion],
     ) -> tuple[int, int]:
-        """Decodes one window, which begins at file offset `at`. Returns (position reached, how it stopped)."""
+        """Decodes one window, which begins at file offset `offset`. Returns (next position, stop code)."""
         columns = self._columns
-        into = EventColumns(
+        output = EventColumns(
             columns.metadata, columns.offset_ps, columns.duration_ps, columns.stats,
-            self._number_stats, self._numbers, self._names, self._places, self._odd,
+            self._number_stats, self._numbers, self._names, self._next, self._mismatches,
         )  # fmt: skip
-        pos, how = 0, UNKNOWN
-        while how in (UNKNOWN, FULL):
+        pos, stop_code = 0, UNKNOWN
+        while stop_code in (UNKNOWN, FULL):
             before, row = pos, piece.first + piece.count
-            pos, row, how = decode_events(
-                self._window, size, pos, piece.end - at, row, room, tables.tables(), into
+            pos, row, stop_code = decode_events(
+                self._window, size, pos, piece.end - offset, row, row_limit, tables.tables(), output
             )
             piece.count = row - piece.first
-            strange += (self._strange(tables, *odd) for odd in self._odd[: into.odds].tolist())
-            into.odds = 0
-            if how == UNKNOWN:
-                tables.add(into.unknown_id)
-            elif how == FULL and pos == before:
+            conversions += (
+                self._convert(tables, *mismatch)
+                for mismatch in self._mismatches[: output.mismatch_count].tolist()
+            )
+            output.mismatch_count = 0
+            if stop_code == UNKNOWN:
+                tables.add(output.unknown_id)
+            elif stop_code == FULL and pos == before:
                 break
-        # Only the piece that holds a field of the header knows it.
-        line.id = into.id or line.id
-        line.timestamp_ns = into.timestamp_ns or line.timestamp_ns
-        line.name = self._text(into.name_at, into.name_length) or line.name
-        line.display_name = self._text(into.display_at, into.display_length) or line.display_name
-        return pos, how
+        # A header field is known only to the piece that holds it.
+        line.id = output.id or line.id
+        line.timestamp_ns = output.timestamp_ns or line.timestamp_ns
+        line.name = self._text(output.name_at, output.name_length) or line.name
+        line.display_name = self._text(output.display_at, output.display_length) or line.display_name
+        return pos, stop_code
 
-    def _text(self, place: int, length: int) -> bytes:
-        return self._window[place : place + length].tobytes()
+    def _text(self, start: int, length: int) -> bytes:
+        return self._window[start : start + length].tobytes()
 
-    def _strange(
-        self, tables: PlaneTables, column: int, place: int, kind: int, value: int, row: int
-    ) -> _Strange:
-        """A value of another kind than its column's, turned into what the column holds; None where that
-        cannot be."""
-        double = float(np.int64(value).view(np.float64)) if kind == DOUBLE else 0.0
-        if kind == TEXT:
-            at, length = divmod(value, TEXT_LONGEST + 1)
-            text = self._text(at, length)
-        elif kind == REF:
+    def _convert(
+        self, tables: PlaneTables, column: int, index: int, value_type: int, value: int, row: int
+    ) -> _Conversion:
+        """Converts a value of another type to its column's type; the result's value is None if that is impossible."""
+        double = float(np.int64(value).view(np.float64)) if value_type == DOUBLE else 0.0
+        if value_type == TEXT:
+            start, length = divmod(value, MAX_TEXT_LENGTH + 1)
+            text = self._text(start, length)
+        elif value_type == REF:
             text = tables.names.get(value, "").encode()
-        elif kind == DOUBLE:
+        elif value_type == DOUBLE:
             text = str(double).encode()
         else:
-            text = str(value % 2**64 if kind == UNSIGNED else value).encode()
+            text = str(value % 2**64 if value_type == UNSIGNED else value).encode()
         if column >= self._number_stats:
-            return column, place, row, self._intern(text)
-        if kind == DOUBLE:
-            return column, place, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
-        return column, place, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
+            return column, index, row, self._intern(text)
+        if value_type == DOUBLE:
+            return column, index, row, int(double) if -(2.0**63) <= double < 2.0**63 else None
+        return column, index, row, int(text) if re.fullmatch(rb"-?\d{1,18}", text) else None
 
-    def _settle(self, strange: list[_Strange]) -> None:
-        """Puts values of other kinds in their places, and takes out those that their column cannot hold."""
-        lost: dict[int, list[int]] = {}
-        for stat, place, row, value in strange:
+    def _apply_conversions(self, conversions: list[_Conversion]) -> None:
+        """Writes converted values to their buffers, and removes those that their column cannot hold."""
+        removed: dict[int, list[int]] = {}
+        for stat, index, row, value in conversions:
             if value is None:
-                lost.setdefault(stat, []).append(place - int(self._first[stat]))
+                removed.setdefault(stat, []).append(index - int(self._start[stat]))
                 self._columns.stats[row] &= ~np.uint32(1 << stat)
             else:
-                self._values(stat)[place] = value
-        for stat, indices in lost.items():
-            values = self._values(stat)[self._first[stat] : self._places[stat]]
-            kept = np.delete(values, indices)
-            values[: len(kept)] = kept
-            self._places[stat] -= len(indices)
+                self._buffer(stat)[index] = value
+        for stat, indices in removed.items():
+            values = self._buffer(stat)[self._start[stat] : self._next[stat]]
+            remaining = np.delete(values, indices)
+            values[: len(remaining)] = remaining
+            self._next[stat] -= len(indices)

@@ -1,8 +1,7 @@
-"""What instructions of a compiled program compute and move, from the shapes in it.
+"""FLOPs and bytes of a compiled program's instructions, from their shapes.
 
-A multiplication and the addition of its product are two FLOPs. Counted is what the program defines, as XLA's own
-HloCostAnalysis does: places of a window that lie in padding or between dilated values take none. Bytes are those of
-what an instruction reads and makes, each once.
+A multiplication and the addition of its product are two FLOPs. As in XLA's HloCostAnalysis, window positions in padding
+or between dilated values count as none. Bytes are those of an instruction's operands and result, each counted once.
 """
 
 from __future__ import annotations
@@ -18,20 +17,21 @@ from tb_xla_insights.files.texts import parse_json
 from tb_xla_insights.xplane.hlo import shape_text
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloComputation, HloInstruction, HloModule, Shape, Window
 
-_DEEPEST = 32
-"""How deep computations call each other at most: a damaged module may nest without end."""
+_MAX_CALL_DEPTH = 32
+"""The limit of nested calls: a damaged module may nest without end."""
 
-_HOLDS_WORK = frozenset(("fusion", "call", "async-start"))
-"""Instructions that run the computations they call, once each. How often a loop runs is not in the program."""
+_RUNS_ONCE = frozenset(("fusion", "call", "async-start"))
+"""Instructions that run each computation that they call once. Loops are excluded: the program does not contain their
+trip counts."""
 
-_UNTOLD = frozenset(("while", "conditional"))
+_UNKNOWN_WORK = frozenset(("while", "conditional"))
 
 _COUNTED = frozenset(("dot", "convolution", "custom-call"))
 
-_HOLDS_MORE = _COUNTED | _HOLDS_WORK | _UNTOLD
+_NEEDS_FLOPS = _COUNTED | _RUNS_ONCE | _UNKNOWN_WORK
 
 _SLICES = frozenset(("dynamic-slice", "dynamic-update-slice", "gather", "scatter", "slice"))
-"""Instructions that read or write parts of something."""
+"""Instructions that read or write parts of their operands."""
 
 _MOVES = _SLICES - {"scatter"} | frozenset(
     (
@@ -49,19 +49,19 @@ _READ_WHOLE = frozenset(
         "tanh", "transpose",
     )
 )  # fmt: skip
-"""Instructions that read all of their operands, if what they hold does."""
+"""Instructions that read their whole operands, provided that the computations they call do."""
 
-_BYTES = {
+_ELEMENT_BYTES = {
     1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 2, 8: 4, 9: 8, 10: 2, 11: 4, 12: 8, 15: 8, 16: 2, 18: 16, 19: 1, 20: 1,
     23: 1, 24: 1, 25: 1, 28: 1, 29: 1,
 }  # fmt: skip
-"""Of an element of XLA's PrimitiveType; those of less than a byte are stored in more than one way."""
+"""The size of an element by XLA's PrimitiveType. Types below a byte are left out: their storage differs."""
 
-MOST = 1 << 56
-"""More FLOPs or bytes than any device has in one execution: a minute of a PFLOP/s. Sizes that are none lead there."""
+MAX_AMOUNT = 1 << 56
+"""More FLOPs or bytes than any device handles in one execution: a minute at a PFLOP/s. Damaged sizes exceed it."""
 
-_LARGEST = 1 << 31
-_MOST_PLACES = 1 << 26
+_MAX_WINDOW_SIZE = 1 << 31
+_MAX_WINDOW_PAIRS = 1 << 26
 
 _BLAS = "__cublas$"
 _BACKWARD_INPUT, _BACKWARD_FILTER = "__cudnn$convBackwardInput", "__cudnn$convBackwardFilter"
@@ -71,217 +71,234 @@ _CONVOLUTIONS = (
     _BACKWARD_INPUT,
     _BACKWARD_FILTER,
 )
-"""Custom calls that XLA makes of convolutions for GPUs. Dimension numbers and window of all are those of the forward
+"""Custom calls that XLA emits for convolutions on GPUs. All have the dimension numbers and window of the forward
 convolution."""
 
 _DAMAGED = (DecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
 class InstructionAmounts(NamedTuple):
-    """What one execution takes: `flops` (None: not known), `product`, the shapes of its largest matrix product or
-    convolution (`bf16[128,96] × bf16[96,160] = f32[128,160]`; empty: it holds none), and `bytes` (None: not known)."""
+    """The amounts of one execution: `flops` and `bytes` (None: unknown), and `product`, the shapes of its largest
+    matrix product or convolution (`bf16[128,96] × bf16[96,160] = f32[128,160]`; empty: none)."""
 
     flops: int | None
     product: str
     bytes: int | None
 
 
-NOTHING_KNOWN = InstructionAmounts(None, "", None)
+UNKNOWN_AMOUNTS = InstructionAmounts(None, "", None)
 
 
-class _Held(NamedTuple):
-    """What an instruction holds: FLOPs of its products (None: not known), those of the largest one and which
-    instruction of which computation that is, and whether it computes nothing, and reads parts of something."""
+class _Content(NamedTuple):
+    """The content of an instruction or computation: the FLOPs of its products (None: unknown), those of the largest
+    product with its instruction and computation, whether it only moves data, and whether it reads parts of operands."""
 
     flops: int | None = 0
-    most: int = 0
+    largest_flops: int = 0
     largest: tuple[HloInstruction, int] | None = None
     moves: bool = True
     slices: bool = False
 
 
-_UNKNOWN = _Held(None)
-_PLAIN = {
-    (moves, slices): _Held(moves=moves, slices=slices) for moves in (False, True) for slices in (False, True)
+_UNKNOWN = _Content(None)
+_WITHOUT_PRODUCTS = {
+    (moves, slices): _Content(moves=moves, slices=slices)
+    for moves in (False, True)
+    for slices in (False, True)
 }
 
 
 class ProgramAmounts:
-    """Reckons for one program, reading each computation once; `opcodes` of its computations, by id."""
+    """The amounts of one program's instructions; each computation is read once. `opcodes` are those of each
+    computation, by id."""
 
     def __init__(self, module: HloModule, opcodes: Mapping[int, Sequence[str]]) -> None:
-        self._computations = {it.id: it for it in module.computations}
+        self._computations = {computation.id: computation for computation in module.computations}
         self._opcodes = opcodes
         self._instructions: dict[int, dict[int, HloInstruction]] = {}
-        self._held: dict[int, _Held] = {}
+        self._contents: dict[int, _Content] = {}
 
-    def of(
-        self, it: HloInstruction, opcode: str, computation: int, with_bytes: bool = True
+    def of_instruction(
+        self, instruction: HloInstruction, opcode: str, computation: int, with_bytes: bool = True
     ) -> InstructionAmounts:
-        """Of an instruction, by its opcode, of a computation (its id). FLOPs are known of what holds matrix products
-        and convolutions or computes nothing, but where it also holds a loop, a branch or a foreign call; bytes, if
-        they are asked for, of what reads all of its operands."""
-        held = self._of(it, opcode, computation, 0)
-        product = self._shapes(*held.largest) if held.largest else ""
-        flops = held.flops or (0 if held.flops is not None and held.moves else None)
-        flops = flops if flops is None or flops < MOST else None
-        nbytes = self._bytes(it, opcode, computation, held) if with_bytes else None
+        """The amounts of an instruction with an opcode, in a computation (id). FLOPs are known for instructions with
+        matrix products and convolutions, or that compute nothing, unless they contain a loop, a branch or a foreign
+        call; bytes, with `with_bytes`, for instructions that read their whole operands."""
+        content = self._instruction_content(instruction, opcode, computation, 0)
+        product = self._shapes(*content.largest) if content.largest else ""
+        flops = content.flops or (0 if content.flops is not None and content.moves else None)
+        flops = flops if flops is None or flops < MAX_AMOUNT else None
+        nbytes = self._bytes(instruction, opcode, computation, content) if with_bytes else None
         return InstructionAmounts(flops, product, nbytes)
 
-    def _of(self, it: HloInstruction, opcode: str, computation: int, depth: int) -> _Held:
-        if opcode in _HOLDS_WORK:
-            called = it.called_computation_ids
+    def _instruction_content(
+        self, instruction: HloInstruction, opcode: str, computation: int, depth: int
+    ) -> _Content:
+        if opcode in _RUNS_ONCE:
+            called = instruction.called_computation_ids
             if not called:  # a file without the bodies of its fusions
                 return _UNKNOWN
             if len(called) == 1:
-                return self._inside(called[0], depth)
-            return _together(self._inside(id_, depth) for id_ in called)
-        if opcode in _UNTOLD:
+                return self._computation_content(called[0], depth)
+            return _merge_contents(self._computation_content(id_, depth) for id_ in called)
+        if opcode in _UNKNOWN_WORK:
             return _UNKNOWN
         if opcode not in _COUNTED:
-            return _PLAIN[opcode in _MOVES, opcode in _SLICES]
+            return _WITHOUT_PRODUCTS[opcode in _MOVES, opcode in _SLICES]
         try:
-            flops = self._flops(it, computation)
+            flops = self._flops(instruction, computation)
         except _DAMAGED:
             flops = None
-        if flops is None or not 0 <= flops < MOST:
+        if flops is None or not 0 <= flops < MAX_AMOUNT:
             return _UNKNOWN
-        return _Held(flops, flops, (it, computation), moves=False)
+        return _Content(flops, flops, (instruction, computation), moves=False)
 
-    def _inside(self, computation: int, depth: int) -> _Held:
-        if computation not in self._held:
-            self._held[computation] = _UNKNOWN  # also for one that calls itself
+    def _computation_content(self, computation: int, depth: int) -> _Content:
+        if computation not in self._contents:
+            self._contents[computation] = _UNKNOWN  # ends the recursion of a computation that calls itself
             body = self._computations.get(computation)
-            if body is not None and depth < _DEEPEST:
-                self._held[computation] = self._of_body(body, depth)
-        return self._held[computation]
+            if body is not None and depth < _MAX_CALL_DEPTH:
+                self._contents[computation] = self._body_content(body, depth)
+        return self._contents[computation]
 
-    def _of_body(self, body: HloComputation, depth: int) -> _Held:
+    def _body_content(self, body: HloComputation, depth: int) -> _Content:
         opcodes = self._opcodes[body.id]
-        different = set(opcodes)
-        slices = not different.isdisjoint(_SLICES)
-        if different.isdisjoint(_HOLDS_MORE):  # the usual fusion
-            return _PLAIN[different <= _MOVES, slices]
+        distinct_opcodes = set(opcodes)
+        slices = not distinct_opcodes.isdisjoint(_SLICES)
+        if distinct_opcodes.isdisjoint(_NEEDS_FLOPS):  # the usual fusion
+            return _WITHOUT_PRODUCTS[distinct_opcodes <= _MOVES, slices]
         parts = (
-            self._of(body.instructions[at], opcode, body.id, depth + 1)
-            for at, opcode in enumerate(opcodes)
-            if opcode in _HOLDS_MORE
+            self._instruction_content(body.instructions[index], opcode, body.id, depth + 1)
+            for index, opcode in enumerate(opcodes)
+            if opcode in _NEEDS_FLOPS
         )
-        held = _together(parts)
-        moves = held.moves and different <= _MOVES | _HOLDS_WORK
-        return held._replace(moves=moves, slices=held.slices or slices)
+        content = _merge_contents(parts)
+        moves = content.moves and distinct_opcodes <= _MOVES | _RUNS_ONCE
+        return content._replace(moves=moves, slices=content.slices or slices)
 
-    def _flops(self, it: HloInstruction, computation: int) -> int | None:
-        made = list(_result(it).dimensions)
-        read = [list(shape.dimensions) for shape in self._operands(it, computation)[:2]]
-        if it.opcode == "dot":
-            return _dot(read[0], it.dot_dimension_numbers.lhs_contracting_dimensions, made)
-        if it.opcode == "convolution":
-            return _convolution(it, read[0], read[1], made)
-        target = it.custom_call_target
+    def _flops(self, instruction: HloInstruction, computation: int) -> int | None:
+        result_dims = list(_result(instruction).dimensions)
+        operand_dims = [list(shape.dimensions) for shape in self._operands(instruction, computation)[:2]]
+        if instruction.opcode == "dot":
+            return _dot(
+                operand_dims[0], instruction.dot_dimension_numbers.lhs_contracting_dimensions, result_dims
+            )
+        if instruction.opcode == "convolution":
+            return _convolution(instruction, operand_dims[0], operand_dims[1], result_dims)
+        target = instruction.custom_call_target
         if target.startswith(_BLAS):
-            dimensions = parse_json(it.backend_config)["gemm_backend_config"]["dot_dimension_numbers"]
-            return _dot(read[0], map(int, dimensions["lhs_contracting_dimensions"]), made)
+            dimensions = parse_json(instruction.backend_config)["gemm_backend_config"][
+                "dot_dimension_numbers"
+            ]
+            return _dot(operand_dims[0], map(int, dimensions["lhs_contracting_dimensions"]), result_dims)
         if target == _BACKWARD_INPUT:
-            return _convolution(it, made, read[1], read[0])
+            return _convolution(instruction, result_dims, operand_dims[1], operand_dims[0])
         if target == _BACKWARD_FILTER:
-            return _convolution(it, read[0], made, read[1])
+            return _convolution(instruction, operand_dims[0], result_dims, operand_dims[1])
         if target in _CONVOLUTIONS:
-            return _convolution(it, read[0], read[1], made)
+            return _convolution(instruction, operand_dims[0], operand_dims[1], result_dims)
         return None
 
-    def _bytes(self, it: HloInstruction, opcode: str, computation: int, held: _Held) -> int | None:
-        called = opcode == "custom-call" and held.flops is not None
-        if held.slices or not (called or opcode in _READ_WHOLE):
+    def _bytes(
+        self, instruction: HloInstruction, opcode: str, computation: int, content: _Content
+    ) -> int | None:
+        called = opcode == "custom-call" and content.flops is not None
+        if content.slices or not (called or opcode in _READ_WHOLE):
             return None
         try:
-            made = _result(it) if called else Shape.FromString(it.shape)
-            found = sum(_size(shape) for shape in (made, *self._operands(it, computation)))
+            result = _result(instruction) if called else Shape.FromString(instruction.shape)
+            nbytes = sum(_size(shape) for shape in (result, *self._operands(instruction, computation)))
         except _DAMAGED:
             return None
-        return found if 0 <= found < MOST else None
+        return nbytes if 0 <= nbytes < MAX_AMOUNT else None
 
-    def _shapes(self, it: HloInstruction, computation: int) -> str:
-        operands = " × ".join(map(shape_text, self._operands(it, computation)[:2]))
-        return f"{operands} = {shape_text(_result(it))}"
+    def _shapes(self, instruction: HloInstruction, computation: int) -> str:
+        operands = " × ".join(map(shape_text, self._operands(instruction, computation)[:2]))
+        return f"{operands} = {shape_text(_result(instruction))}"
 
-    def _operands(self, it: HloInstruction, computation: int) -> list[Shape]:
+    def _operands(self, instruction: HloInstruction, computation: int) -> list[Shape]:
         if computation not in self._instructions:
             body = self._computations[computation]
-            self._instructions[computation] = {its.id: its for its in body.instructions}
-        known = self._instructions[computation]
-        return [Shape.FromString(known[id_].shape) for id_ in it.operand_ids]
+            self._instructions[computation] = {operand.id: operand for operand in body.instructions}
+        instructions = self._instructions[computation]
+        return [Shape.FromString(instructions[id_].shape) for id_ in instruction.operand_ids]
 
 
-def instruction_shape(it: HloInstruction) -> str:
-    """The shape of what an instruction makes, as text; empty where it cannot be read."""
+def instruction_shape(instruction: HloInstruction) -> str:
+    """The shape of an instruction's result, as text; empty if it cannot be read."""
     try:
-        return shape_text(Shape.FromString(it.shape)) if it.shape else ""
+        return shape_text(Shape.FromString(instruction.shape)) if instruction.shape else ""
     except DecodeError:
         return ""
 
 
-def _together(parts: Iterable[_Held]) -> _Held:
-    """Several as one: FLOPs are unknown where one's are."""
+def _merge_contents(parts: Iterable[_Content]) -> _Content:
+    """Merges contents: FLOPs are unknown if those of any part are."""
     flops: int | None = 0
-    largest, moves, slices = _Held(), True, False
+    largest, moves, slices = _Content(), True, False
     for part in parts:
         flops = None if flops is None or part.flops is None else flops + part.flops
-        largest = max(largest, part, key=lambda it: it.most)
+        largest = max(largest, part, key=lambda content: content.largest_flops)
         moves, slices = moves and part.moves, slices or part.slices
-    return _Held(flops, largest.most, largest.largest, moves, slices)
+    return _Content(flops, largest.largest_flops, largest.largest, moves, slices)
 
 
-def _result(it: HloInstruction) -> Shape:
-    """What an instruction makes; of several things, the first: a library's call also returns the memory that it worked
-    in."""
-    shape = Shape.FromString(it.shape)
+def _result(instruction: HloInstruction) -> Shape:
+    """The shape of an instruction's result; of a tuple, the first element: a library call also returns its scratch
+    memory."""
+    shape = Shape.FromString(instruction.shape)
     return shape.tuple_shapes[0] if shape.tuple_shapes else shape
 
 
 def _size(shape: Shape) -> int:
-    """Bytes. Raises KeyError for elements of less than one, or of no size."""
+    """The bytes of a shape. Raises KeyError for elements of less than a byte, or without a size."""
     if shape.tuple_shapes:
         return sum(map(_size, shape.tuple_shapes))
-    return _BYTES[shape.element_type] * prod(shape.dimensions)
+    return _ELEMENT_BYTES[shape.element_type] * prod(shape.dimensions)
 
 
-def _dot(left: list[int], contracted: Iterable[int], made: list[int]) -> int:
-    return 2 * prod(made) * prod(left[dimension] for dimension in contracted)
+def _dot(left: list[int], contracting_dims: Iterable[int], result_dims: list[int]) -> int:
+    return 2 * prod(result_dims) * prod(left[dimension] for dimension in contracting_dims)
 
 
-def _convolution(it: HloInstruction, given: list[int], kernel: list[int], made: list[int]) -> int:
-    """Of a convolution of `given` with `kernel` to `made`, each a list of dimensions."""
-    numbers = it.convolution_dimension_numbers
-    places = prod(
-        window_places(made[output], given[read], window)
-        for output, read, window in zip(
+def _convolution(
+    instruction: HloInstruction, input_dims: list[int], kernel: list[int], result_dims: list[int]
+) -> int:
+    """The FLOPs of a convolution. `input_dims`, `kernel` and `result_dims` are the dimensions of its operands and its
+    result."""
+    numbers = instruction.convolution_dimension_numbers
+    pairs = prod(
+        count_window_pairs(result_dims[output], input_dims[input_], window)
+        for output, input_, window in zip(
             numbers.output_spatial_dimensions,
             numbers.input_spatial_dimensions,
-            it.window.dimensions,
+            instruction.window.dimensions,
             strict=True,
         )
     )
-    features = given[numbers.input_feature_dimension] // max(1, it.feature_group_count)
-    batch = given[numbers.input_batch_dimension] // max(1, it.batch_group_count)
-    return 2 * features * kernel[numbers.kernel_output_feature_dimension] * batch * places
+    features = input_dims[numbers.input_feature_dimension] // max(1, instruction.feature_group_count)
+    batch = input_dims[numbers.input_batch_dimension] // max(1, instruction.batch_group_count)
+    return 2 * features * kernel[numbers.kernel_output_feature_dimension] * batch * pairs
 
 
-def window_places(outputs: int, inputs: int, window: Window.Dimension) -> int:
-    """How many pairs of an output and a place of the window have a value of the input: neither padding nor, where the
-    input is dilated, the zeros between its values. Raises ValueError for sizes that no convolution has."""
+def count_window_pairs(outputs: int, inputs: int, window: Window.Dimension) -> int:
+    """Counts the pairs of an output and a window position that read a value of the input: neither padding nor, in a
+    dilated input, the zeros between its values. Raises ValueError for sizes that no convolution has."""
     dilation, step = max(1, window.base_dilation), max(1, window.window_dilation)
     sizes = (inputs, window.size, window.stride, window.padding_low, step, dilation)
-    if any(abs(size) >= _LARGEST for size in sizes) or outputs * min(dilation, window.size) > _MOST_PLACES:
+    if (
+        any(abs(size) >= _MAX_WINDOW_SIZE for size in sizes)
+        or outputs * min(dilation, window.size) > _MAX_WINDOW_PAIRS
+    ):
         raise ValueError("no sizes of a convolution")
     total = 0
-    for first in range(
-        min(dilation, window.size)
-    ):  # every `dilation`-th place of the window, from `first` on
-        at = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * step
-        at = at[at % dilation == 0]
+    for first in range(min(dilation, window.size)):  # every `dilation`-th window position, from `first` on
+        position = np.arange(outputs) * max(1, window.stride) - window.padding_low + first * step
+        position = position[position % dilation == 0]
         stride = dilation * step
-        least = np.maximum(0, -(at // stride))
-        most = np.minimum((window.size - 1 - first) // dilation, ((inputs - 1) * dilation - at) // stride)
-        total += int(np.maximum(0, most - least + 1).sum())
+        lowest = np.maximum(0, -(position // stride))
+        highest = np.minimum(
+            (window.size - 1 - first) // dilation, ((inputs - 1) * dilation - position) // stride
+        )
+        total += int(np.maximum(0, highest - lowest + 1).sum())
     return total

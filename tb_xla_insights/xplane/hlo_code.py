@@ -1,5 +1,5 @@
-"""What a compiled program computes, told apart from what it is called: two programs compare equal although the
-compiler numbered their instructions, computations and channels on."""
+"""Digests of what a compiled program computes, independent of names and numbers: two programs compare equal although
+the compiler numbered their instructions, computations and channels differently."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from tb_xla_insights.xplane.proto.hlo_pb2 import HloInstruction, HloModule
 
-_COUNTED_UP = (
+_IDENTITY_FIELDS = (
     "name", "metadata", "channel_id", "id", "operand_ids", "control_predecessor_ids", "called_computation_ids",
     "statistics_viz", "original_value",
 )  # fmt: skip
-"""Fields of an instruction that name or number it, or say where it comes from."""
+"""Fields of an instruction with its names, ids and origin."""
 
 
 @dataclass(frozen=True)
 class ProgramDigests:
-    """Digests of what a program computes: of all of it (`whole`), of all but the values of its constants (`formula`),
-    and of its opcodes and what they read and call (`structure`), which other sizes leave as they are."""
+    """Digests of a program: of everything that it computes (`whole`), of that without the values of its constants
+    (`formula`), and of its opcodes with their operands and calls (`structure`), which does not depend on shapes."""
 
     whole: bytes
     formula: bytes
@@ -25,32 +25,36 @@ class ProgramDigests:
 
 
 def digest_program(module: HloModule) -> ProgramDigests:
-    """What a program computes. Instructions and computations are told by their position; fields that the parser does
-    not know count as they are. Takes the names and ids away from `module`."""
+    """Digests a program. Instructions and computations are identified by their position; fields that the parser does
+    not know are included as they are. Removes names and ids from `module`."""
     import hashlib  # few captures have programs to compare
 
     whole, formula, structure = (hashlib.sha256() for _ in range(3))
-    place = {computation.id: number for number, computation in enumerate(module.computations)}
+    computation_index = {computation.id: number for number, computation in enumerate(module.computations)}
     for computation in module.computations:
-        inside = {instruction.id: number for number, instruction in enumerate(computation.instructions)}
-        head = f"{len(computation.instructions)} {inside.get(computation.root_id)};".encode()
+        instruction_index = {
+            instruction.id: number for number, instruction in enumerate(computation.instructions)
+        }
+        head = f"{len(computation.instructions)} {instruction_index.get(computation.root_id)};".encode()
         for digest in (whole, formula, structure):
             digest.update(head)
         for instruction in computation.instructions:
-            reads = _references(instruction, inside, place)
-            structure.update(reads + instruction.opcode.encode())
-            for field in _COUNTED_UP:
+            references = _references(instruction, instruction_index, computation_index)
+            structure.update(references + instruction.opcode.encode())
+            for field in _IDENTITY_FIELDS:
                 instruction.ClearField(field)
-            whole.update(reads + _message(instruction))
+            whole.update(references + _message(instruction))
             instruction.ClearField("literal")
-            formula.update(reads + _message(instruction))
+            formula.update(references + _message(instruction))
     return ProgramDigests(whole.digest(), formula.digest(), structure.digest())
 
 
-def _references(instruction: HloInstruction, inside: dict[int, int], place: dict[int, int]) -> bytes:
-    operands = [inside.get(id_) for id_ in instruction.operand_ids]
-    before = [inside.get(id_) for id_ in instruction.control_predecessor_ids]
-    calls = [place.get(id_) for id_ in instruction.called_computation_ids]
+def _references(
+    instruction: HloInstruction, instruction_index: dict[int, int], computation_index: dict[int, int]
+) -> bytes:
+    operands = [instruction_index.get(id_) for id_ in instruction.operand_ids]
+    before = [instruction_index.get(id_) for id_ in instruction.control_predecessor_ids]
+    calls = [computation_index.get(id_) for id_ in instruction.called_computation_ids]
     return f"{operands}{before}{calls}".encode()
 
 

@@ -1,11 +1,11 @@
 """The loops over a file's bytes, compiled: the fields of a message, the events of a line, tables of ids.
 
-A kernel sees a *window*: `size` consecutive bytes of the file, and PADDING behind them. Positions count from its begin.
-A message may go on behind its window's end, so every kernel tells "the window ends here" (MORE: read on from
-there) from "this cannot be" (BAD: a length that leaves its parent, a varint without end).
+A kernel gets a *window*: `size` consecutive bytes of the file, and PADDING bytes after them. Positions count from its
+start. A message may continue after its window's end, so every kernel distinguishes MORE (the window ends: read on from
+the returned position) from BAD (invalid bytes: a length that exceeds its parent, a varint without end).
 
-All of it is in one file: what a loop calls is inlined, which Cython does across modules only for what is written in a
-`.pxd`, in Cython's own syntax.
+All kernels are in one file because the functions that a loop calls must be inlined. Cython inlines across modules only
+functions in a `.pxd`, in Cython's own syntax.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cython.cimports.tb_xla_insights.arrays import (
 cython.declare(VARINT=cython.int, FIXED64=cython.int, LENGTH=cython.int, FIXED32=cython.int)
 cython.declare(DONE=cython.int, MORE=cython.int, FULL=cython.int, BAD=cython.int, UNKNOWN=cython.int)
 cython.declare(NUMBER=cython.int, REF=cython.int, TEXT=cython.int, DOUBLE=cython.int, UNSIGNED=cython.int)
-cython.declare(NEVER=int64_t, TEXT_SHIFT=cython.int, TEXT_LONGEST=int64_t)
+cython.declare(NEVER=int64_t, TEXT_SHIFT=cython.int, MAX_TEXT_LENGTH=int64_t)
 from tb_xla_insights.xplane.codes import (  # noqa: E402
     BAD,
     DONE,
@@ -36,12 +36,12 @@ from tb_xla_insights.xplane.codes import (  # noqa: E402
     FIXED64,
     FULL,
     LENGTH,
+    MAX_TEXT_LENGTH,
     MORE,
     NEVER,
     NUMBER,
     REF,
     TEXT,
-    TEXT_LONGEST,
     TEXT_SHIFT,
     UNKNOWN,
     UNSIGNED,
@@ -58,13 +58,12 @@ _Window = cython.typedef(cython.pointer[cython.const[uint8_t]])
 def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
     """The varint at `pos` as (value, position after it); a varint of more than ten bytes ends at `NEVER`.
 
-    Nothing is checked on the way, for speed: the caller compares the position with what it may not exceed. Up to eight
-    bytes are read at once:
+    For speed nothing is checked: the caller compares the position with its limit. Up to eight bytes are read at once:
 
-        bytes    1xxxxxxx 1xxxxxxx 0xxxxxxx ........   the lowest first; the first one without its top bit is the last
-        ends     00000000 00000000 10000000 ........   `ends`: top bits that are not set
-        whole    11111111 11111111 11111111 00000000   up to the lowest of them
-        value    seven bits of each byte, pushed together in three steps
+        bytes    1xxxxxxx 1xxxxxxx 0xxxxxxx ........   the lowest first; the first byte without a top bit is the last
+        ends     00000000 00000000 10000000 ........   the top bits that are not set
+        whole    11111111 11111111 11111111 00000000   all bits up to the lowest bit of `ends`
+        value    the low seven bits of each byte, joined in three steps
     """
     bits: uint64_t = 0
     low_bits: uint64_t = 0x7F7F7F7F7F7F7F7F
@@ -73,16 +72,16 @@ def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
         return bits & 0x7F, pos + 1
     ends = ~(bits | low_bits)
     if ends:
-        one_each: uint64_t = 0x0101010101010101
+        low_bit_of_each: uint64_t = 0x0101010101010101
         whole = ends ^ (ends - 1)
-        length = (whole & one_each) * one_each >> 56  # adds up a bit of each byte
-        return _seven_bits_each(bits & whole), pos + length
+        length = (whole & low_bit_of_each) * low_bit_of_each >> 56  # adds up one bit of each byte
+        return _join_seven_bits(bits & whole), pos + length
     value: uint64_t = 0
-    for place in range(10):
-        byte = window[pos + place]
-        value |= cython.cast(uint64_t, byte & 0x7F) << (7 * place)
+    for index in range(10):
+        byte = window[pos + index]
+        value |= cython.cast(uint64_t, byte & 0x7F) << (7 * index)
         if byte < 0x80:
-            return value, pos + place + 1
+            return value, pos + index + 1
     return value, NEVER
 
 
@@ -90,8 +89,8 @@ def _varint(window: _Window, pos: int64_t) -> tuple[int64_t, int64_t]:
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _seven_bits_each(bits: uint64_t) -> uint64_t:
-    """The number in the low seven bits of each of eight bytes."""
+def _join_seven_bits(bits: uint64_t) -> uint64_t:
+    """Joins the low seven bits of each of eight bytes into a number."""
     even_bytes: uint64_t = 0x007F007F007F007F
     odd_bytes: uint64_t = 0x7F007F007F007F00
     even_pairs: uint64_t = 0x00003FFF00003FFF
@@ -110,9 +109,10 @@ def _seven_bits_each(bits: uint64_t) -> uint64_t:
 def _field(
     window: _Window, pos: int64_t, size: int64_t, limit: int64_t
 ) -> tuple[cython.int, int64_t, int64_t, int64_t]:
-    """The field at `pos`, of a message that ends at `limit`, as (how, tag, value, end). Unless `how` is DONE the others
-    mean nothing. The value of a LENGTH field is the payload's length, and `end` is where that begins; it ends inside of
-    the message, but maybe not of the window. The value of a fixed number is where it stands."""
+    """The field at `pos`, of a message that ends at `limit`, as (stop code, tag, value, end); unless the code is DONE,
+    the other values are undefined. The value of a LENGTH field is the payload's length, and `end` the payload's start;
+    the payload ends within the message, but maybe not within the window. The value of a fixed-size number is its
+    position."""
     tag, at = _varint(window, pos)
     wire = tag & 7
     value, end = at, at
@@ -129,15 +129,15 @@ def _field(
         return BAD, tag, value, end
     if end > size:
         return MORE, tag, value, end
-    # Not before: of a tag that the window cuts, only the first byte may be here.
+    # Checked last: of a tag that the window cuts, only the first byte may be in the window.
     if tag < 8 or (wire == LENGTH and (value < 0 or value > limit - end)):
         return BAD, tag, value, end
     return DONE, tag, value, end
 
 
 def read_varint(window: Bytes, pos: int64_t) -> tuple[int, int]:
-    """The varint at `pos` as (value, position after it), NEVER where it has more than ten bytes. Looks at PADDING bytes
-    at most."""
+    """The varint at `pos` as (value, position after it); the position is NEVER if it has more than ten bytes. Reads at
+    most PADDING bytes."""
     value, end = _varint(cython.address(window[0]), pos)
     return value, end
 
@@ -145,57 +145,59 @@ def read_varint(window: Bytes, pos: int64_t) -> tuple[int, int]:
 def scan_fields(
     window: Bytes, size: int64_t, limit: int64_t, field: OutInt32, value: OutInt64, length: OutInt64
 ) -> tuple[int, int, int]:
-    """Lists the fields of a window, of a message that ends at `limit`: number, value (of LENGTH fields: where the
-    payload begins), payload length (-1 for numbers). Returns (fields listed, next position, how it stopped)."""
+    """Lists the fields in a window, of a message that ends at `limit`: number, value (of LENGTH fields the payload's
+    position), payload length (-1 for numbers). Returns (number of fields, next position, stop code)."""
     memory: _Window = cython.address(window[0])
     count: cython.Py_ssize_t = 0
     pos: int64_t = 0
-    how: cython.int = DONE
+    stop_code: cython.int = DONE
     with cython.nogil:
-        while how == DONE and pos < limit:
+        while stop_code == DONE and pos < limit:
             if count == len(field):
-                how = FULL
+                stop_code = FULL
             elif pos >= size:
-                how = MORE
+                stop_code = MORE
             else:
-                how, tag, number, end = _field(memory, pos, size, limit)
-                if how == DONE:
+                stop_code, tag, number, end = _field(memory, pos, size, limit)
+                if stop_code == DONE:
                     field[count], value[count], length[count] = tag >> 3, number, -1
                     if tag & 7 == LENGTH:
                         value[count], length[count] = end, number
                         end += number
                     count += 1
                     pos = end
-    return count, pos, how
+    return count, pos, stop_code
 
 
-def count_events(window: Bytes, size: int64_t, limit: int64_t, most: int64_t) -> tuple[int, int, int, int]:
-    """Counts the events of a line in a window, up to `most`. Returns (next position, events, where the length
-    of the last one stands, how it stopped)."""
+def count_events(
+    window: Bytes, size: int64_t, limit: int64_t, max_events: int64_t
+) -> tuple[int, int, int, int]:
+    """Counts the events of a line in a window, up to `max_events`. Returns (next position, number of events, position
+    of the last event's length, stop code)."""
     memory: _Window = cython.address(window[0])
     pos: int64_t = 0
     events: int64_t = 0
     last: int64_t = 0
-    how: cython.int = DONE
+    stop_code: cython.int = DONE
     with cython.nogil:
-        while how == DONE and pos < limit and events < most:
+        while stop_code == DONE and pos < limit and events < max_events:
             if pos >= size:
-                how = MORE
+                stop_code = MORE
                 break
-            how, tag, length, end = _field(memory, pos, size, limit)
-            if how == DONE:
+            stop_code, tag, length, end = _field(memory, pos, size, limit)
+            if stop_code == DONE:
                 if tag == 4 << 3 | LENGTH:
                     events += 1
                     last = pos + 1
                 pos = end + length if tag & 7 == LENGTH else end
-    return pos, events, last, how
+    return pos, events, last, stop_code
 
 
 @cython.final
 @cython.cclass
 class IdTable:
-    """From ids to numbers, -1 for absent ones. Without `keys`, `values` stand at their ids; with them it is a hash
-    table of 2^n slots, -1 where nothing is."""
+    """Maps ids to numbers; -1 for absent ids. Without `keys`, `values` is indexed by id; with `keys` it is a hash table
+    of 2^n slots, in which -1 marks an empty slot."""
 
     keys: OutInt64
     values: OutInt32
@@ -208,10 +210,10 @@ class IdTable:
     @cython.nogil
     @cython.exceptval(check=False)
     def slot(self, id_: int64_t) -> cython.Py_ssize_t:
-        """Where an id stands, or would."""
-        odd: int64_t = -7046029254386353131  # spreads neighbouring ids over the table
+        """The slot of an id, or the empty slot where it would be inserted."""
+        multiplier: int64_t = -7046029254386353131  # spreads neighbouring ids over the table
         mask: int64_t = len(self.keys) - 1
-        slot = (id_ * odd) >> 32 & mask
+        slot = (id_ * multiplier) >> 32 & mask
         while self.values[slot] >= 0 and self.keys[slot] != id_:
             slot = (slot + 1) & mask
         return slot
@@ -226,25 +228,25 @@ class IdTable:
         return self.values[self.slot(id_)]
 
     def insert(self, ids: Int64, values: Int32) -> None:
-        """Puts ids into a table with keys; of equal ids the last one counts. It must keep an empty slot."""
+        """Inserts ids into a table with keys, which must keep an empty slot; of equal ids the last one counts."""
         with cython.nogil:
             for i in range(len(ids)):
                 slot = self.slot(ids[i])
                 self.keys[slot] = ids[i]
                 self.values[slot] = values[i]
 
-    def find_all(self, ids: Int64, found: OutInt32) -> None:
-        """The number of each id."""
+    def find_all(self, ids: Int64, numbers: OutInt32) -> None:
+        """Looks up the number of each id."""
         with cython.nogil:
             for i in range(len(ids)):
-                found[i] = self.find(ids[i])
+                numbers[i] = self.find(ids[i])
 
 
 @cython.final
 @cython.cclass
 class EventTables:
-    """What the events of a plane refer to: the index of each event metadata id; the column of each wanted stat's id;
-    the text of each stat metadata id, or `missing`."""
+    """The tables that a plane's events refer to: the index of each event metadata id; the column of each wanted stat's
+    id; the string index of each stat metadata id, `missing` for an unknown one."""
 
     metadata: IdTable
     wanted: IdTable
@@ -258,14 +260,15 @@ class EventTables:
 @cython.final
 @cython.cclass
 class EventColumns:
-    """Where events go: a row each, and their stats' values.
+    """The output of decoding: a row per event, and the values of stats.
 
-    Bit c of an event's `stats` says that it has stat c, whose value goes to `places[c]` (which then moves on) of
-    `numbers`, or of `names` for columns from `first_name` on, which hold numbers of texts. A value that is not of its
-    column's kind is listed in `odd`, too, as (column, place, kind, value, row); `odds` counts them.
+    Bit c of an event's `stats` says that it has stat c. Its value is written at `next_index[c]`, which then advances,
+    of `numbers`, or of `names` for columns from `first_name` on, which hold string indices. A value whose type is not
+    its column's is also listed in `mismatches`, as (column, index, value type, value, row); `mismatch_count` counts
+    them.
 
-    What the line's header says is kept here as well: `id` and `timestamp_ns`, 0 without; where its names stand in the
-    window, and how long they are; and of the event at which decoding stopped, the id that its table lacks.
+    The fields of the line's header are stored here as well: `id` and `timestamp_ns`, 0 if absent; the positions and
+    lengths of its names in the window. `unknown_id` is the event metadata id at which decoding stopped with UNKNOWN.
     """
 
     metadata: OutInt32
@@ -275,9 +278,9 @@ class EventColumns:
     first_name: cython.int
     numbers: OutInt64
     names: OutInt32
-    places: OutInt64
-    odd: OutTable64
-    odds = cython.declare(cython.Py_ssize_t, visibility="public")
+    next_index: OutInt64
+    mismatches: OutTable64
+    mismatch_count = cython.declare(cython.Py_ssize_t, visibility="public")
     id = cython.declare(int64_t, visibility="readonly")
     timestamp_ns = cython.declare(int64_t, visibility="readonly")
     name_at = cython.declare(int64_t, visibility="readonly")
@@ -288,44 +291,46 @@ class EventColumns:
 
     def __init__(
         self, metadata: OutInt32, offset_ps: OutInt64, duration_ps: OutInt64, stats: OutBits,
-        first_name: cython.int, numbers: OutInt64, names: OutInt32, places: OutInt64, odd: OutTable64,
+        first_name: cython.int, numbers: OutInt64, names: OutInt32, next_index: OutInt64, mismatches: OutTable64,
     ) -> None:  # fmt: skip
         self.metadata, self.offset_ps, self.duration_ps, self.stats = metadata, offset_ps, duration_ps, stats
-        self.first_name, self.numbers, self.names, self.places = first_name, numbers, names, places
-        self.odd = odd
+        self.first_name, self.numbers, self.names, self.next_index = first_name, numbers, names, next_index
+        self.mismatches = mismatches
 
     @cython.cfunc
     @cython.inline
     @cython.nogil
     @cython.exceptval(check=False)
     def add_stat(
-        self, row: int64_t, column: cython.int, kind: cython.int, value: int64_t, tables: EventTables
+        self, row: int64_t, column: cython.int, value_type: cython.int, value: int64_t, tables: EventTables
     ) -> cython.void:
         expected: cython.bint = False
-        place = self.places[column]
-        self.places[column] = place + 1
+        index = self.next_index[column]
+        self.next_index[column] = index + 1
         if column < self.first_name:
-            self.numbers[place] = value
-            expected = kind == NUMBER or kind == UNSIGNED
+            self.numbers[index] = value
+            expected = value_type == NUMBER or value_type == UNSIGNED
         else:
-            expected = kind == REF
+            expected = value_type == REF
             text: int32_t = tables.texts.find(value) if expected else -1
-            self.names[place] = text if text >= 0 else tables.missing
+            self.names[index] = text if text >= 0 else tables.missing
         if not expected:
-            self.odd[self.odds, 0], self.odd[self.odds, 1], self.odd[self.odds, 2] = column, place, kind
-            self.odd[self.odds, 3], self.odd[self.odds, 4] = value, row
-            self.odds += 1
+            count = self.mismatch_count
+            self.mismatches[count, 0], self.mismatches[count, 1] = column, index
+            self.mismatches[count, 2], self.mismatches[count, 3] = value_type, value
+            self.mismatches[count, 4] = row
+            self.mismatch_count = count + 1
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def take_back(self, row: int64_t, held: uint32_t) -> cython.void:
-        """Of an event that cannot be written, the stats that it holds so far."""
-        for column in range(len(self.places)):
-            if held >> column & 1:
-                self.places[column] -= 1
-        while self.odds > 0 and self.odd[self.odds - 1, 4] == row:
-            self.odds -= 1
+    def discard_stats(self, row: int64_t, present: uint32_t) -> cython.void:
+        """Removes the stats already written (bits of `present`) of an event that cannot be decoded."""
+        for column in range(len(self.next_index)):
+            if present >> column & 1:
+                self.next_index[column] -= 1
+        while self.mismatch_count > 0 and self.mismatches[self.mismatch_count - 1, 4] == row:
+            self.mismatch_count -= 1
 
 
 @cython.cfunc
@@ -335,10 +340,10 @@ class EventColumns:
 def _stat(
     window: _Window, pos: int64_t, end: int64_t, wanted: IdTable
 ) -> tuple[cython.int, cython.int, int64_t, int64_t]:
-    """The stat message at [pos, end) as (column, kind, value, position reached). Column -1: not wanted, or
-    without a value. The value of a text is its place in the window and its length, packed."""
+    """The stat message at [pos, end) as (column, value type, value, next position). Column -1: not wanted, or without
+    a value. The value of a text packs its position in the window and its length."""
     column: cython.int = -1
-    kind: cython.int = -1
+    value_type: cython.int = -1
     value: int64_t = 0
     while pos < end:
         tag, pos = _varint(window, pos)
@@ -349,32 +354,32 @@ def _stat(
             number, pos = _varint(window, pos)
             if tag == 1 << 3:
                 column = wanted.find(number)
-                if column < 0:  # left for reading on demand
+                if column < 0:  # read on demand instead
                     return -1, -1, 0, end if pos <= end else NEVER
             elif tag == 3 << 3:
-                kind, value = UNSIGNED if number < 0 else NUMBER, number
+                value_type, value = UNSIGNED if number < 0 else NUMBER, number
             elif tag == 4 << 3:
-                kind, value = NUMBER, number
+                value_type, value = NUMBER, number
             elif tag == 7 << 3:
-                kind, value = REF, number
+                value_type, value = REF, number
         elif wire == LENGTH:
             length, pos = _varint(window, pos)
             if length < 0 or length > end - pos:
                 pos = NEVER
             else:
                 if tag >> 3 == 5 or tag >> 3 == 6:
-                    kind, value = TEXT, pos << TEXT_SHIFT | min(length, TEXT_LONGEST)
+                    value_type, value = TEXT, pos << TEXT_SHIFT | min(length, MAX_TEXT_LENGTH)
                 pos += length
         elif wire == FIXED64:
             if tag >> 3 == 2:
-                kind = DOUBLE
+                value_type = DOUBLE
                 memcpy(cython.address(value), window + pos, 8)
             pos += 8
         elif wire == FIXED32:
             pos += 4
         else:
             pos = NEVER
-    return column if kind >= 0 else -1, kind, value, pos
+    return column if value_type >= 0 else -1, value_type, value, pos
 
 
 @cython.cfunc
@@ -383,9 +388,9 @@ def _stat(
 def _event(
     window: _Window, at: int64_t, end: int64_t, row: int64_t, tables: EventTables, columns: EventColumns
 ) -> cython.int:
-    """Writes the event message at [at, end), all of it in the window, to a row. Returns DONE; or, having written
-    nothing, BAD or UNKNOWN."""
-    held: uint32_t = 0
+    """Decodes the event message at [at, end), which must lie in the window, into a row. Returns DONE; or BAD or
+    UNKNOWN, after which nothing is written."""
+    present: uint32_t = 0
     id_: int64_t = 0
     offset: int64_t = 0
     duration: int64_t = 0
@@ -407,13 +412,13 @@ def _event(
             if value < 0 or value > end - at:
                 at = NEVER
             elif tag >> 3 == 4:
-                behind = at + value
-                column, kind, number, at = _stat(window, at, behind, tables.wanted)
-                if at != behind:
+                stat_end = at + value
+                column, value_type, number, at = _stat(window, at, stat_end, tables.wanted)
+                if at != stat_end:
                     at = NEVER
-                elif column >= 0 and not held >> column & 1:  # of a stat given twice the first counts
-                    held |= cython.cast(uint32_t, 1) << column
-                    columns.add_stat(row, column, kind, number, tables)
+                elif column >= 0 and not present >> column & 1:  # of equal stats the first counts
+                    present |= cython.cast(uint32_t, 1) << column
+                    columns.add_stat(row, column, value_type, number, tables)
             else:
                 at += value
         elif wire == FIXED64:
@@ -422,39 +427,39 @@ def _event(
             at += 4
         else:
             at = NEVER
-    entry = tables.metadata.find(id_)
-    if at == end and entry >= 0:
-        columns.metadata[row], columns.stats[row] = entry, held
+    metadata_index = tables.metadata.find(id_)
+    if at == end and metadata_index >= 0:
+        columns.metadata[row], columns.stats[row] = metadata_index, present
         columns.offset_ps[row], columns.duration_ps[row] = offset, duration
         return DONE
-    columns.take_back(row, held)
+    columns.discard_stats(row, present)
     columns.unknown_id = id_
     return BAD if at != end else UNKNOWN
 
 
 def decode_events(
-    window: Bytes, size: int64_t, pos: int64_t, limit: int64_t, row: int64_t, room: int64_t,
+    window: Bytes, size: int64_t, pos: int64_t, limit: int64_t, row: int64_t, row_limit: int64_t,
     tables: EventTables, columns: EventColumns,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Decodes line fields from `pos` to `limit`, which may lie behind the window. Events whose whole message lies in
-    the window go to rows from `row` to below `room`. Returns (next position, next row, how it stopped); at BAD the
-    position is that of what cannot be.
+    """Decodes a line's fields from `pos` to `limit`, which may lie after the window. Events whose whole message lies in
+    the window are written to rows from `row` to below `row_limit`. Returns (next position, next row, stop code); with
+    BAD the position is that of the invalid field.
 
         line     ┌ id ┬ name ┬ event ────────────────┬ event ───────── ... ┐
         event                └ id ┬ offset ┬ duration ┬ stat ─┬ stat ─ ... ┘
         stat                                          └ id ┬ value ┘
 
-    A window may end anywhere in this, and any of it may be damaged.
+    A window may end anywhere in it, and any part may be damaged.
     """
     memory: _Window = cython.address(window[0])
-    how: cython.int = DONE
+    stop_code: cython.int = DONE
     with cython.nogil:
-        while how == DONE and pos < limit:
+        while stop_code == DONE and pos < limit:
             if pos >= size:
-                how = MORE
+                stop_code = MORE
                 break
-            how, tag, value, end = _field(memory, pos, size, limit)
-            if how != DONE:
+            stop_code, tag, value, end = _field(memory, pos, size, limit)
+            if stop_code != DONE:
                 break
             number = tag >> 3
             if tag & 7 != LENGTH:
@@ -465,29 +470,31 @@ def decode_events(
                 pos = end
             elif number == 4:
                 if end + value > size:
-                    how = MORE
-                elif row == room or columns.odds + len(columns.places) > len(columns.odd):
-                    how = FULL
+                    stop_code = MORE
+                elif row == row_limit or columns.mismatch_count + len(columns.next_index) > len(
+                    columns.mismatches
+                ):
+                    stop_code = FULL
                 else:
-                    how = _event(memory, end, end + value, row, tables, columns)
-                    if how == DONE:
+                    stop_code = _event(memory, end, end + value, row, tables, columns)
+                    if stop_code == DONE:
                         row += 1
                         pos = end + value
             elif number != 2 and number != 11:
                 pos = end + value
             elif end + value > size:
-                how = MORE
+                stop_code = MORE
             else:
                 if number == 2:
                     columns.name_at, columns.name_length = end, value
                 else:
                     columns.display_at, columns.display_length = end, value
                 pos = end + value
-    return pos, row, how
+    return pos, row, stop_code
 
 
 def rows_with(stats: Bits, column: cython.int, rows: OutInt32) -> None:
-    """Lists the rows whose bit of a column is set."""
+    """Lists the rows that have the bit of a column set."""
     count: cython.Py_ssize_t = 0
     with cython.nogil:
         for row in range(len(stats)):
@@ -497,11 +504,11 @@ def rows_with(stats: Bits, column: cython.int, rows: OutInt32) -> None:
 
 
 def all_have(stats: Bits, column: cython.int, rows: Int32) -> bool:
-    """Whether all these rows have the bit of a column."""
-    found: cython.bint = True
+    """Whether all these rows have the bit of a column set."""
+    all_set: cython.bint = True
     with cython.nogil:
-        for place in range(len(rows)):
-            if not stats[rows[place]] >> column & 1:
-                found = False
+        for i in range(len(rows)):
+            if not stats[rows[i]] >> column & 1:
+                all_set = False
                 break
-    return found
+    return all_set

@@ -1,4 +1,4 @@
-"""What a damaged file is: another format, or what a transfer as text leaves of a capture."""
+"""Recognises damaged files: files of another format, and captures that a transfer as text has damaged."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import re
 
 from tb_xla_insights.files.source import Source
 
-_LOOKED_AT = 1 << 16
-_SAID = "the file {}, so numbers in it are lost; copy it again as a binary file, or capture again"
-_FEWEST = 8
-"""Signs of it, in a file that is damaged anyway."""
-_PACKED = "is compressed with {0}; uncompress it ({1})"
-_DOWNLOAD = "download it again, logged in"
+_HEAD_BYTES = 1 << 16
+_LOSSY_TRANSFER = "the file {}, so numbers in it are lost; copy it again as a binary file, or capture again"
+_MIN_OCCURRENCES = 8
+"""How many telling bytes identify a damaged file's cause."""
+_COMPRESSED = "is compressed with {0}; uncompress it ({1})"
+_LOG_IN = "download it again, logged in"
 _FORMATS = (
-    (rb"\x1f\x8b", _PACKED.format("gzip", "gunzip")),
-    (rb"\x28\xb5\x2f\xfd", _PACKED.format("Zstandard", "unzstd")),
-    (rb"BZh[1-9]", _PACKED.format("bzip2", "bunzip2")),
-    (rb"\xfd7zXZ\x00", _PACKED.format("XZ", "unxz")),
+    (rb"\x1f\x8b", _COMPRESSED.format("gzip", "gunzip")),
+    (rb"\x28\xb5\x2f\xfd", _COMPRESSED.format("Zstandard", "unzstd")),
+    (rb"BZh[1-9]", _COMPRESSED.format("bzip2", "bunzip2")),
+    (rb"\xfd7zXZ\x00", _COMPRESSED.format("XZ", "unxz")),
     (rb"PK\x03\x04", "is a ZIP archive; unpack it, and name a .xplane.pb file in it"),
     (rb".{257}ustar", "is a tar archive; unpack it, and name a .xplane.pb file in it"),
     (rb"version https://git-lfs", "is a Git LFS pointer, not the file itself; fetch that (git lfs pull)"),
-    (rb"\s*<(!doctype html|html)", f"is a web page, as a server sends that wants a login; {_DOWNLOAD}"),
-    (rb"\s*<(\?xml|Error)", f"is XML, as a store answers that refuses; {_DOWNLOAD}"),
+    (rb"\s*<(!doctype html|html)", f"is a web page, as a server sends that wants a login; {_LOG_IN}"),
+    (rb"\s*<(\?xml|Error)", f"is XML, as a store answers that refuses; {_LOG_IN}"),
     (rb"\s*[\[{]\s*[\[{\"]", "is JSON; name the .xplane.pb file of the profile"),
-    (rb"\xff\xfe|\xfe\xff", _SAID.format("was written as UTF-16 text, as PowerShell redirects it")),
+    (rb"\xff\xfe|\xfe\xff", _LOSSY_TRANSFER.format("was written as UTF-16 text, as PowerShell redirects it")),
     (rb"[A-Za-z0-9+/]{60}[A-Za-z0-9+/=\r\n]*\Z", "is base64 text; decode it (base64 -d)"),
 )
-"""What a file begins with, and what it is then."""
-_TAKEN_FOR_TEXT = 4096
-"""No capture has so many bytes below 128 in a row and control characters among them: times do not fit."""
+"""Patterns of a file's first bytes, and the message for each."""
+_MIN_ASCII_BYTES = 4096
+"""No capture has this many consecutive bytes below 128 with control characters among them, since times need higher
+bytes."""
 
 
 def identify_damage(source: Source) -> str | None:
-    """What a damaged file is, or what was done to it, and what to do, to be said after its path; None where nothing
-    tells of it."""
-    head = source.read(0, min(_LOOKED_AT, source.size)).tobytes()
-    return _other_format(head) or _mangled(head)
+    """A message, to follow the path, about what a damaged file is or what happened to it, and what to do; None if the
+    file's first bytes do not show it."""
+    head = source.read(0, min(_HEAD_BYTES, source.size)).tobytes()
+    return _other_format(head) or _lossy_transfer(head)
 
 
 def _other_format(head: bytes) -> str | None:
@@ -43,33 +44,33 @@ def _other_format(head: bytes) -> str | None:
         return (
             "the file begins with zeros alone, as where a disk was full or a transfer was cut; copy it again"
         )
-    for begins, what in _FORMATS:
-        if re.match(begins, head, re.DOTALL | re.IGNORECASE):
-            return what if what.startswith("the file") else f"the file {what}"
+    for pattern, message in _FORMATS:
+        if re.match(pattern, head, re.DOTALL | re.IGNORECASE):
+            return message if message.startswith("the file") else f"the file {message}"
     return None
 
 
-def _mangled(head: bytes) -> str | None:
-    """What a transfer as text has done.
+def _lossy_transfer(head: bytes) -> str | None:
+    """A message about the damage that a transfer as text has done, None if none is recognised.
 
-    Nearly every length of 128 bytes or more makes a capture invalid as UTF-8, so one that is valid, with other
-    characters than ASCII in it, was decoded and written again: with replacement characters, or byte by byte. One
-    without any byte above 127 lost them. Where each line feed follows a carriage return, line ends were converted.
+    Nearly every length of 128 bytes or more makes a capture invalid UTF-8. So a capture that is valid UTF-8 with
+    non-ASCII characters was decoded and encoded again: with replacement characters, or byte by byte. A capture without
+    any byte above 127 has lost those bytes. If each line feed follows a carriage return, line ends were converted.
     """
-    if sum(byte < 0x09 for byte in head) < _FEWEST:
-        return None  # text is text
+    if sum(byte < 0x09 for byte in head) < _MIN_OCCURRENCES:
+        return None  # a text file, not a capture
     high = sum(byte >= 0x80 for byte in head)
-    if high >= _FEWEST and _is_utf8(head):
-        return _SAID.format("was decoded as text and written as UTF-8")
-    if not high and len(head) >= _TAKEN_FOR_TEXT:
-        return _SAID.format("was taken for ASCII text, and has lost its bytes above 127")
-    if head.count(b"\r\n") == head.count(b"\n") >= _FEWEST:
-        return _SAID.format("had its line ends converted as those of text")
+    if high >= _MIN_OCCURRENCES and _is_utf8(head):
+        return _LOSSY_TRANSFER.format("was decoded as text and written as UTF-8")
+    if not high and len(head) >= _MIN_ASCII_BYTES:
+        return _LOSSY_TRANSFER.format("was taken for ASCII text, and has lost its bytes above 127")
+    if head.count(b"\r\n") == head.count(b"\n") >= _MIN_OCCURRENCES:
+        return _LOSSY_TRANSFER.format("had its line ends converted as those of text")
     return None
 
 
 def _is_utf8(head: bytes) -> bool:
-    """Whether the bytes are UTF-8, but for a character that the end cuts."""
+    """Whether the bytes are UTF-8; the last character may be cut."""
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,8 +1,7 @@
-"""What a plane says once for many events: names of events and stats, stats of event kinds and of the plane
-itself.
+"""The metadata of a plane: names of events and stats, stats of event metadata and of the plane itself.
 
-Importing protobuf takes as long as counting the events of a hundred megabytes, so functions import it: another thread
-counts meanwhile.
+Functions import protobuf themselves: its import takes as long as counting the events of a hundred megabytes, which
+another thread does at the same time.
 """
 
 from __future__ import annotations
@@ -24,18 +23,17 @@ if TYPE_CHECKING:
 
 StatValue = int | float | str | bytes
 
-BATCH = 1 << 24
-LARGE = 1 << 16
-"""Metadata above this size holds something bulky (a compiled program): its stats are located, not read."""
+BATCH_BYTES = 1 << 24
+LARGE_METADATA_BYTES = 1 << 16
+"""Event metadata above this size holds a large stat (a compiled program): its stats are located, not read."""
 
 MISSING = "(missing text)"
-"""What stands for a text that a stat refers to and the file lacks."""
+"""The placeholder for a text that a stat refers to and the file lacks."""
 
 
 @dataclass
 class EventMetadata:
-    """The metadata of one kind of event. `blobs` locates bulky stats as file ranges (offset, length), by
-    name."""
+    """One event metadata. `blobs` locates large stats as file ranges (offset, length), by name."""
 
     id: int
     name: str
@@ -45,34 +43,34 @@ class EventMetadata:
 
 
 def text_of(data: bytes) -> str:
-    """Text as the format means it; a byte that is no UTF-8 shows as U+FFFD."""
+    """Decodes UTF-8; an invalid byte becomes U+FFFD."""
     return data.decode("utf-8", "replace")
 
 
 def stat_value(stat: XStat, names: dict[int, str]) -> StatValue | None:
-    """The value of a stat, `names` giving the texts it may refer to; None where it has none."""
-    which = stat.WhichOneof("value")
-    if which is None:
+    """The value of a stat, None if it has none; `names` are the texts that it may refer to, by id."""
+    value_field = stat.WhichOneof("value")
+    if value_field is None:
         return None
-    if which == "ref_value":
+    if value_field == "ref_value":
         return names.get(stat.ref_value - (stat.ref_value >> 63 << 64), MISSING)  # ids are signed
-    value: int | float | bytes = getattr(stat, which)
-    return text_of(value) if which == "str_value" and isinstance(value, bytes) else value
+    value: int | float | bytes = getattr(stat, value_field)
+    return text_of(value) if value_field == "str_value" and isinstance(value, bytes) else value
 
 
 def named_stats(stats: Iterable[XStat], names: dict[int, str]) -> dict[str, StatValue]:
-    """The stats that have a value, by name; of one given twice the first counts."""
-    found: dict[str, StatValue] = {}
+    """The stats that have a value, by name; of equal names the first counts."""
+    values: dict[str, StatValue] = {}
     for stat in stats:
         value = stat_value(stat, names)
         if value is not None:
-            found.setdefault(names.get(stat.metadata_id, f"stat {stat.metadata_id}"), value)
-    return found
+            values.setdefault(names.get(stat.metadata_id, f"stat {stat.metadata_id}"), value)
+    return values
 
 
 def read_stat_names(source: Source, ranges: list[tuple[int, int]], damaged: list[int]) -> dict[int, str]:
-    """The names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of
-    entries that cannot be read go to `damaged`, here as below."""
+    """Reads the names of stats by id, from the file ranges of a plane's stat metadata entries. The offsets of
+    unreadable entries are appended to `damaged`, as in the functions below."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import StatMetadataEntry
 
     names = {}
@@ -86,72 +84,74 @@ def read_event_metadata(
     ranges: list[tuple[int, int]],
     names: dict[int, str],
     damaged: list[int],
-    large: int = LARGE,
+    large: int = LARGE_METADATA_BYTES,
 ) -> list[EventMetadata]:
-    """The kinds of events, from the file ranges of a plane's event metadata entries. Stats of kinds above
-    `large` bytes are located instead of read."""
+    """Reads event metadata from the file ranges of a plane's entries. Stats of entries above `large` bytes are located
+    instead of read."""
     from google.protobuf.message import DecodeError
 
     from tb_xla_insights.xplane.proto.xplane_pb2 import EventMetadataEntry
 
     small = [r for r in ranges if r[1] <= large]
     entries = _parsed(EventMetadataEntry, source, small, damaged)
-    kinds = [_kind(entry.key or entry.value.id, entry.value, names) for entry in entries]
-    for place in ranges:
-        if place[1] > large:
+    metadata_list = [_event_metadata(entry.key or entry.value.id, entry.value, names) for entry in entries]
+    for range_ in ranges:
+        if range_[1] > large:
             try:
-                kinds.append(_large_kind(source, place, names))
+                metadata_list.append(_large_event_metadata(source, range_, names))
             except WireError as error:
                 damaged.append(error.offset)
             except DecodeError:
-                damaged.append(place[0])
-    return kinds
+                damaged.append(range_[0])
+    return metadata_list
 
 
 def read_plane_stats(
     source: Source, ranges: list[tuple[int, int]], names: dict[int, str], damaged: list[int]
 ) -> dict[str, StatValue]:
-    """A plane's own stats by name."""
+    """Reads a plane's own stats, by name."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
 
     return named_stats(_parsed(XStat, source, ranges, damaged), names)
 
 
-def _kind(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventMetadata:
+def _event_metadata(id_: int, metadata: XEventMetadata, names: dict[int, str]) -> EventMetadata:
     return EventMetadata(
         id_, text_of(metadata.name), text_of(metadata.display_name), named_stats(metadata.stats, names)
     )
 
 
-def _large_kind(source: Source, place: tuple[int, int], names: dict[int, str]) -> EventMetadata:
-    """A kind whose metadata is too large to read: everything but its bulky stats."""
+def _large_event_metadata(source: Source, range_: tuple[int, int], names: dict[int, str]) -> EventMetadata:
+    """Reads large event metadata, with its large stats located instead of read."""
     from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
 
-    kind = EventMetadata(0, "", "")
-    for number, value, length in _fields(source, place):
+    event_metadata = EventMetadata(0, "", "")
+    for number, value, length in _fields(source, range_):
         if number == 1:
-            kind.id = value
+            event_metadata.id = value
         if number != 2 or length < 0:
             continue
         for inner, start, size in _fields(source, (value, length)):
-            if inner == 1 and not kind.id:
-                kind.id = start
+            if inner == 1 and not event_metadata.id:
+                event_metadata.id = start
             elif inner in (2, 4) and size >= 0:
-                text = text_of(source.read(start, min(size, LARGE)).tobytes())
-                kind.name, kind.display_name = (text, kind.display_name) if inner == 2 else (kind.name, text)
+                text = text_of(source.read(start, min(size, LARGE_METADATA_BYTES)).tobytes())
+                event_metadata.name, event_metadata.display_name = (
+                    (text, event_metadata.display_name) if inner == 2 else (event_metadata.name, text)
+                )
             elif inner == 5:
                 stat = {n: (v, s) for n, v, s in _fields(source, (start, size))}
                 blob = stat.get(6) or stat.get(5, (0, 0))
-                if blob[1] > LARGE or 6 in stat:
-                    kind.blobs[names.get(stat.get(1, (0, 0))[0], "")] = blob
-                elif 0 <= size <= LARGE + PADDING:
-                    own = named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
-                    kind.stats = own | kind.stats
-    return kind
+                if blob[1] > LARGE_METADATA_BYTES or 6 in stat:
+                    event_metadata.blobs[names.get(stat.get(1, (0, 0))[0], "")] = blob
+                elif 0 <= size <= LARGE_METADATA_BYTES + PADDING:
+                    stats = named_stats([XStat.FromString(source.read(start, size).tobytes())], names)
+                    event_metadata.stats = stats | event_metadata.stats
+    return event_metadata
 
 
-def _fields(source: Source, place: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
-    for number, value, length in fields(source, place[0], place[0] + place[1]):
+def _fields(source: Source, range_: tuple[int, int]) -> Iterator[tuple[int, int, int]]:
+    for number, value, length in fields(source, range_[0], range_[0] + range_[1]):
         yield from zip(number.tolist(), value.tolist(), length.tolist(), strict=True)
 
 
@@ -159,14 +159,14 @@ _Entry = TypeVar("_Entry", bound="Message")
 
 
 def _parsed(
-    kind: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
+    event_metadata: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
 ) -> Iterator[_Entry]:
-    """The messages in file ranges that ascend."""
+    """Parses the messages in ascending file ranges."""
     from google.protobuf.message import DecodeError
 
     for offset, data in _payloads(source, ranges):
         try:
-            entry = kind.FromString(data)
+            entry = event_metadata.FromString(data)
         except DecodeError:
             damaged.append(offset)
         else:
@@ -174,11 +174,11 @@ def _parsed(
 
 
 def _payloads(source: Source, ranges: list[tuple[int, int]]) -> Iterator[tuple[int, bytes]]:
-    """The bytes of file ranges that ascend, neighbours read together: (offset, bytes)."""
+    """Reads ascending file ranges, neighbours together: (offset, bytes)."""
     first = 0
     while first < len(ranges):
         start, last = ranges[first][0], first
-        while last + 1 < len(ranges) and ranges[last + 1][0] + ranges[last + 1][1] - start <= BATCH:
+        while last + 1 < len(ranges) and ranges[last + 1][0] + ranges[last + 1][1] - start <= BATCH_BYTES:
             last += 1
         end = ranges[last][0] + ranges[last][1]
         data = source.read(start, end - start)

@@ -1,4 +1,4 @@
-"""A whole file into columns: planes, lines, events, wanted stats; and what could not be read, and where."""
+"""Decodes a whole file into columns: planes, lines, events and wanted stats, with diagnostics for damaged parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tb_xla_insights.xplane.columns import (
 from tb_xla_insights.xplane.events import Decoder, cut_into_pieces
 from tb_xla_insights.xplane.mangled import identify_damage
 from tb_xla_insights.xplane.metadata import (
-    LARGE,
+    LARGE_METADATA_BYTES,
     MISSING,
     EventMetadata,
     StatValue,
@@ -43,23 +43,23 @@ NUMBER_STATS = (
     "group_id", "replica", "partition", "global_device_id", "device_id",
 )  # fmt: skip
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
-"""Stats of events that analyses need, kept as columns; all others are read when somebody asks for them."""
+"""Stats of events that analyses need, decoded into columns; all others are read on demand."""
 
 
 PROGRAMS = "/host:metadata"
-"""The plane whose kinds are the compiled programs: id = program id, stat `Hlo Proto`."""
+"""The plane whose event metadata are the compiled programs: the id is the program id, the stat `Hlo Proto` its HLO."""
 
 
-MOST_THREADS = 16
-"""Each needs room of its own."""
+MAX_THREADS = 16
+"""Each thread needs buffers of its own."""
 
-_Parts = dict[int, list[tuple[int, int]]]
-"""Of fields of a message, by number, the file ranges (offset, length)."""
+_FieldRanges = dict[int, list[tuple[int, int]]]
+"""The file ranges (offset, length) of the fields of a message, by field number."""
 
 
 @dataclass
 class XPlane:
-    """One plane: its kinds of events (in the order of `metadata` indices, from `first_kind`) and its lines."""
+    """One plane: its event metadata (in the order of `metadata` indices, from `first_metadata` on) and its lines."""
 
     name: str
     stats: dict[str, StatValue]
@@ -71,9 +71,9 @@ class XPlane:
 
 @dataclass
 class XSpace:
-    """A decoded file. Event columns hold one entry per event, line by line in file order; `metadata` indexes
-    the kinds of all planes one after the other, `offset_ps` counts from the line's `timestamp_ns`. `stats`
-    holds the wanted stats, values of text stats being numbers of texts in `strings`."""
+    """A decoded file. Event columns have one row per event, line by line in file order. `metadata` indexes the
+    concatenated event metadata of all planes; `offset_ps` counts from the line's `timestamp_ns`. `stats` holds the
+    wanted stats; values of text stats are indices into `strings`."""
 
     path: str
     size: int
@@ -92,7 +92,7 @@ class XSpace:
 
 
 class Strings:
-    """Every text once."""
+    """Interned texts: every text has one index."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -114,10 +114,10 @@ def read_space(
     progress: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> XSpace:
-    """Decodes a file. What is whole is kept; a diagnostic says what was lost, and where.
+    """Decodes a file. Intact parts are read; diagnostics say what was lost, and where.
 
-    `progress` is told the bytes read so far; when `stop` becomes true, what was read so far is the result.
-    Raises InputError where the file has no plane at all.
+    Calls `progress` with the bytes read so far. Once `stop` returns True, the events read so far are the result. Raises
+    InputError if the file has no plane at all.
     """
     return _Reader(source, progress, stop).read()
 
@@ -130,73 +130,83 @@ class _Reader:
         self.diagnostics: list[Diagnostic] = []
         self.planes: list[XPlane] = []
         self.tables: list[PlaneTables] = []
-        self._workers = min(os.cpu_count() or 1, MOST_THREADS)
-        self._report, self._read, self._lock = progress, 0, threading.Lock()
+        self._workers = min(os.cpu_count() or 1, MAX_THREADS)
+        self._progress_callback, self._bytes_read, self._lock = progress, 0, threading.Lock()
 
     def read(self) -> XSpace:
         source = self.source
         if source.size == 0:
             raise InputError(f"{source.path}: the file is empty; copy it again or capture again")
-        top: _Parts = {n: [] for n in (1, 2, 3, 4)}
-        self._fields(0, source.size, top, "")
-        if not top[1]:
-            what = "byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
-            raise InputError(f"{source.path}: {identify_damage(source) or what}")
-        parts = [
-            self._parts_of(number, start, start + length) for number, (start, length) in enumerate(top[1])
+        fields_of_file: _FieldRanges = {n: [] for n in (1, 2, 3, 4)}
+        self._collect_ranges(0, source.size, fields_of_file, "")
+        if not fields_of_file[1]:
+            message = "byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
+            raise InputError(f"{source.path}: {identify_damage(source) or message}")
+        ranges = [
+            self._plane_ranges(number, start, start + length)
+            for number, (start, length) in enumerate(fields_of_file[1])
         ]
-        lines = [[Line(place, place + length) for place, length in some[3]] for some in parts]
-        # Counting leaves the interpreter to what imports protobuf and makes names.
-        count = [partial(cut_into_pieces, source, line) for some in lines for line in some]
-        run_parallel([partial(self._read_planes, parts, lines), *count], self._workers)
-        columns = self._events()
+        lines = [
+            [Line(start, start + length) for start, length in plane_ranges[3]] for plane_ranges in ranges
+        ]
+        # Counting releases the interpreter's lock to the thread that imports protobuf and reads metadata.
+        count_tasks = [
+            partial(cut_into_pieces, source, line) for plane_lines in lines for line in plane_lines
+        ]
+        run_parallel([partial(self._read_planes, ranges, lines), *count_tasks], self._workers)
+        columns = self._decode_events()
         if self.diagnostics:
-            self._refuse_text()
-        texts = {n: [text_of(source.read(*place).tobytes()) for place in top[n]] for n in (2, 3, 4)}
+            self._check_file_format()
+        texts = {
+            number: [text_of(source.read(*range_).tobytes()) for range_ in fields_of_file[number]]
+            for number in (2, 3, 4)
+        }
         for text in texts[2]:
-            self._say("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
+            self._add_warning("dropped_events", f"The profiler recorded an error: {' '.join(text.split())}")
         for text in texts[3]:
-            told = f"The profiler recorded a warning: {' '.join(text.split())}"
-            self.diagnostics.append(Diagnostic("profiler_warning", "info", told))
-        self._number_kinds(columns)
+            message = f"The profiler recorded a warning: {' '.join(text.split())}"
+            self.diagnostics.append(Diagnostic("profiler_warning", "info", message))
+        self._number_metadata(columns)
         return XSpace(
             source.path, source.size, source.fingerprint, self.strings, self.planes, texts[4], texts[2], texts[3],
             columns.metadata, columns.offset_ps, columns.duration_ps, EventOffsets(self._pieces()),
             stat_columns(columns.stats, self._pieces(), NUMBER_STATS, TEXT_STATS), self.diagnostics,
         )  # fmt: skip
 
-    def _refuse_text(self) -> None:
-        """Raises InputError where the file was taken for text, or is something else: nothing that could be read of it
-        would be true."""
-        done = identify_damage(self.source)
-        if done:
-            raise InputError(f"{self.source.path}: {done}")
+    def _check_file_format(self) -> None:
+        """Raises InputError if the file is of another format, or was damaged by a transfer as text: whatever was read
+        from it would be wrong."""
+        message = identify_damage(self.source)
+        if message:
+            raise InputError(f"{self.source.path}: {message}")
 
-    def _events(self) -> Columns:
-        """Decodes the lines of all planes, piece by piece, by as many threads as there are processors."""
+    def _decode_events(self) -> Columns:
+        """Decodes the lines of all planes, piece by piece, on a thread per processor."""
         first = 0
         for piece in self._pieces():
             piece.first, first = first, first + piece.count
         columns = Columns(first)
         planes = zip(self.planes, self.tables, strict=True)
-        work = [(it, line, piece) for plane, it in planes for line in plane.lines for piece in line.pieces]
-        waiting = iter(work)
+        tasks = [
+            (tables, line, piece) for plane, tables in planes for line in plane.lines for piece in line.pieces
+        ]
+        pending = iter(tasks)
 
         def decode() -> None:
             decoder = Decoder(self.source, columns, len(NUMBER_STATS), len(TEXT_STATS), self.strings.intern)
-            for tables, line, piece in waiting:  # what no other thread has taken
-                decoder.decode(tables, line, piece, self._progress, self.stop)
+            for tables, line, piece in pending:  # the threads share this iterator
+                decoder.decode(tables, line, piece, self._add_progress, self.stop)
 
-        run_parallel([decode] * min(self._workers, len(work)), self._workers)
+        run_parallel([decode] * min(self._workers, len(tasks)), self._workers)
         for plane in self.planes:
             for line in plane.lines:
                 line.name = line.name or line.display_name
                 for piece in line.pieces:
                     if piece.bad is not None:
                         where = f" in plane {plane.name}, line {text_of(line.name)}"
-                        self._damaged(piece.bad, where, ended=piece.ended)
+                        self._add_damage(piece.bad, where, ended=piece.ended)
         if any(piece.stopped for piece in self._pieces()):
-            self._say("truncated_file", "Reading was stopped; what was read until then is shown.")
+            self._add_warning("truncated_file", "Reading was stopped; what was read until then is shown.")
         if sum(piece.count for piece in self._pieces()) < first:
             columns.close_holes(self._pieces())
         return columns
@@ -204,13 +214,13 @@ class _Reader:
     def _pieces(self) -> list[Piece]:
         return [piece for plane in self.planes for line in plane.lines for piece in line.pieces]
 
-    def _progress(self, count: int) -> None:
+    def _add_progress(self, count: int) -> None:
         with self._lock:
-            self._read += count
-            self._report(self._read)
+            self._bytes_read += count
+            self._progress_callback(self._bytes_read)
 
-    def _number_kinds(self, columns: Columns) -> None:
-        """Numbers the kinds of events through all planes, those that only events tell of included."""
+    def _number_metadata(self, columns: Columns) -> None:
+        """Numbers event metadata across all planes, including ids that occur only in events."""
         first = 0
         for plane, tables in zip(self.planes, self.tables, strict=True):
             plane.event_metadata += [
@@ -221,82 +231,83 @@ class _Reader:
                 columns.metadata[line.first : line.first + line.count] += first
             first += len(plane.event_metadata)
 
-    def _say(self, id_: str, message: str) -> None:
+    def _add_warning(self, id_: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(id_, "warning", message))
 
-    def _fields(self, start: int, end: int, wanted: _Parts, where: str) -> None:
-        """Collects the file ranges of the wanted fields of a message. Says what is damaged; a field that
-        the end of the file cuts is kept as far as it goes."""
+    def _collect_ranges(self, start: int, end: int, wanted: _FieldRanges, where: str) -> None:
+        """Collects the file ranges of the wanted fields of a message, and adds diagnostics about damage. A field that
+        the end of the file cuts is collected up to that end."""
         try:
             for number, value, length in fields(self.source, start, end):
                 for field_number, ranges in wanted.items():
                     chosen = np.flatnonzero((number == field_number) & (length >= 0))
                     ranges.extend(zip(value[chosen].tolist(), length[chosen].tolist(), strict=True))
         except WireError as error:
-            # What the end of the file cuts lies in nothing that ends before.
+            # Only in a message that extends to the end of the file can that end cut a field.
             cut = cut_field(self.source, error.offset) if end == self.source.size else None
             if cut is None:
-                self._damaged(error.offset, where, ended=error.ended)
+                self._add_damage(error.offset, where, ended=error.ended)
             else:
-                self._damaged(self.source.size, where, ended=True)
+                self._add_damage(self.source.size, where, ended=True)
             if cut is not None and cut[0] in wanted and not where:
                 wanted[cut[0]].append((cut[1], self.source.size - cut[1]))
 
-    def _damaged(self, offset: int, where: str, *, ended: bool) -> None:
+    def _add_damage(self, offset: int, where: str, *, ended: bool) -> None:
         if ended and not any(d.id == "truncated_file" for d in self.diagnostics):
-            place = f"File ends early, at byte {offset}{where}"
-            self._say("truncated_file", f"{place}; copy it again if it was still being written.")
+            text = f"File ends early, at byte {offset}{where}"
+            self._add_warning("truncated_file", f"{text}; copy it again if it was still being written.")
         elif not ended:
-            self._say(
+            self._add_warning(
                 "corrupt_file",
                 f"Byte {offset}{where} cannot be: a length exceeds its parent; what follows there is lost.",
             )
 
-    def _parts_of(self, number: int, start: int, end: int) -> _Parts:
-        """Where a plane's name (2), lines (3), kinds of events (4), names of stats (5) and own stats (6) are."""
-        parts: _Parts = {n: [] for n in (2, 3, 4, 5, 6)}
-        self._fields(start, end, parts, f" in plane {number}")
-        return parts
+    def _plane_ranges(self, number: int, start: int, end: int) -> _FieldRanges:
+        """The file ranges of a plane's name (2), lines (3), event metadata (4), stat metadata (5) and own stats (6)."""
+        ranges: _FieldRanges = {n: [] for n in (2, 3, 4, 5, 6)}
+        self._collect_ranges(start, end, ranges, f" in plane {number}")
+        return ranges
 
-    def _read_planes(self, parts: list[_Parts], lines: list[list[Line]]) -> None:
-        for some, its_lines in zip(parts, lines, strict=True):
-            self._plane(some, its_lines)
+    def _read_planes(self, ranges: list[_FieldRanges], lines: list[list[Line]]) -> None:
+        for plane_ranges, plane_lines in zip(ranges, lines, strict=True):
+            self._read_plane(plane_ranges, plane_lines)
 
-    def _plane(self, parts: _Parts, lines: list[Line]) -> None:
-        name = text_of(self.source.read(*parts[2][-1]).tobytes()) if parts[2] else ""
+    def _read_plane(self, ranges: _FieldRanges, lines: list[Line]) -> None:
+        name = text_of(self.source.read(*ranges[2][-1]).tobytes()) if ranges[2] else ""
         where = f" in plane {name or len(self.planes)}"
-        # The kinds of this plane are the compiled programs: hundreds of megabytes that few readers ask for.
-        names, kinds, stats = self._metadata(parts, where, 0 if name == PROGRAMS else LARGE)
+        # The event metadata of this plane are the compiled programs: hundreds of megabytes that are seldom needed.
+        large = 0 if name == PROGRAMS else LARGE_METADATA_BYTES
+        names, event_metadata, stats = self._read_metadata(ranges, where, large)
         wanted = [i for i, stat in names.items() if stat in self.names]
         tables = PlaneTables(
-            metadata=IdIndex([kind.id for kind in kinds]),
+            metadata=IdIndex([metadata.id for metadata in event_metadata]),
             wanted=IdIndex(wanted, [self.names.index(names[i]) for i in wanted]),
             texts=IdIndex(list(names), [self.strings.intern(text) for text in names.values()]),
-            missing=self.strings.intern(MISSING) if parts[3] else -1,
+            missing=self.strings.intern(MISSING) if ranges[3] else -1,
             names=names,
         )
-        self.planes.append(XPlane(name, stats, names, kinds, lines))
+        self.planes.append(XPlane(name, stats, names, event_metadata, lines))
         self.tables.append(tables)
 
-    def _metadata(
-        self, parts: _Parts, where: str, large: int
+    def _read_metadata(
+        self, ranges: _FieldRanges, where: str, large: int
     ) -> tuple[dict[int, str], list[EventMetadata], dict[str, StatValue]]:
         names: dict[int, str] = {}
-        kinds: list[EventMetadata] = []
+        event_metadata: list[EventMetadata] = []
         stats: dict[str, StatValue] = {}
         damaged: list[int] = []
         try:
-            names = read_stat_names(self.source, parts[5], damaged)
-            kinds = read_event_metadata(self.source, parts[4], names, damaged, large)
-            stats = read_plane_stats(self.source, parts[6], names, damaged)
+            names = read_stat_names(self.source, ranges[5], damaged)
+            event_metadata = read_event_metadata(self.source, ranges[4], names, damaged, large)
+            stats = read_plane_stats(self.source, ranges[6], names, damaged)
         except WireError as error:
-            self._damaged(error.offset, where, ended=error.ended)
+            self._add_damage(error.offset, where, ended=error.ended)
         if damaged:
-            what = (
+            loss = (
                 "1 name or stat there is" if len(damaged) == 1 else f"{len(damaged)} names or stats there are"
             )
             text = (
-                f"Byte {min(damaged)}{where} cannot be: {what} lost; copy the file again, or capture again."
+                f"Byte {min(damaged)}{where} cannot be: {loss} lost; copy the file again, or capture again."
             )
-            self._say("corrupt_file", text)
-        return names, kinds, stats
+            self._add_warning("corrupt_file", text)
+        return names, event_metadata, stats

@@ -1,4 +1,4 @@
-"""Protobuf's wire format, as far as an XPlane file needs it: the fields of a message, and tables of ids."""
+"""The parts of Protobuf's wire format that XPlane files need: the fields of a message, and tables of ids."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ SCAN_FIELDS = 1 << 14
 
 
 class WireError(Exception):
-    """A byte that no writer of the format makes. `offset` is its place in the file; `ended` says that there
-    is none any more, since the file has become shorter."""
+    """Invalid bytes at file offset `offset`; with `ended` the file ends there, since it has become shorter."""
 
-    def __init__(self, offset: int, what: str, *, ended: bool = False) -> None:
-        super().__init__(what)
+    def __init__(self, offset: int, message: str, *, ended: bool = False) -> None:
+        super().__init__(message)
         self.offset = offset
         self.ended = ended
 
@@ -32,11 +31,11 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
     """The fields of the message in the file range [start, end), as batches of columns (number, value,
     length).
 
-    Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are stepped over, not
-    read. Raises WireError.
+    Values of LENGTH fields are file offsets; the length of a number is -1. Payloads are skipped, not read. Raises
+    WireError.
     """
-    most = min(SCAN_FIELDS, (end - start) // 2 + 1)  # a field takes two bytes or more
-    columns = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.int64)
+    batch = min(SCAN_FIELDS, (end - start) // 2 + 1)  # a field takes two bytes or more
+    columns = np.empty(batch, np.int32), np.empty(batch, np.int64), np.empty(batch, np.int64)
     window = np.zeros(min(SCAN_WINDOW, end - start) + PADDING, np.uint8)
     at = start
     while at < end:
@@ -59,8 +58,8 @@ def fields(source: Source, start: int, end: int) -> Iterator[Columns]:
 
 
 def cut_field(source: Source, at: int) -> tuple[int, int] | None:
-    """The field at `at` if it goes on behind the end of the file: (number, where its payload begins), or (0,
-    `at`) where not even its length is whole."""
+    """The field at file offset `at` if the end of the file cuts it: (number, file offset of its payload), or (0, `at`)
+    if even its tag or length is cut. None if it is whole."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
     tag, payload = read_varint(window, 0)
@@ -76,7 +75,7 @@ def cut_field(source: Source, at: int) -> tuple[int, int] | None:
 
 
 def message_at(source: Source, at: int) -> bytes:
-    """The message whose length stands at file offset `at`. Raises WireError."""
+    """The message whose length field is at file offset `at`. Raises WireError."""
     window = np.zeros(2 * PADDING, np.uint8)
     size = source.read_into(at, window[:PADDING])
     length, body = read_varint(window, 0)
@@ -87,8 +86,8 @@ def message_at(source: Source, at: int) -> bytes:
 
 
 def find_event_offset(source: Source, start: int, end: int, index: int) -> int:
-    """The file offset of the length of an event's message, that of the event with `index` among the fields of a
-    line in the file range [start, end). Raises WireError."""
+    """The file offset of the length of the message of event number `index`, counted among the fields of a line in the
+    file range [start, end). Raises WireError."""
     window = np.zeros(SCAN_WINDOW + PADDING, np.uint8)
     at = start
     while at < end:
@@ -104,8 +103,8 @@ def find_event_offset(source: Source, start: int, end: int, index: int) -> int:
 
 
 class IdIndex:
-    """From ids, which may be sparse or negative, to their positions, or to `values` where given; of equal ids
-    the last one counts. Small ids, as most writers give them, are indices; others are hashed."""
+    """Maps ids, which may be sparse or negative, to their positions, or to `values` if given; of equal ids the last one
+    counts. Small ids, which most writers use, are looked up by index; others are hashed."""
 
     def __init__(
         self, ids: Sequence[int] | NDArray[np.int64], values: Sequence[int] | NDArray[np.int32] | None = None
@@ -126,7 +125,7 @@ class IdIndex:
             self._size, self._direct = 1 << (4 * len(ids)).bit_length(), np.empty(0, np.int32)
             table = IdTable(np.zeros(self._size, np.int64), np.full(self._size, -1, np.int32))
             table.insert(ids, values)
-            self.table = table  # other threads only see it whole
+            self.table = table  # assigned last: other threads never see a partly filled table
 
     def add(self, id_: int) -> None:
         """Adds an id at the next position."""
@@ -140,6 +139,6 @@ class IdIndex:
 
     def positions(self, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """The position of each id, -1 for those that are absent."""
-        found = np.empty(len(ids), np.int32)
-        self.table.find_all(np.ascontiguousarray(ids), found)
-        return found
+        positions = np.empty(len(ids), np.int32)
+        self.table.find_all(np.ascontiguousarray(ids), positions)
+        return positions

@@ -85,7 +85,7 @@ def test_the_longest_ops_are_named_and_the_others_are_one_row(xi: Xi, page: Page
 def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
     xi.open("two_cores/one", v="gaps", f="min:10")
     table = page.get_by_test_id("gap-list")
-    expect(column(table, "All cores idle")).to_have_text(["50.0\u202f%", "100.0\u202f%"])
+    expect(column(table, "Whole host idle")).to_have_text(["50.0\u202f%", "100.0\u202f%"])
     column(table, "Start").first.get_by_role("button").click()
     expect(page.get_by_test_id("gap-sentence")).to_contain_text(
         "All cores of the host are idle for 20.0\u202fms of it; for the rest others work."

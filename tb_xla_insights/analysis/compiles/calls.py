@@ -1,5 +1,5 @@
-"""The compilations of a capture: one for each call that asked for one, and one for what is left of a call that the
-capture's edge cut. (docs/definitions.md, "Recompilation")"""
+"""The compilations of a capture: one per call that requested one, and one for the rest of a call that the capture's
+edge cut. (docs/definitions.md, "Recompilation")"""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 Cut = Literal["start", "end", "both"]
 CUTS: tuple[Cut | None, ...] = (None, *get_args(Cut))
-"""The edges of the capture that cut a compilation: `start` where it had begun before, `end` where it did not finish."""
+"""The edges of the capture that cut a compilation: `start` if it began before the capture, `end` if it did not finish
+in it."""
 
 BEGUN_BEFORE, UNFINISHED = 1, 2
 """The bits of an index into CUTS."""
 
-_APART = [
+_OTHER_CLASSES = [
     CLASS_INDEX[name]
     for name in (
         "tracing",
@@ -37,16 +38,17 @@ _APART = [
         "python",
     )
 ]
-"""What the driving thread does before and after a compilation, and never inside one."""
+"""Classes of the driving thread before and after a compilation, never inside one."""
 
 
 @dataclass(frozen=True)
 class CompileCalls:
     """Compilations of one host in order of time.
 
-    `row`: the outermost event, of a cut one the first that is left of it. `start_ps`, `end_ps`: that event's times; a
-    cut compilation lasts from the capture's start to its last recorded part, or from its first one to the capture's
-    end; where the Python tracer has the call itself, to or from its frame's own. `cut`: index into CUTS.
+    `row`: the outermost event; for a cut compilation, the first remaining one. `start_ps`, `end_ps`: that event's
+    times. A cut compilation lasts from the capture's start to its last recorded part, or from its first part to the
+    capture's end; if the Python tracer recorded the call itself, to the end or from the start of that frame. `cut`:
+    index into CUTS.
     """
 
     row: Int32
@@ -64,23 +66,26 @@ class CompileCalls:
 
 @memoised
 def find_compile_calls(trace: Trace) -> CompileCalls:
-    """The compilations of one host. Calls inside of others, on the same thread or within the time of one on another,
-    and parts that begin within the time of a call count as that one. Parts of no call are one compilation unless the
-    driving thread does something else, or a call lies, between them."""
+    """Finds the compilations of one host.
+
+    A call inside another one, on the same thread or during a call on another thread, counts as part of that call, as do
+    parts that begin during a call. Parts without a call are one compilation as long as the driving thread does nothing
+    else, and no call occurs, between them.
+    """
     calls = _outermost(trace, rows_flagged(trace, COMPILE))
     starts, ends, cut_calls = _times(trace, calls)
     parts = _without_call(trace, starts, ends)
     if not len(parts):
         return CompileCalls(calls, starts, ends, cut_calls)
-    begin, end = trace.start_ps[parts], trace.end_ps[parts]
+    part_start, part_end = trace.start_ps[parts], trace.end_ps[parts]
     borders = np.sort(np.concatenate((_borders(trace), starts, ends)))
-    between = np.searchsorted(borders, begin, "right")
-    first = np.flatnonzero(np.diff(between, prepend=-1))
-    last_end = np.maximum.reduceat(end, first)
-    place = between[first]
-    cut = BEGUN_BEFORE * (place == 0) + UNFINISHED * (place == len(borders))
+    border_count = np.searchsorted(borders, part_start, "right")
+    first = np.flatnonzero(np.diff(border_count, prepend=-1))
+    last_end = np.maximum.reduceat(part_end, first)
+    borders_before = border_count[first]
+    cut = BEGUN_BEFORE * (borders_before == 0) + UNFINISHED * (borders_before == len(borders))
     rows = np.concatenate((calls, parts[first]))
-    starts = np.concatenate((starts, np.where(cut & BEGUN_BEFORE, 0, begin[first])))
+    starts = np.concatenate((starts, np.where(cut & BEGUN_BEFORE, 0, part_start[first])))
     ends = np.concatenate((ends, np.where(cut & UNFINISHED, trace.span_ps[1], last_end)))
     cuts = np.concatenate((cut_calls, cut))
     order = np.argsort(starts, kind="stable")
@@ -88,47 +93,47 @@ def find_compile_calls(trace: Trace) -> CompileCalls:
 
 
 def _times(trace: Trace, calls: Int32) -> tuple[Int64, Int64, Int8]:
-    """Start and end of each call, and which edge of the capture cuts it: the Python tracer opens the frames that it
-    finds open when it starts, all at once, and closes those that it leaves open."""
+    """Returns start and end of each call, and which edge of the capture cuts it. When it starts, the Python tracer
+    opens the frames that are already open, all at once; at its end it closes the frames that are still open."""
     starts, ends, cut = trace.start_ps[calls], trace.end_ps[calls], np.zeros(len(calls), np.int8)
-    frames = has_tag(trace, "python_tracer")
-    for number in np.flatnonzero(frames[trace.meta[calls]]).tolist():
-        line = trace.line_of(int(calls[number])).rows
+    is_frame = has_tag(trace, "python_tracer")
+    for index in np.flatnonzero(is_frame[trace.meta[calls]]).tolist():
+        line = trace.line_of(int(calls[index])).rows
         rows = np.arange(line.start, line.stop)
-        of_line = rows[frames[trace.meta[rows]]]
-        if starts[number] == trace.start_ps[of_line].min():
-            starts[number], cut[number] = 0, cut[number] | BEGUN_BEFORE
-        if ends[number] == trace.end_ps[of_line].max():
-            ends[number], cut[number] = trace.span_ps[1], cut[number] | UNFINISHED
+        frames_on_line = rows[is_frame[trace.meta[rows]]]
+        if starts[index] == trace.start_ps[frames_on_line].min():
+            starts[index], cut[index] = 0, cut[index] | BEGUN_BEFORE
+        if ends[index] == trace.end_ps[frames_on_line].max():
+            ends[index], cut[index] = trace.span_ps[1], cut[index] | UNFINISHED
     return starts, ends, cut
 
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:
-    """Events by start, without those within the time of another one."""
+    """Returns events by start, without those within the time of another one."""
     rows = rows[np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))]
-    reached = np.maximum.accumulate(np.append(np.int64(-1), trace.end_ps[rows]))[:-1]
-    return rows[trace.end_ps[rows] > reached]
+    latest_end = np.maximum.accumulate(np.append(np.int64(-1), trace.end_ps[rows]))[:-1]
+    return rows[trace.end_ps[rows] > latest_end]
 
 
 def _without_call(trace: Trace, starts: Int64, ends: Int64) -> Int32:
-    """Parts by start, without those that begin within the time of a call; calls come by start."""
+    """Returns parts by start, without those that begin during a call; calls are sorted by start."""
     parts = rows_flagged(trace, COMPILE_PART)
     parts = parts[np.argsort(trace.start_ps[parts], kind="stable")]
-    reached = np.maximum.accumulate(np.append(np.int64(-1), ends))
-    inside: NDArray[np.bool_] = (
-        reached[np.searchsorted(starts, trace.start_ps[parts], "right")] > trace.start_ps[parts]
+    latest_end = np.maximum.accumulate(np.append(np.int64(-1), ends))
+    is_inside: NDArray[np.bool_] = (
+        latest_end[np.searchsorted(starts, trace.start_ps[parts], "right")] > trace.start_ps[parts]
     )
-    return parts[~inside]
+    return parts[~is_inside]
 
 
 def _borders(trace: Trace) -> Int64:
-    """Instants at which the driving thread begins or ends something that is no part of a compilation. Frames of the
-    Python tracer are none: it closes those that the capture's end finds open."""
-    kinds, _ = event_classes(trace)
-    frames = has_tag(trace, "python_tracer")
-    found = [np.zeros(0, np.int64)]
+    """Returns the instants at which the driving thread begins or ends something that is no part of a compilation.
+    Frames of the Python tracer are no borders: it closes the frames that the capture's end finds open."""
+    classes, _ = event_classes(trace)
+    is_frame = has_tag(trace, "python_tracer")
+    borders = [np.zeros(0, np.int64)]
     for line in trace.driving_lines:
         rows = trace.lines[line].rows
-        apart = np.isin(kinds[rows], _APART) & ~frames[trace.meta[rows]]
-        found += [trace.start_ps[rows][apart], trace.end_ps[rows][apart]]
-    return np.concatenate(found)
+        is_other = np.isin(classes[rows], _OTHER_CLASSES) & ~is_frame[trace.meta[rows]]
+        borders += [trace.start_ps[rows][is_other], trace.end_ps[rows][is_other]]
+    return np.concatenate(borders)

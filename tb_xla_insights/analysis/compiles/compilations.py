@@ -1,4 +1,4 @@
-"""What was compiled during the capture: which graph, when, where in the program, and whether it had to be.
+"""What was compiled during the capture: which graph, when, where in the program, and whether during warm-up.
 (docs/definitions.md, "Recompilation")"""
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.programs import UNNAMED
 
-_OF_MODULE = re.compile(r".+ \(([\w.-]+)\)")
-"""A part of a compilation whose name ends in its module's: `HLO passes through layout assignment (jit_f)`."""
+_MODULE_PART = re.compile(r".+ \(([\w.-]+)\)")
+"""A part of a compilation whose name ends in its module's, such as `HLO passes through layout assignment (jit_f)`."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Compilations:
     """Compilations of one host in order of time.
 
     `row`, `start_ps`, `end_ps`, `cut`: as in CompileCalls. `step`: index into the trace's steps, -1: none.
-    `annotation`: the innermost annotation around it, on the driving thread at that time where another thread compiled,
-    -1: none. `program`: what it made, an index into Launches.programs, -1 where it did not run. `module` and
-    `graph_hash` are None where nothing records them. `warm_up`: everything was new then.
+    `annotation`: the innermost annotation around it, -1: none; if another thread compiled, the one open on the driving
+    thread at that time. `program`: the compiled program, an index into Launches.programs, -1 if it did not run.
+    `module`, `graph_hash`: None if not recorded. `warm_up`: whether the compilation is part of the warm-up.
     """
 
     row: Int32
@@ -59,159 +59,183 @@ class Compilations:
         return self.end_ps - self.start_ps
 
     def graph(self, number: int) -> str | None:
-        """What tells the graph: its hash, or the module's name."""
+        """Returns what identifies the graph: its hash, else the module's name."""
         return self.graph_hash[number] or self.module[number]
 
 
 @memoised
 def find_compilations(trace: Trace) -> Compilations:
-    """The compilations of one host.
+    """Finds the compilations of one host.
 
-    Warm-up is what falls into a step with a number below 2. Outside of steps with numbers it is what comes before the
-    first execution of the capture, and the first compilation of a module that has not run in it before. What an edge
-    of the capture cuts is none for that, only where another compilation of the warm-up comes next.
+    In steps with numbers, warm-up is what happens in a step with a number below 2. Otherwise it is what happens before
+    the first execution of the capture, and the first compilation of a module that has not run in the capture before. A
+    compilation that an edge of the capture cuts, without a step number, is warm-up only if the next compilation is.
     """
     calls = find_compile_calls(trace)
     launches = find_launches(trace)
-    told = _module_of_parts(trace, calls)
-    program = _programs(trace, calls, told)
-    names = [launches.programs[it][0] if it >= 0 else None for it in program.tolist()]
-    recorded = _texts(trace, calls.row, "name")
-    module = [a or b or c for a, b, c in zip(names, recorded, told, strict=True)]
+    part_modules = _module_of_parts(trace, calls)
+    program = _programs(trace, calls, part_modules)
+    program_names = [launches.programs[index][0] if index >= 0 else None for index in program.tolist()]
+    recorded_names = _texts(trace, calls.row, "name")
+    module = [
+        program_name or recorded_name or part_module
+        for program_name, recorded_name, part_module in zip(
+            program_names, recorded_names, part_modules, strict=True
+        )
+    ]
     step = steps_at(trace, calls.start_ps)
-    around = np.array([enclosing_annotation(trace, it) for it in calls.row.tolist()], np.int32)
+    annotation = np.array([enclosing_annotation(trace, row) for row in calls.row.tolist()], np.int32)
     return Compilations(
-        calls.row, calls.start_ps, calls.end_ps, calls.cut, step, around, program, module,
+        calls.row, calls.start_ps, calls.end_ps, calls.cut, step, annotation, program, module,
         _texts(trace, calls.row, "graph_hash"), _warm_up(trace, calls, step, module),
     )  # fmt: skip
 
 
 def _module_of_parts(trace: Trace, calls: CompileCalls) -> list[str | None]:
-    """The module that the first part of each compilation names."""
+    """Returns the module that each compilation's parts name; the first part that names one decides."""
     parts = rows_flagged(trace, COMPILE_PART)
-    match = {
-        entry: _OF_MODULE.fullmatch(trace.strings[trace.metadata.name[entry]])
-        for entry in np.unique(trace.meta[parts]).tolist()
+    match_of_meta = {
+        meta: _MODULE_PART.fullmatch(trace.strings[trace.metadata.name[meta]])
+        for meta in np.unique(trace.meta[parts]).tolist()
     }
-    parts = parts[np.array([match[entry] is not None for entry in trace.meta[parts].tolist()], np.bool_)]
+    parts = parts[
+        np.array([match_of_meta[meta] is not None for meta in trace.meta[parts].tolist()], np.bool_)
+    ]
     parts = parts[np.argsort(trace.start_ps[parts], kind="stable")]
     first = np.searchsorted(trace.start_ps[parts], calls.start_ps).tolist()
-    found: list[str | None] = []
-    for at, end in zip(first, calls.end_ps.tolist(), strict=True):
-        inside = at < len(parts) and trace.start_ps[parts[at]] < end
-        named = match[int(trace.meta[parts[at]])] if inside else None
-        found.append(named[1] if named else None)
-    return found
+    modules: list[str | None] = []
+    for index, end_ps in zip(first, calls.end_ps.tolist(), strict=True):
+        is_inside = index < len(parts) and trace.start_ps[parts[index]] < end_ps
+        match = match_of_meta[int(trace.meta[parts[index]])] if is_inside else None
+        modules.append(match[1] if match else None)
+    return modules
 
 
 def _programs(trace: Trace, calls: CompileCalls, module: list[str | None]) -> Int32:
-    """What each compilation made: the program of the launch that its synchronisation asked for; without one, the
-    program (of the module's name, where a part tells that) that runs for the first time in the capture, and first after
-    it. What was not finished has made none."""
+    """Returns the program that each compilation built, an index into Launches.programs; -1: none, or unknown.
+
+    That is the program of the launch that the compilation's synchronisation requested. Without such a launch, it is the
+    program (of the module's name, if a part names it) whose first run in the capture is the first between the end of
+    this compilation and the start of the next one. An unfinished compilation has built none.
+    """
     launches = find_launches(trace)
     runs = launches.runs
-    found = np.full(len(calls), -1, np.int32)
-    of_sync = {s: p for s, p in zip(launches.sync.tolist(), launches.program.tolist(), strict=True) if s >= 0}
-    first = np.full(len(launches.programs), np.iinfo(np.int64).max)
-    np.minimum.at(first, runs.program, runs.start_ps)
+    program = np.full(len(calls), -1, np.int32)
+    program_of_sync = {
+        sync: index
+        for sync, index in zip(launches.sync.tolist(), launches.program.tolist(), strict=True)
+        if sync >= 0
+    }
+    first_run = np.full(len(launches.programs), np.iinfo(np.int64).max)
+    np.minimum.at(first_run, runs.program, runs.start_ps)
     names = np.array([name for name, _ in launches.programs], object)
-    new = np.argsort(first, kind="stable")
-    new = new[names[new] != UNNAMED]  # of such runs nothing tells which program they are of
+    by_first_run = np.argsort(first_run, kind="stable")
+    by_first_run = by_first_run[
+        names[by_first_run] != UNNAMED
+    ]  # without runs that do not record their program
     claimed: set[int] = set()
-    asked = nearest_enclosing(trace.parent, calls.row, np.array(list(of_sync), np.int32))
-    until = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
-    for number, (at, end, name) in enumerate(zip(asked.tolist(), calls.end_ps.tolist(), module, strict=True)):
-        if at >= 0:
-            found[number] = of_sync[at]
+    syncs = nearest_enclosing(trace.parent, calls.row, np.array(list(program_of_sync), np.int32))
+    next_start = np.append(calls.start_ps[1:], np.iinfo(np.int64).max)
+    columns = zip(syncs.tolist(), calls.end_ps.tolist(), module, strict=True)
+    for number, (sync, end_ps, name) in enumerate(columns):
+        if sync >= 0:
+            program[number] = program_of_sync[sync]
         else:
-            after = new[(first[new] >= end) & (first[new] < until[number])]
-            after = after[names[after] == name] if name is not None else after
-            if after.size and int(after[0]) not in claimed:
-                found[number] = after[0]
-        claimed.add(int(found[number]))
-    return found
+            is_next = (first_run[by_first_run] >= end_ps) & (first_run[by_first_run] < next_start[number])
+            candidates = by_first_run[is_next]
+            candidates = candidates[names[candidates] == name] if name is not None else candidates
+            if candidates.size and int(candidates[0]) not in claimed:
+                program[number] = candidates[0]
+        claimed.add(int(program[number]))
+    return program
 
 
 def _texts(trace: Trace, row: Int32, stat: str) -> list[str | None]:
-    """A text that each event carries, or else the first of those below it that does."""
+    """Returns the text stat of each event, else that of the first event below it that has one; None: none has."""
     if stat not in trace.stats:
         return [None] * len(row)
     column = trace.stats[stat]
-    found: list[str | None] = []
-    for its in row.tolist():
-        low = int(np.searchsorted(column.rows, its))
-        # What lies below an event follows it on its line, and starts before it ends.
-        inside = low < len(column.rows) and column.rows[low] < trace.line_of(its).rows.stop
-        inside = inside and (column.rows[low] == its or trace.start_ps[column.rows[low]] < trace.end_ps[its])
-        found.append(trace.strings[int(column.values[low])] if inside else None)
-    return found
+    texts: list[str | None] = []
+    for event in row.tolist():
+        low = int(np.searchsorted(column.rows, event))
+        # The events below an event follow it on its line, and start before it ends.
+        is_inside = low < len(column.rows) and column.rows[low] < trace.line_of(event).rows.stop
+        is_inside = is_inside and (
+            column.rows[low] == event or trace.start_ps[column.rows[low]] < trace.end_ps[event]
+        )
+        texts.append(trace.strings[int(column.values[low])] if is_inside else None)
+    return texts
 
 
 def _warm_up(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | None]) -> NDArray[np.bool_]:
+    """Per compilation, whether it is part of the warm-up: see `find_compilations`."""
     launches = find_launches(trace)
     runs = launches.runs
-    begun = [trace.start_ps[launches.row].min(initial=np.iinfo(np.int64).max)]
-    first_run = int(min([*begun, runs.start_ps.min(initial=np.iinfo(np.int64).max)]))
-    first_of: dict[str, int] = {}
+    first_launch = trace.start_ps[launches.row].min(initial=np.iinfo(np.int64).max)
+    first_execution = int(min(first_launch, runs.start_ps.min(initial=np.iinfo(np.int64).max)))
+    first_run_of_name: dict[str, int] = {}
     for program, start in zip(runs.program.tolist(), runs.start_ps.tolist(), strict=True):
         name = launches.programs[program][0]
-        first_of[name] = min(start, first_of.get(name, start))
+        first_run_of_name[name] = min(start, first_run_of_name.get(name, start))
     compiled: set[str] = set()
-    warm = np.zeros(len(calls), np.bool_)
-    numbers, starts = _numbers(trace, calls, step, module), calls.start_ps.tolist()
-    for number, (start, cut, name, known) in enumerate(
-        zip(starts, calls.cut.tolist(), module, numbers, strict=True)
-    ):
-        if known is not None:
-            warm[number] = known < FIRST_WARM_STEP
+    warm_up = np.zeros(len(calls), np.bool_)
+    step_numbers, starts = _step_numbers(trace, calls, step, module), calls.start_ps.tolist()
+    columns = zip(starts, calls.cut.tolist(), module, step_numbers, strict=True)
+    for index, (start, cut, module_name, step_number) in enumerate(columns):
+        if step_number is not None:
+            warm_up[index] = step_number < FIRST_WARM_STEP
         elif not cut:
-            new = name is not None and name not in compiled and first_of.get(name, start) >= start
-            warm[number] = start < first_run or new
-        elif number + 1 < len(calls):
+            is_new = (
+                module_name is not None
+                and module_name not in compiled
+                and first_run_of_name.get(module_name, start) >= start
+            )
+            warm_up[index] = start < first_execution or is_new
+        elif index + 1 < len(calls):
             # Compiling goes on before anything runs.
-            warm[number] = numbers[number + 1] is None and starts[number + 1] < first_run
-        if name is not None:
-            compiled.add(name)
-    return warm
+            warm_up[index] = step_numbers[index + 1] is None and starts[index + 1] < first_execution
+        if module_name is not None:
+            compiled.add(module_name)
+    return warm_up
 
 
-def _numbers(trace: Trace, calls: CompileCalls, step: Int32, module: list[str | None]) -> list[int | None]:
-    """The number of the step that each compilation falls into, None where nothing tells.
+def _step_numbers(
+    trace: Trace, calls: CompileCalls, step: Int32, module: list[str | None]
+) -> list[int | None]:
+    """Returns the number of the step that each compilation belongs to, None if unknown.
 
-    The capture cuts the steps at its edges. A compilation before the first step belongs to the one before it if it is
-    cut itself, or if its module is one that steps run; a cut one after the last step to the one after that.
+    The capture cuts the steps at its edges. A compilation before the first step belongs to the step before it if it is
+    cut itself, or if steps run its module. A cut one after the last step belongs to the step after it.
     """
     launches, steps = find_launches(trace), recorded_steps(trace)
-    known = (launches.step >= 0) & (launches.program >= 0)
-    in_steps = {launches.programs[program][0] for program in launches.program[known].tolist()}
-    found: list[int | None] = []
-    for at, start, cut, name in zip(
-        step.tolist(), calls.start_ps.tolist(), calls.cut.tolist(), module, strict=True
-    ):
-        number = steps[at].number if at >= 0 else None
-        if at < 0 and steps:
+    has_both = (launches.step >= 0) & (launches.program >= 0)
+    modules_in_steps = {launches.programs[program][0] for program in launches.program[has_both].tolist()}
+    numbers: list[int | None] = []
+    columns = zip(step.tolist(), calls.start_ps.tolist(), calls.cut.tolist(), module, strict=True)
+    for index, start, cut, name in columns:
+        number = steps[index].number if index >= 0 else None
+        if index < 0 and steps:
             first, last = steps[0], steps[-1]
-            if start < first.start_ps and (cut or name in in_steps) and first.number is not None:
+            if start < first.start_ps and (cut or name in modules_in_steps) and first.number is not None:
                 number = first.number - 1
             elif start >= last.end_ps and cut and last.number is not None:
                 number = last.number + 1
-        found.append(number)
-    return found
+        numbers.append(number)
+    return numbers
 
 
 @memoised
 def idle_time_per_compilation(trace: Trace) -> Int64:
-    """One row per compilation, one column per device: the time in the device's gaps from 10 us up in which the host was
-    in this compilation."""
-    compiles, gaps, segments = find_compilations(trace), find_gaps(trace), host_class_segments(trace)
-    compiling = segments.where(segments.class_index == CLASSES.index("compile"))
-    found = np.zeros((len(compiles), len(trace.devices)), np.int64)
-    for number, (start, end) in enumerate(
-        zip(compiles.start_ps.tolist(), compiles.end_ps.tolist(), strict=True)
-    ):
-        its = compiling.clipped(start, end)
+    """Returns a row per compilation and a column per device: the time in the device's gaps (10 µs or more) during which
+    the host was in the compilation."""
+    compilations, gaps, segments = find_compilations(trace), find_gaps(trace), host_class_segments(trace)
+    compiling = segments.select(segments.class_index == CLASSES.index("compile"))
+    idle_ps = np.zeros((len(compilations), len(trace.devices)), np.int64)
+    times = zip(compilations.start_ps.tolist(), compilations.end_ps.tolist(), strict=True)
+    for number, (start, end) in enumerate(times):
+        part = compiling.clipped(start, end)
         for device in range(len(trace.devices)):
-            of = gaps.device == device
-            time = covered_times(gaps.start_ps[of], gaps.end_ps[of], its.start_ps, its.end_ps)
-            found[number, device] = time.sum()
-    return found
+            chosen = gaps.device == device
+            covered = covered_times(gaps.start_ps[chosen], gaps.end_ps[chosen], part.start_ps, part.end_ps)
+            idle_ps[number, device] = covered.sum()
+    return idle_ps

@@ -1,9 +1,9 @@
-"""Which execution of a PT_XLA_DEBUG log each launch of the trace is.
+"""Matching of the trace's launches with the executions of a PT_XLA_DEBUG log.
 
-Traces do not record an execution's graph hash. The log lists all executions of a process in order and the trace a part
-of them, so the trace's sequence of programs must lie somewhere in the log's sequence of graphs, with one graph for each
-program. A launch is told what all the places agree on where it can lie; nothing else.
-(docs/definitions.md, "Metrics and debug logs")
+Traces do not record an execution's graph hash. The log lists all executions of a process in order, and the trace covers
+a part of them: the trace's sequence of programs occurs in the log's sequence of graphs, with one graph per program. A
+launch is matched with an execution if all possible positions of the trace in the log agree on its graph, cause and
+innermost frame. (docs/definitions.md, "Metrics and debug logs")
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Cause
 
-_MOST_WORK = 25_000_000
-"""Comparisons of one execution with another; a log that needs more is not joined."""
+_MAX_COMPARISONS = 25_000_000
+"""Comparisons of two executions; a log that needs more is not matched."""
 
-# The causes of all versions that tell what asked for an execution.
-_CAUSES = {
+# What the causes say in all versions that record what requested an execution.
+_REQUESTS_IN_CAUSES = {
     "dynamo": re.compile("dynamo is executing"),
     "read": re.compile("access tensor value"),
     "marker": re.compile("^user |StepTrace|parallel loader"),
@@ -41,139 +41,152 @@ _Ints = NDArray[np.int64]
 def match_logged_executions(
     session: SessionTrace, blocks: Sequence[DebugLogBlock]
 ) -> dict[int, DebugLogBlock]:
-    """By launch (see `find_launches`), the execution of the log that it is, or one with the same graph, cause and
-    innermost frame; empty where the log does not fit the trace,
-    and for sessions of several hosts, as the log does not say whose it is."""
-    known = vars(session).get("_executed")
-    if known is None or known[0] is not blocks:
-        known = vars(session)["_executed"] = blocks, _executed(session, blocks)
-    found: dict[int, DebugLogBlock] = known[1]
-    return found
+    """Returns, by launch (see `find_launches`), the log's execution, or one with the same graph, cause and innermost
+    frame.
+
+    Empty if the log does not fit the trace, and for sessions of several hosts, because the log does not record its
+    host.
+    """
+    cached = vars(session).get("_logged_executions")
+    if cached is None or cached[0] is not blocks:
+        cached = vars(session)["_logged_executions"] = blocks, _match_executions(session, blocks)
+    executions: dict[int, DebugLogBlock] = cached[1]
+    return executions
 
 
-def _executed(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[int, DebugLogBlock]:
-    if len(session.traces) != 1 or not blocks or any(it.graph is None for it in blocks):
+def _match_executions(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[int, DebugLogBlock]:
+    if len(session.traces) != 1 or not blocks or any(block.graph is None for block in blocks):
         return {}
     [trace] = session.traces
     launches = find_launches(trace)
     lazy = np.flatnonzero(launches.kind == LAZY)
-    # Dynamo tells its executions in some versions only.
-    return _among(trace, np.arange(len(launches)), blocks) or _among(trace, lazy, blocks)
+    # Only some versions log dynamo's executions.
+    return _match_launches(trace, np.arange(len(launches)), blocks) or _match_launches(trace, lazy, blocks)
 
 
-def _among(
-    trace: Trace, these: NDArray[np.intp], blocks: Sequence[DebugLogBlock]
+def _match_launches(
+    trace: Trace, launch: NDArray[np.intp], blocks: Sequence[DebugLogBlock]
 ) -> dict[int, DebugLogBlock]:
+    """Returns the log's executions of some launches, given as indices in order of time; empty if the log does not
+    fit."""
     launches = find_launches(trace)
-    known = np.flatnonzero(launches.program[these] >= 0)
-    if not known.size:
+    has_program = np.flatnonzero(launches.program[launch] >= 0)
+    if not has_program.size:
         return {}
-    these = these[known[0] : known[-1] + 1]  # what the capture's edges cut has no run
-    program = launches.program[these].astype(np.int64)
-    if (program < 0).any() or len(these) > len(blocks) or len(these) * len(blocks) > _MOST_WORK:
+    launch = launch[has_program[0] : has_program[-1] + 1]  # the runs of the others are outside the capture
+    count = len(launch)
+    program = launches.program[launch].astype(np.int64)
+    if (program < 0).any() or count > len(blocks) or count * len(blocks) > _MAX_COMPARISONS:
         return {}
-    graphs = _numbers([it.graph for it in blocks])
-    said = _numbers([(it.graph, it.cause, it.frame) for it in blocks])
-    fits = _fits(_expected(trace, program, blocks, graphs), program, graphs)
-    fits = [it for it in fits if _may_be(_kinds(trace, these), blocks[it : it + len(these)])]
-    if not fits:
+    graphs = _number_values([block.graph for block in blocks])
+    contents = _number_values([(block.graph, block.cause, block.frame) for block in blocks])
+    requests = _requests(trace, launch)
+    offsets = [
+        offset
+        for offset in _possible_offsets(_recorded_graphs(trace, program, blocks, graphs), program, graphs)
+        if _causes_agree(requests, blocks[offset : offset + count])
+    ]
+    if not offsets:
         return {}
-    first = said[fits[0] : fits[0] + len(these)]
-    same = np.ones(len(these), np.bool_)
-    for offset in fits[1:]:
-        same &= said[offset : offset + len(these)] == first
-    return {int(these[it]): blocks[fits[0] + it] for it in np.flatnonzero(same).tolist()}
+    first = contents[offsets[0] : offsets[0] + count]
+    is_certain = np.ones(count, np.bool_)
+    for offset in offsets[1:]:
+        is_certain &= contents[offset : offset + count] == first
+    return {int(launch[index]): blocks[offsets[0] + index] for index in np.flatnonzero(is_certain).tolist()}
 
 
-def _expected(trace: Trace, program: _Ints, blocks: Sequence[DebugLogBlock], graphs: _Ints) -> _Ints:
-    """Per launch, the number of its graph where the capture has its compilation, else -1; -2: not in the log."""
-    number = {it.graph: int(graph) for it, graph in zip(blocks, graphs.tolist(), strict=True)}
-    compiles = find_compilations(trace)
-    expected = np.full(len(program), -1, np.int64)
-    for its, graph in zip(compiles.program.tolist(), compiles.graph_hash, strict=True):
-        if its >= 0 and graph is not None:
-            expected[program == its] = number.get(graph, -2)
-    return expected
+def _recorded_graphs(trace: Trace, program: _Ints, blocks: Sequence[DebugLogBlock], graphs: _Ints) -> _Ints:
+    """Returns, per launch, the number of its graph if the capture has its compilation, else -1; -2: not in the log."""
+    number_of_graph = {block.graph: number for block, number in zip(blocks, graphs.tolist(), strict=True)}
+    compilations = find_compilations(trace)
+    recorded = np.full(len(program), -1, np.int64)
+    for compiled, graph in zip(compilations.program.tolist(), compilations.graph_hash, strict=True):
+        if compiled >= 0 and graph is not None:
+            recorded[program == compiled] = number_of_graph.get(graph, -2)
+    return recorded
 
 
-def _fits(expected: _Ints, program: _Ints, graphs: _Ints) -> list[int]:
-    """Where the sequence of programs can begin in that of graphs: equal programs at equal graphs, different ones at
-    different graphs, and graphs that are known at theirs."""
-    length = len(program)
-    place = np.arange(length)
-    back, back_in_log = _since_last(program), _since_last(graphs)
-    found = []
-    for offset in range(len(graphs) - length + 1):
-        here = back_in_log[offset : offset + length]
-        if not np.array_equal(np.where(here > place, 0, here), back):
+def _possible_offsets(recorded: _Ints, program: _Ints, graphs: _Ints) -> list[int]:
+    """Returns where the sequence of programs can begin in that of graphs: equal programs meet equal graphs, different
+    programs different graphs, and recorded graphs meet themselves."""
+    count = len(program)
+    index = np.arange(count)
+    distances, graph_distances = _distance_to_last(program), _distance_to_last(graphs)
+    offsets = []
+    for offset in range(len(graphs) - count + 1):
+        window = graph_distances[offset : offset + count]
+        if not np.array_equal(np.where(window > index, 0, window), distances):
             continue
-        if bool(((expected == -1) | (expected == graphs[offset : offset + length])).all()):
-            found.append(offset)
-    return found
+        if bool(((recorded == -1) | (recorded == graphs[offset : offset + count])).all()):
+            offsets.append(offset)
+    return offsets
 
 
-def _kinds(trace: Trace, these: NDArray[np.intp]) -> list[str]:
-    """What asked for each launch: `dynamo`, a step `marker`, or a `read`, which has none; empty where nothing tells."""
+def _requests(trace: Trace, launch: NDArray[np.intp]) -> list[str]:
+    """Returns what requested each launch: `dynamo`, a step `marker`, or a `read` if it has no marker; empty if
+    unknown."""
     launches = find_launches(trace)
-    marked = launches.marker[these] >= 0
-    unmarked = "read" if marked.any() else ""  # at a low level of the host tracer no marker is recorded
+    has_marker = launches.marker[launch] >= 0
+    without_marker = "read" if has_marker.any() else ""  # low host levels record no markers
     return [
-        "dynamo" if kind == DYNAMO_KIND else "" if kind != LAZY else "marker" if marker else unmarked
-        for kind, marker in zip(launches.kind[these].tolist(), marked.tolist(), strict=True)
+        "dynamo" if kind == DYNAMO_KIND else "" if kind != LAZY else "marker" if marker else without_marker
+        for kind, marker in zip(launches.kind[launch].tolist(), has_marker.tolist(), strict=True)
     ]
 
 
-def _may_be(kinds: Sequence[str], blocks: Sequence[DebugLogBlock]) -> bool:
-    """Whether no cause contradicts what asked for the launch."""
+def _causes_agree(requests: Sequence[str], blocks: Sequence[DebugLogBlock]) -> bool:
+    """Whether no logged cause contradicts what requested the launch."""
     return all(
-        not kind or (said := _said(block.cause or "")) is None or said == kind
-        for kind, block in zip(kinds, blocks, strict=True)
+        not request or _request_in_cause(block.cause or "") in (None, request)
+        for request, block in zip(requests, blocks, strict=True)
     )
 
 
-def _said(cause: str) -> str | None:
-    return next((kind for kind, words in _CAUSES.items() if words.search(cause)), None)
+def _request_in_cause(cause: str) -> str | None:
+    return next((request for request, words in _REQUESTS_IN_CAUSES.items() if words.search(cause)), None)
 
 
-def _since_last(values: _Ints) -> _Ints:
-    """How many places before each value the same one stands last; 0 where it is new."""
+def _distance_to_last(values: _Ints) -> _Ints:
+    """Returns how many positions before each value the same value occurs last; 0 for its first occurrence."""
     last: dict[int, int] = {}
-    found = np.zeros(len(values), np.int64)
-    for place, value in enumerate(values.tolist()):
-        found[place] = place - last.get(value, place)
-        last[value] = place
-    return found
+    distances = np.zeros(len(values), np.int64)
+    for index, value in enumerate(values.tolist()):
+        distances[index] = index - last.get(value, index)
+        last[value] = index
+    return distances
 
 
-def _numbers(values: Sequence[Any]) -> _Ints:
-    """A number per value, equal ones the same."""
-    known: dict[Any, int] = {}
-    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+def _number_values(values: Sequence[Any]) -> _Ints:
+    """Returns a number per value; equal values have equal numbers."""
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
 
 
 def causes_by_program(session: SessionTrace, blocks: Sequence[DebugLogBlock]) -> dict[str, list[Cause]]:
-    """By program name, why it ran: `graph_hash`, `cause`, `frame` and the `count` of its launches, most first."""
-    found: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
+    """Returns, by program name, why it ran: `graph_hash`, `cause`, `frame` and the `count` of its launches, the most
+    frequent cause first."""
+    counts: dict[str, Counter[tuple[str | None, str | None, str | None]]] = {}
     for launch, block in match_logged_executions(session, blocks).items():
         launches = find_launches(session.traces[0])
         name = launches.programs[int(launches.program[launch])][0]
-        found.setdefault(name, Counter())[block.graph, block.cause, block.frame] += 1
+        counts.setdefault(name, Counter())[block.graph, block.cause, block.frame] += 1
     return {
         name: [
             {"graph_hash": graph, "cause": cause, "frame": frame, "count": count}
-            for (graph, cause, frame), count in told.most_common()
+            for (graph, cause, frame), count in counter.most_common()
         ]
-        for name, told in found.items()
+        for name, counter in counts.items()
     }
 
 
 def blocks_of_early_executions(
     session: SessionTrace, blocks: Sequence[DebugLogBlock]
 ) -> list[DebugLogBlock | None]:
-    """The log's execution behind each of `early_executions`."""
-    joined = match_logged_executions(session, blocks)
+    """Returns the log's execution of each early execution, in the order of `early_executions_report`; None if
+    unknown."""
+    executions = match_logged_executions(session, blocks)
     return [
-        joined.get(launch)
+        executions.get(launch)
         for trace in session.traces
         for launch in find_early_executions(trace).launch.tolist()
     ]

@@ -1,4 +1,4 @@
-"""What tells a compiled graph from the nearest one that was there before it. (docs/definitions.md, "Recompilation")"""
+"""The difference between a compiled graph and the nearest earlier graph. (docs/definitions.md, "Recompilation")"""
 
 from __future__ import annotations
 
@@ -29,27 +29,30 @@ if TYPE_CHECKING:
 Change = Literal[
     "same_hlo", "constants", "code", "grows", "shrinks", "shape", "dtype", "parameters", "other_graph"
 ]  # fmt: skip
-"""What a graph has that the nearest one has not: nothing at all; other values of constants; other code; dimensions that
-are all larger, all smaller, or neither; other types; more or fewer parameters. `other_graph`: no graph is near."""
+"""How a graph differs from the nearest one: not at all; in values of constants; in its code; in dimensions that are all
+larger, all smaller, or neither; in types; in the number of parameters. `other_graph`: no graph is near."""
 
 MAX_COMPARED_PROGRAMS = 64
-"""Programs of a name that one graph is compared with, the latest ones."""
+"""Programs of the same name with which a graph is compared, the latest ones."""
 
-_MOST_ALIGNED = 500
-"""Parameters up to which those that one graph has and the other lacks are looked for."""
+_MAX_ALIGNED_PARAMETERS = 500
+"""Parameters up to which graphs with different numbers of parameters are aligned to find the ones that only one graph
+has."""
 
-_MOST_UNLIKE = 4
+_MAX_CODE_COMPARISONS = 4
 """Programs without common parameters whose instructions are compared."""
 
-_COUNTED_UP = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
-"""What is another number in each graph of a function: XLA's behind its name, TensorFlow's behind the function's."""
+_NAME_COUNTER = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
+"""A number that differs in each graph of a function: XLA appends it to the graph's name, TensorFlow to the
+function's."""
 _SHAPE = re.compile(r"(\w+)\[((?:\d{1,18},?)*)\]", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A parameter that differs: its shape (`s64[4,16]`) in the nearest graph and in the compiled one, None where one
-    has no such parameter. `index`: its place in the compiled graph, of one that is gone in the nearest."""
+    """A parameter that differs: its shape (such as `s64[4,16]`) in the nearest graph and in the compiled one, None in
+    the graph that has no such parameter. `index`: its position in the compiled graph; in the nearest graph if the
+    compiled one lacks it."""
 
     index: int
     before: str | None
@@ -58,19 +61,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The graph of the same name with the fewest other parameters, of those that were there before: `differences` and
-    how many parameters are the `same`."""
+    """The earlier graph of the same name with the fewest different parameters: its `differences`, and the number of
+    equal parameters (`equal_count`)."""
 
     module: str
     program_id: int
     differences: list[Difference]
-    same: int
+    equal_count: int
 
 
 @dataclass(frozen=True)
 class GraphDiff:
-    """What is new in a compiled graph. Without `nearest` the change is `other_graph`, or None where the file has not
-    the graph's HLO."""
+    """What is new in a compiled graph. Without `nearest`, the change is `other_graph`, or None if the file lacks the
+    graph's HLO."""
 
     change: Change | None = None
     nearest: Nearest | None = None
@@ -78,62 +81,63 @@ class GraphDiff:
 
 @memoised
 def find_graph_diffs(trace: Trace) -> list[GraphDiff]:
-    """What is new in the graph of each of the trace's compilations.
+    """Returns what is new in the graph of each of the trace's compilations.
 
-    A graph is compared with those of the same name, but for the numbers that XLA and TensorFlow put into it, that the
-    file has and that were compiled earlier or before the capture. Near each other are graphs that have half of their
-    parameters in common, or the same instructions: those of a function of one argument differ in no other.
+    A graph is compared with the graphs of the same name that the file has and that were compiled earlier or before the
+    capture; numbers that XLA and TensorFlow put into the name are ignored. Two graphs are near each other if half of
+    their parameters are the same, or if their instructions are: functions of one argument have no other parameters to
+    share.
     """
     names = _program_names(trace)
-    ids = _made(trace, names)
-    order = {made_id: number for number, made_id in enumerate(ids) if made_id is not None}
+    compiled_ids = _compiled_ids(trace, names)
+    order = {id_: number for number, id_ in enumerate(compiled_ids) if id_ is not None}
     families: dict[str, list[int]] = defaultdict(list)
-    for known in sorted(names, key=lambda it: (order.get(it, -1), it), reverse=True):
-        families[_COUNTED_UP.sub("", names[known])].append(known)
-    found = [GraphDiff()] * len(ids)
-    with _open(trace) as read:
-        for number, id_ in enumerate(ids):
-            if read is not None and id_ is not None and id_ in names:
-                family = families[_COUNTED_UP.sub("", names[id_])]
-                earlier = [other for other in family if order.get(other, -1) < number and other != id_]
-                found[number] = _diff(read, names, id_, earlier[:MAX_COMPARED_PROGRAMS])
-    return found
+    for id_ in sorted(names, key=lambda id_: (order.get(id_, -1), id_), reverse=True):
+        families[_NAME_COUNTER.sub("", names[id_])].append(id_)
+    diffs = [GraphDiff()] * len(compiled_ids)
+    with _open_programs(trace) as programs:
+        for number, compiled_id in enumerate(compiled_ids):
+            if programs is not None and compiled_id is not None and compiled_id in names:
+                family = families[_NAME_COUNTER.sub("", names[compiled_id])]
+                earlier = [id_ for id_ in family if order.get(id_, -1) < number and id_ != compiled_id]
+                diffs[number] = _diff(programs, names, compiled_id, earlier[:MAX_COMPARED_PROGRAMS])
+    return diffs
 
 
-def _made(trace: Trace, names: dict[int, str]) -> list[int | None]:
-    """The id of the program that each compilation made, None where nothing tells.
+def _compiled_ids(trace: Trace, names: dict[int, str]) -> list[int | None]:
+    """Returns the id of the program that each compilation built, None if unknown.
 
-    Where runs do not tell their program (JAX 0.6 on a CPU), ids do, which count up: of the programs of a name that the
-    file has, those compiled in the capture are the latest ones. What did not finish is none of them, or nobody knows.
+    If runs do not record their program (JAX 0.6 on a CPU), ids decide, which count up: of the file's programs of one
+    name, those compiled in the capture are the latest. If a compilation did not finish, all ids are unknown then.
     """
-    compiles, programs = find_compilations(trace), find_launches(trace).programs
-    told = [programs[it][1] if it >= 0 else "" for it in compiles.program.tolist()]
-    ids = [int(id_) % 2**64 if id_ else None for id_ in told]
-    if compiles.cut.any() or any(name != UNNAMED for name, _ in programs):
+    compilations, programs = find_compilations(trace), find_launches(trace).programs
+    texts = [programs[index][1] if index >= 0 else "" for index in compilations.program.tolist()]
+    ids = [int(text) % 2**64 if text else None for text in texts]
+    if compilations.cut.any() or any(name != UNNAMED for name, _ in programs):
         return ids
-    for module in set(compiles.module):
-        its = [number for number, name in enumerate(compiles.module) if name == module]
-        known = sorted(id_ for id_, name in names.items() if name == module)
-        if len(known) >= len(its):
-            for number, id_ in zip(its, known[-len(its) :], strict=True):
+    for module in set(compilations.module):
+        numbers = [number for number, name in enumerate(compilations.module) if name == module]
+        module_ids = sorted(id_ for id_, name in names.items() if name == module)
+        if len(module_ids) >= len(numbers):
+            for number, id_ in zip(numbers, module_ids[-len(numbers) :], strict=True):
                 ids[number] = id_
     return ids
 
 
 def _program_names(trace: Trace) -> dict[int, str]:
-    """The modules of the programs that the file has, by program id."""
+    """Returns the module names of the programs in the file, by program id."""
     planes = {plane.index for plane in trace.planes if plane.name == PROGRAMS}
     texts = (
         trace.strings[text]
         for plane, text in zip(trace.metadata.plane, trace.metadata.name, strict=True)
         if plane in planes
     )
-    found = {int(id_) % 2**64: name for name, id_ in map(program_of, texts) if id_}
-    return {id_: name for id_, name in found.items() if id_ in trace.programs}
+    names = {int(id_) % 2**64: name for name, id_ in map(program_of, texts) if id_}
+    return {id_: name for id_, name in names.items() if id_ in trace.programs}
 
 
-class _Reader:
-    """What programs of a file take and compute, each read once."""
+class _Programs:
+    """Parameters and code of the file's programs, each read once."""
 
     def __init__(self, trace: Trace, source: Source) -> None:
         self._trace, self._source = trace, source
@@ -141,11 +145,15 @@ class _Reader:
         self._codes: dict[int, ProgramDigests] = {}
 
     def shapes(self, id_: int) -> list[str] | None:
-        """Of the parameters; None where the file does not tell."""
+        """Returns the shapes of the parameters; None if the file does not record them."""
         if id_ not in self._shapes:
             module = self._module(id_)
-            told = module.host_program_shape if module and module.HasField("host_program_shape") else None
-            self._shapes[id_] = None if told is None else [shape_text(it) for it in told.parameters]
+            signature = (
+                module.host_program_shape if module and module.HasField("host_program_shape") else None
+            )
+            self._shapes[id_] = (
+                None if signature is None else [shape_text(shape) for shape in signature.parameters]
+            )
         return self._shapes[id_]
 
     def code(self, id_: int) -> ProgramDigests:
@@ -162,41 +170,59 @@ class _Reader:
 
 
 @contextmanager
-def _open(trace: Trace) -> Iterator[_Reader | None]:
+def _open_programs(trace: Trace) -> Iterator[_Programs | None]:
     try:
         source = open_source(trace.path)
     except InputError:
         yield None
         return
     with source:
-        yield _Reader(trace, source) if source.fingerprint == trace.fingerprint else None
+        yield _Programs(trace, source) if source.fingerprint == trace.fingerprint else None
 
 
-def _diff(read: _Reader, names: dict[int, str], id_: int, others: Sequence[int]) -> GraphDiff:
-    after = read.shapes(id_)
+def _diff(programs: _Programs, names: dict[int, str], id_: int, earlier: Sequence[int]) -> GraphDiff:
+    """Compares a graph with earlier ones, the latest of them first."""
+    after = programs.shapes(id_)
     if after is None:
         return GraphDiff()
-    known = ((other, before) for other in others if (before := read.shapes(other)) is not None)
-    against = [(other, before, differences_of(before, after)) for other, before in known]
-    near = [(other, its) for other, before, its in against if 2 * len(its) <= max(len(before), len(after))]
+    candidates = [
+        (earlier_id, before, differences_of(before, after))
+        for earlier_id in earlier
+        if (before := programs.shapes(earlier_id)) is not None
+    ]
+    near = [
+        (earlier_id, differences)
+        for earlier_id, before, differences in candidates
+        if 2 * len(differences) <= max(len(before), len(after))
+    ]
     if not near:
-        same_size = [(other, its) for other, before, its in against if len(before) == len(after)]
+        same_count = [
+            (earlier_id, differences)
+            for earlier_id, before, differences in candidates
+            if len(before) == len(after)
+        ]
         near = [
-            it for it in same_size[:_MOST_UNLIKE] if read.code(it[0]).structure == read.code(id_).structure
+            (earlier_id, differences)
+            for earlier_id, differences in same_count[:_MAX_CODE_COMPARISONS]
+            if programs.code(earlier_id).structure == programs.code(id_).structure
         ]
     if not near:
         return GraphDiff("other_graph")
-    fewest = min(len(its) for _, its in near)
-    near = [it for it in near if len(it[1]) == fewest]
-    changes = [_change(its) if its else _code_change(read.code(other), read.code(id_)) for other, its in near]
-    number = min(range(len(near)), key=lambda it: _CODE_CHANGES.index(changes[it]) if not fewest else 0)
-    other, differences = near[number]
-    same = len(after) - sum(it.after is not None for it in differences)
-    return GraphDiff(changes[number], Nearest(names[other], other, differences, same))
+    fewest = min(len(differences) for _, differences in near)
+    near = [(earlier_id, differences) for earlier_id, differences in near if len(differences) == fewest]
+    changes = [
+        _change(differences) if differences else _code_change(programs.code(earlier_id), programs.code(id_))
+        for earlier_id, differences in near
+    ]
+    # Without different parameters, the nearest graph is the one with the least change; else the latest one.
+    best = 0 if fewest else min(range(len(near)), key=lambda index: _CODE_CHANGES.index(changes[index]))
+    nearest_id, differences = near[best]
+    equal_count = len(after) - sum(difference.after is not None for difference in differences)
+    return GraphDiff(changes[best], Nearest(names[nearest_id], nearest_id, differences, equal_count))
 
 
 _CODE_CHANGES: tuple[Change, ...] = ("same_hlo", "constants", "code")
-"""What may differ where no parameter does, the least first."""
+"""Possible changes if no parameter differs, the least first."""
 
 
 def _code_change(before: ProgramDigests, after: ProgramDigests) -> Change:
@@ -206,36 +232,36 @@ def _code_change(before: ProgramDigests, after: ProgramDigests) -> Change:
 
 
 def differences_of(before: Sequence[str], after: Sequence[str]) -> list[Difference]:
-    """Where two graphs' parameters differ: by their place where both have as many, else those that one lacks are left
-    out of it."""
-    if len(before) == len(after) or max(len(before), len(after)) > _MOST_ALIGNED:
+    """Returns the parameters in which two graphs differ. Parameters correspond by position if both graphs have the same
+    number of them; otherwise, sequences of equal parameters are aligned."""
+    if len(before) == len(after) or max(len(before), len(after)) > _MAX_ALIGNED_PARAMETERS:
         pairs = enumerate(zip_longest(before, after))
-        return [Difference(index, there, here) for index, (there, here) in pairs if there != here]
-    found: list[Difference] = []
-    for what, i, i_end, j, j_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if what != "equal":
-            for step, (there, here) in enumerate(zip_longest(before[i:i_end], after[j:j_end])):
-                found.append(Difference(i + step if here is None else j + step, there, here))
-    return found
+        return [Difference(index, old, new) for index, (old, new) in pairs if old != new]
+    differences: list[Difference] = []
+    for operation, i, i_end, j, j_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if operation != "equal":
+            for offset, (old, new) in enumerate(zip_longest(before[i:i_end], after[j:j_end])):
+                differences.append(Difference(i + offset if new is None else j + offset, old, new))
+    return differences
 
 
 def _change(differences: Sequence[Difference]) -> Change:
-    shapes = [(_parts(it.before), _parts(it.after)) for it in differences]
+    shapes = [(_type_and_sizes(diff.before), _type_and_sizes(diff.after)) for diff in differences]
     if any(before is None or after is None for before, after in shapes):
-        lacks = any(it.before is None or it.after is None for it in differences)
-        return "parameters" if lacks else "shape"
-    known = [(before, after) for before, after in shapes if before and after]
-    if all(before[1] == after[1] for before, after in known):
+        is_missing = any(diff.before is None or diff.after is None for diff in differences)
+        return "parameters" if is_missing else "shape"
+    arrays = [(before, after) for before, after in shapes if before and after]
+    if all(before[1] == after[1] for before, after in arrays):
         return "dtype"
-    if any(before[0] != after[0] or len(before[1]) != len(after[1]) for before, after in known):
+    if any(before[0] != after[0] or len(before[1]) != len(after[1]) for before, after in arrays):
         return "shape"
-    sizes = [size for before, after in known for size in zip(before[1], after[1], strict=True)]
-    if all(there <= here for there, here in sizes):
+    sizes = [size for before, after in arrays for size in zip(before[1], after[1], strict=True)]
+    if all(old <= new for old, new in sizes):
         return "grows"
-    return "shrinks" if all(there >= here for there, here in sizes) else "shape"
+    return "shrinks" if all(old >= new for old, new in sizes) else "shape"
 
 
-def _parts(shape: str | None) -> tuple[str, list[int]] | None:
-    """Type and dimensions; None of a tuple."""
+def _type_and_sizes(shape: str | None) -> tuple[str, list[int]] | None:
+    """Returns type and dimensions of an array's shape; None for a tuple's."""
     match = _SHAPE.fullmatch(shape or "")
     return (match[1], [int(size) for size in match[2].split(",") if size]) if match else None

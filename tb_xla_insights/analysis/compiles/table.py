@@ -1,4 +1,4 @@
-"""The report's `compiles`: each compilation with its place, its graph, and what is new in that."""
+"""The report's `compiles`: each compilation with its place in the program, its graph, and what is new in the graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import Compile, GraphChange, NearestGraph
 
-_MOST_DIFFERENCES = 20
+_MAX_DIFFERENCES = 20
 
 
 def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | None = None) -> list[Compile]:
@@ -33,31 +33,31 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
     """
     rows: list[Compile] = []
     for host, (trace, offset) in enumerate(with_offsets(session)):
-        compiles, launches, steps = find_compilations(trace), find_launches(trace), steps_of(trace)
+        compilations, launches, steps = find_compilations(trace), find_launches(trace), steps_of(trace)
         diffs, names = find_graph_diffs(trace), _names_by_id(trace)
-        for number, row in enumerate(compiles.row.tolist()):
-            step, program = int(compiles.step[number]), int(compiles.program[number])
-            told = (causes or {}).get(compiles.graph_hash[number] or "", {})
+        for number, event in enumerate(compilations.row.tolist()):
+            step, program = int(compilations.step[number]), int(compilations.program[number])
+            logged = (causes or {}).get(compilations.graph_hash[number] or "", {})
             rows.append(
                 {
-                    "start_ps": int(compiles.start_ps[number]),
-                    "duration_ps": int(compiles.duration_ps[number]),
-                    "cut": CUTS[compiles.cut[number]],
+                    "start_ps": int(compilations.start_ps[number]),
+                    "duration_ps": int(compilations.duration_ps[number]),
+                    "cut": CUTS[compilations.cut[number]],
                     "host": trace.host,
                     "step": step + offset if step >= 0 else None,
                     "step_number": steps[step].number if step >= 0 else None,
-                    "module": compiles.module[number],
-                    "graph_hash": compiles.graph_hash[number],
-                    "graph": compiles.graph(number),
+                    "module": compilations.module[number],
+                    "graph_hash": compilations.graph_hash[number],
+                    "graph": compilations.graph(number),
                     "program_id": (launches.programs[program][1] or None) if program >= 0 else None,
-                    "warm_up": bool(compiles.warm_up[number]),
-                    "annotation": enclosing_path(trace, int(compiles.annotation[number])),
-                    "cause": told.get("cause"),
-                    "frame": told.get("frame"),
-                    "frames": told.get("frames", []),
+                    "warm_up": bool(compilations.warm_up[number]),
+                    "annotation": enclosing_path(trace, int(compilations.annotation[number])),
+                    "cause": logged.get("cause"),
+                    "frame": logged.get("frame"),
+                    "frames": logged.get("frames", []),
                     **_difference(diffs[number], names),
                     "kin": [],
-                    "event": f"{host}.{row}",
+                    "event": f"{host}.{event}",
                     "idle_ps": {
                         device.id: time
                         for device, time in zip(
@@ -67,35 +67,39 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
                     },
                 }
             )
-    for entry in rows:
-        entry["kin"] = _kin(session, rows, entry)
-    return sorted(rows, key=lambda entry: entry["start_ps"])
+    for row in rows:
+        row["kin"] = _kin(session, rows, row)
+    return sorted(rows, key=lambda row: row["start_ps"])
 
 
-def _kin(session: SessionTrace, rows: list[Compile], entry: Compile) -> list[str]:
-    module = entry["module"]
+def _kin(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
+    module = row["module"]
     if not module:
         return []
-    compiled = {row["program_id"]: row["graph"] for row in rows if row["module"] == module}
+    compiled = {other["program_id"]: other["graph"] for other in rows if other["module"] == module}
     ran = {
         id_
         for trace in session.traces
         for name, id_ in find_launches(trace).programs
         if name == module and id_
     }
-    kin = {row["graph"] for row in rows if row["module"] == module and row["graph"]}
+    kin = {other["graph"] for other in rows if other["module"] == module and other["graph"]}
     kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
-    return sorted(kin - {entry["graph"]})
+    return sorted(kin - {row["graph"]})
 
 
 def graph_names(trace: Trace) -> list[str]:
-    """What the graph of each program of Launches.programs is called: as where it was compiled, else by its module, with
-    the program's id where several share that."""
-    found, programs = find_compilations(trace), find_launches(trace).programs
-    compiled = {int(program): found.graph(it) for it, program in enumerate(found.program) if program >= 0}
-    times = Counter(name for name, _ in programs)
+    """Returns the name of the graph of each program in Launches.programs: that of its compilation, else the module's
+    name, with the program's id if several programs share it."""
+    compilations, programs = find_compilations(trace), find_launches(trace).programs
+    compiled = {
+        int(program): compilations.graph(index)
+        for index, program in enumerate(compilations.program)
+        if program >= 0
+    }
+    name_counts = Counter(name for name, _ in programs)
     return [
-        compiled.get(program) or (f"{module}({id_})" if times[module] > 1 and id_ else module)
+        compiled.get(program) or (f"{module}({id_})" if name_counts[module] > 1 and id_ else module)
         for program, (module, id_) in enumerate(programs)
     ]
 
@@ -122,9 +126,9 @@ def _nearest(nearest: Nearest, names: dict[int, str]) -> NearestGraph:
         "module": nearest.module,
         "program_id": str(nearest.program_id),
         "parameters": [
-            {"index": it.index, "before": it.before, "after": it.after}
-            for it in nearest.differences[:_MOST_DIFFERENCES]
+            {"index": difference.index, "before": difference.before, "after": difference.after}
+            for difference in nearest.differences[:_MAX_DIFFERENCES]
         ],
         "differ": len(nearest.differences),
-        "same": nearest.same,
+        "same": nearest.equal_count,
     }

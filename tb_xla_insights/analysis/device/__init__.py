@@ -1,1 +1,1 @@
-"""What devices did: names of ops, collectives."""
+"""What devices did: op names and collectives."""

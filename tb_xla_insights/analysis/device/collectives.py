@@ -1,4 +1,4 @@
-"""Collectives: how long cores exchange data, and how much of that no computation hides."""
+"""Collectives: how long cores exchange data, and how much of that is exposed (not hidden by computation)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import Collective
 
-_UNTOLD = -2
+_NO_OPCODE = -2
+"""The answer for ops whose program is not recorded."""
 
 
 @dataclass(frozen=True)
 class Collectives:
-    """Per collective op of one device: its place in the device's ops, its kind (index into COLLECTIVES), its self
-    time and how much of that no other op's computing hides."""
+    """Per collective op of one device: its index in the device's ops, its kind (index into COLLECTIVE_KINDS), its own
+    time, and its exposed time: the part that no other op's computation hides."""
 
     op: Int32
     kind: NDArray[np.int8]
@@ -43,91 +44,92 @@ class Collectives:
 def find_collectives(trace: Trace, device: int) -> Collectives:
     """The collectives of one device (an index into the trace's devices).
 
-    A collective is hidden while another op of the same core computes: on another stream of a GPU, on another
-    thread of a CPU, or, for the asynchronous ones of a TPU, between start and done, where it takes no time of
-    its own. Ops that only wait for something compute nothing, and a loop or call only where none of its
-    recorded parts runs. All other ops have no parts: one that lies within another's time runs beside it.
+    A collective is hidden while another op of the same core computes: on another stream of a GPU, on another thread of
+    a CPU, or, for an asynchronous collective of a TPU, between its start and done ops. Ops that only wait do not
+    compute. A container (a loop or call) computes only while none of its recorded parts runs. All other ops have no
+    parts: an op within the time of another one runs beside it.
     """
     ops, kinds = trace.devices[device].ops, collective_kinds(trace, device)
-    computes, holds = _facts(trace, device, kinds)
+    computes, is_container_op = _compute_flags(trace, device, kinds)
     chosen = np.flatnonzero(kinds >= 0)
     start, end = ops.start_ps[chosen], ops.end_ps[chosen]
-    none = np.zeros(0, np.int64)
+    empty = np.zeros(0, np.int64)
     if not chosen.size:
-        return Collectives(chosen.astype(np.int32), kinds[chosen], none, none)
-    own_start, own_end = none, none
-    if holds.any():
+        return Collectives(chosen.astype(np.int32), kinds[chosen], empty, empty)
+    own_start, own_end = empty, empty
+    if is_container_op.any():
         op, own_start, own_end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
-        own_start, own_end = own_start[holds[op]], own_end[holds[op]]
-    at_work = union(
+        own_start, own_end = own_start[is_container_op[op]], own_end[is_container_op[op]]
+    computing = union(
         np.concatenate((ops.start_ps[computes], own_start)), np.concatenate((ops.end_ps[computes], own_end))
     )
-    hidden = covered_times(at_work.start_ps, at_work.end_ps, start, end)
+    hidden = covered_times(computing.start_ps, computing.end_ps, start, end)
     # Ops that run side by side (on streams, on threads) do not nest, whatever their times.
-    own = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.self_ps
-    time = own[chosen]
+    own_ps = find_ops(trace).devices[device].own_ps if trace.devices[device].from_host_events else ops.self_ps
+    time = own_ps[chosen]
     return Collectives(chosen.astype(np.int32), kinds[chosen], time, np.minimum(time, end - start - hidden))
 
 
 @memoised
 def collective_kinds(trace: Trace, device: int) -> NDArray[np.int8]:
-    """Per op of a device (an index into the trace's devices) its kind (index into COLLECTIVES), -1 for none: by its
-    name, by its category, and on a CPU, where ops have no category, by its opcode in the program. JAX names ops after
-    its own primitives: `psum.7`."""
+    """Per op of a device (an index into the trace's devices), its kind (index into COLLECTIVE_KINDS), -1 if it is no
+    collective: by its name or category, and on a CPU, where ops have no category, by its opcode in the program, because
+    JAX names ops after its own primitives: `psum.7`."""
     ops = trace.devices[device].ops
-    found = trace.map_texts(ops.name, _kind)
+    kinds = trace.map_texts(ops.name, _kind_index)
     categories = trace.metadata.text.get("hlo_category")
-    if categories is not None:  # fusions around a collective are told by their category alone
-        of_meta = trace.map_texts(categories, _kind)
-        if (of_meta >= 0).any():
-            found = np.where(found < 0, of_meta[trace.meta[ops.row]], found)
+    if categories is not None:  # only its category identifies a fusion around a collective
+        by_category = trace.map_texts(categories, _kind_index)
+        if (by_category >= 0).any():
+            kinds = np.where(kinds < 0, by_category[trace.meta[ops.row]], kinds)
     if trace.devices[device].from_host_events:
-        by_opcode = _of_opcodes(trace, device, _kind)
-        found = np.where(by_opcode != _UNTOLD, by_opcode, found)
-    return found
+        by_opcode = _classify_opcodes(trace, device, _kind_index)
+        kinds = np.where(by_opcode != _NO_OPCODE, by_opcode, kinds)
+    return kinds
 
 
-def _of_opcodes(trace: Trace, device: int, answer: Callable[[str], int]) -> NDArray[np.int8]:
-    """What `answer` says of each op's opcode; _UNTOLD where no program tells that."""
+def _classify_opcodes(trace: Trace, device: int, classify: Callable[[str], int]) -> NDArray[np.int8]:
+    """The result of `classify` for each op's opcode; _NO_OPCODE if no recorded program has the op."""
     ops = find_ops(trace)
-    told = [answer(origin.opcode) if origin.opcode else _UNTOLD for origin in ops.origin]
-    return np.array(told, np.int8)[ops.devices[device].key]
+    results = [classify(origin.opcode) if origin.opcode else _NO_OPCODE for origin in ops.origin]
+    return np.array(results, np.int8)[ops.devices[device].key]
 
 
-def _facts(trace: Trace, device: int, kinds: NDArray[np.int8]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Per op whether it computes, and whether it has parts; `kinds` as `collective_kinds` tells. Each name is looked at
-    once."""
+def _compute_flags(
+    trace: Trace, device: int, kinds: NDArray[np.int8]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per op, whether it computes, and whether it is a container; `kinds` as returned by `collective_kinds`. Empty
+    arrays if there are no collectives."""
     names = trace.devices[device].ops.name
     if not (kinds >= 0).any():
         return kinds[:0] > 0, kinds[:0] > 0
-    done, holds = trace.map_texts(names, is_wait) > 0, trace.map_texts(names, is_container) > 0
+    waits, containers = trace.map_texts(names, is_wait) > 0, trace.map_texts(names, is_container) > 0
     if trace.devices[device].from_host_events:
-        by_opcode = _of_opcodes(trace, device, is_container)
-        holds = np.where(by_opcode != _UNTOLD, by_opcode > 0, holds)
-    return (kinds < 0) & ~(done | holds), holds
+        by_opcode = _classify_opcodes(trace, device, is_container)
+        containers = np.where(by_opcode != _NO_OPCODE, by_opcode > 0, containers)
+    return (kinds < 0) & ~(waits | containers), containers
 
 
-def _kind(name: str) -> int:
+def _kind_index(name: str) -> int:
     kind = collective_kind(name)
     return -1 if kind is None else COLLECTIVE_KINDS.index(kind)
 
 
 def collectives_report(session: SessionTrace) -> list[Collective]:
-    """The report's `collectives`: a row per op name and kind, over all devices, those with most time first.
-    Times are self times; `count` counts the two halves of an asynchronous collective apart, as they are two
-    ops."""
+    """The report's `collectives`: a row per op name and kind, summed over all devices, most time first. Times are own
+    times; `count` counts the start and done ops of an asynchronous collective separately."""
     rows: dict[tuple[str, str], list[int]] = {}
     for trace in session.traces:
         for index, device in enumerate(trace.devices):
-            found = find_collectives(trace, index)
-            names = device.ops.name[found.op]
+            collectives = find_collectives(trace, index)
+            names = device.ops.name[collectives.op]
             for name in np.unique(names).tolist():
-                mine = names == name
-                key = instruction_name(trace.strings[name]), COLLECTIVE_KINDS[found.kind[mine][0]]
+                same_name = names == name
+                key = instruction_name(trace.strings[name]), COLLECTIVE_KINDS[collectives.kind[same_name][0]]
                 total = rows.setdefault(key, [0, 0, 0])
-                sums = mine.sum(), found.duration_ps[mine].sum(), found.exposed_ps[mine].sum()
-                for place, value in enumerate(sums):
-                    total[place] += int(value)
+                total[0] += int(same_name.sum())
+                total[1] += int(collectives.duration_ps[same_name].sum())
+                total[2] += int(collectives.exposed_ps[same_name].sum())
     listed: list[Collective] = [
         {"op": op, "kind": kind, "count": count, "duration_ps": time, "exposed_ps": exposed}
         for (op, kind), (count, time, exposed) in rows.items()

@@ -1,5 +1,5 @@
-"""What the name of a device op says about it: an HLO instruction's (`copy-done.3`, or its text, `%copy-done.3 = …`) or
-that of a GPU's kernel."""
+"""Classifies device ops by their names: names of HLO instructions (`copy-done.3`), their text (`%copy-done.3 = …`), or
+names of GPU kernels."""
 
 from __future__ import annotations
 
@@ -26,52 +26,52 @@ _ELEMENT_WISE = frozenset(
         "sine", "sqrt", "subtract", "tan", "tanh", "xor",
     )
 )  # fmt: skip
-_OF_FUSIONS = frozenset(("fusion", "wrapped", "loop"))
-"""What XLA adds to the opcodes of a fusion's parts for its name: `loop_add_tanh_fusion`, `wrapped_subtract`."""
+_FUSION_WORDS = frozenset(("fusion", "wrapped", "loop"))
+"""Words that XLA adds to the opcodes of a fusion's parts to name it: `loop_add_tanh_fusion`, `wrapped_subtract`."""
 
-_OTHER_NAMES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
+_ALIASES = {"all-reduce-scatter": "reduce-scatter", "ragged-all-to-all": "all-to-all"}
 _KERNEL = re.compile(
     r"(?:void )?(?:nccl|rccl)\w*?_?(AllReduce|AllGather|ReduceScatter|AllToAll|SendRecv|Broadcast)?(?:_|\W|$)",
     re.IGNORECASE,
 )
-_OF_KERNEL = {
+_KIND_OF_KERNEL = {
     "allreduce": "all-reduce", "allgather": "all-gather", "reducescatter": "reduce-scatter", "alltoall": "all-to-all",
     "sendrecv": "collective-permute", "broadcast": "collective-broadcast",
 }  # fmt: skip
 
 
 def instruction_name(name: str) -> str:
-    """The instruction's own name: `copy-done.3` of `%copy-done.3 = …`."""
+    """The instruction's name: `copy-done.3` for `%copy-done.3 = …`."""
     return name.split(" = ", 1)[0].lstrip("%")
 
 
 def opcode(name: str) -> str:
-    """What an instruction does: `copy-done` of `%copy-done.3 = …`; empty for what is no instruction's name."""
+    """The opcode: `copy-done` for `%copy-done.3 = …`; empty if the name is not an instruction's."""
     match = _OPCODE.match(name.split(" ", 1)[0])
     return match[1] if match else ""
 
 
 def is_wait(name: str) -> bool:
-    """Whether an op only waits for an asynchronous one."""
+    """Whether an op only waits for an asynchronous op."""
     return opcode(name).lower().endswith(("-done", "_done"))
 
 
 def is_container(name: str) -> bool:
-    """Whether an op may have others as its parts."""
+    """Whether an op may contain other ops."""
     return _CONTAINER.match(name) is not None
 
 
 def is_element_wise(name: str) -> bool:
-    """Whether an op works on its operands element by element, and its name tells so: XLA names a fusion after the
-    opcodes in it."""
-    parts = set(opcode(name).lower().split("_")) - _OF_FUSIONS
+    """Whether an op's name shows that it works element by element. XLA names a fusion after the opcodes in it."""
+    parts = set(opcode(name).lower().split("_")) - _FUSION_WORDS
     return bool(parts) and parts <= _ELEMENT_WISE
 
 
 def collective_kind(name: str) -> str | None:
-    """Which of COLLECTIVES an op's name, or its category (`all-reduce fusion`), means; None for all others."""
+    """The one of COLLECTIVE_KINDS that an op's name or category (`all-reduce fusion`) means; None if it is no
+    collective."""
     match = _COLLECTIVE.match(name)
     if match:
-        return _OTHER_NAMES.get(match[1], match[1])
+        return _ALIASES.get(match[1], match[1])
     kernel = _KERNEL.match(name)
-    return _OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None
+    return _KIND_OF_KERNEL.get((kernel[1] or "").lower(), "collective") if kernel else None

@@ -99,7 +99,7 @@ def dynamo_recompilation(facts: Facts) -> Finding | None:
     if not count:
         return None
     compiling = union(compilations.start_ps, compilations.end_ps, extractions.compiles)
-    busy = union_all((extractions.when, compiling))
+    busy = union_all((extractions.times, compiling))
     taken = facts.ledger.take_within(_EXTRACTING, busy)
     cost = int(taken.sum())
     slow_first_ps, unknown = slow_first_runs(trace, compilations.end_ps[extractions.compiles])

@@ -1,4 +1,4 @@
-"""Where the program itself waits until the device is done (`jax.block_until_ready`), reads apart."""
+"""Where the program itself waits for the device (`jax.block_until_ready`), without reads."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ from tb_xla_insights.trace.nesting import outermost_rows
 
 @memoised
 def find_blocking_waits(trace: Trace) -> Int32:
-    """The calls on the driving thread in which the program waits for the device, the outermost events, of those that
-    last longer than clocks may be apart. Around them are annotations and Python alone: what the runtime waits for in
-    its own calls, as in a launch or a read, the program did not ask for. (docs/definitions.md, "Early execution")"""
+    """Returns the calls on the driving thread in which the program waits for the device: the outermost events, of those
+    that last longer than the clocks' error. Only annotations and Python frames enclose them: what the runtime waits for
+    in its own calls, such as a launch or a read, the program did not request. (docs/definitions.md, "Early
+    execution")"""
     rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
     rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
     annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
-    asked, above = np.ones(len(rows), np.bool_), trace.parent[rows]
-    while (inside := above >= 0).any():
-        asked &= ~inside | annotations[above] | frames[trace.meta[above]]
-        above = np.where(inside, trace.parent[above], above)
-    found = outermost_rows(trace.parent, rows[asked])
-    return found[trace.duration_ps[found] >= CLOCK_SLACK_PS]
+    is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
+    while (is_enclosed := enclosing >= 0).any():
+        is_requested &= ~is_enclosed | annotations[enclosing] | frames[trace.meta[enclosing]]
+        enclosing = np.where(is_enclosed, trace.parent[enclosing], enclosing)
+    waits = outermost_rows(trace.parent, rows[is_requested])
+    return waits[trace.duration_ps[waits] >= CLOCK_SLACK_PS]
 
 
 def blocking_intervals(trace: Trace) -> Intervals:
-    """When the program waits for the device."""
+    """Returns when the program waits for the device."""
     rows = find_blocking_waits(trace)
     return union(trace.start_ps[rows], trace.end_ps[rows])
 
 
 def blocking_waits_report(trace: Trace) -> dict[str, Any]:
     """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
-    of them), `waits` and `duration_ps` (without those before the first step)."""
+    of the steps), `waits` and `duration_ps` (both without waits before the first step)."""
     rows, steps = find_blocking_waits(trace), len(steps_of(trace))
     step = last_steps(trace, rows)
     with_waits = len(np.unique(step[step >= 0]))

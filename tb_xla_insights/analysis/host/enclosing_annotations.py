@@ -1,4 +1,4 @@
-"""Which of the user's annotations an event lies in."""
+"""The user's annotations that enclose an event."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ from tb_xla_insights.trace.model import Trace
 
 
 def enclosing_annotation(trace: Trace, row: int) -> int:
-    """The innermost annotation around an event; around one of another thread, the one open on the driving thread as it
-    begins. -1: none. (docs/definitions.md, "Driving thread")"""
-    found = _enclosing(trace, int(trace.parent[row]))
+    """Returns the innermost annotation around an event, -1: none. For an event of another thread without one, that is
+    the annotation open on the driving thread when the event begins. (docs/definitions.md, "Driving thread")"""
+    annotation = _innermost_annotation(trace, int(trace.parent[row]))
     lines = trace.driving_lines
-    if found >= 0 or not lines or trace.line_of(row).index == lines[0]:
-        return found
-    its, start = trace.lines[lines[0]].rows, trace.start_ps[row]
-    last = int(np.searchsorted(trace.start_ps[its], start, "right")) - 1 + its.start
-    while last >= its.start and trace.end_ps[last] <= start:
+    if annotation >= 0 or not lines or trace.line_of(row).index == lines[0]:
+        return annotation
+    driving_rows, start_ps = trace.lines[lines[0]].rows, trace.start_ps[row]
+    last = int(np.searchsorted(trace.start_ps[driving_rows], start_ps, "right")) - 1 + driving_rows.start
+    while last >= driving_rows.start and trace.end_ps[last] <= start_ps:
         last = int(trace.parent[last])
-    return _enclosing(trace, last) if last >= its.start else -1
+    return _innermost_annotation(trace, last) if last >= driving_rows.start else -1
 
 
 def enclosing_path(trace: Trace, row: int) -> str | None:
-    """An annotation with those around it, as `Training_Step/forward/text_encoder`; None for no annotation."""
+    """Returns the path of an event's annotations, its own included, such as `Training_Step/forward/text_encoder`; None
+    without any."""
     names: list[str] = []
-    while (row := _enclosing(trace, row)) >= 0:
+    while (row := _innermost_annotation(trace, row)) >= 0:
         names.append(trace.name(row))
         row = int(trace.parent[row])
     return "/".join(reversed(names)) or None
 
 
-def _enclosing(trace: Trace, row: int) -> int:
+def _innermost_annotation(trace: Trace, row: int) -> int:
+    """Returns the event itself if it is an annotation, else the innermost annotation around it on its thread; -1:
+    none."""
     while row >= 0:
-        at = int(np.searchsorted(trace.annotations, row))
-        if at < len(trace.annotations) and trace.annotations[at] == row:
+        index = int(np.searchsorted(trace.annotations, row))
+        if index < len(trace.annotations) and trace.annotations[index] == row:
             return row
         row = int(trace.parent[row])
     return -1

@@ -1,8 +1,9 @@
-"""When torch.compile extracts a graph: what Dynamo, AOTAutograd and the bridge of PyTorch/XLA do until XLA has it.
+"""When torch.compile extracts a graph: the work of Dynamo, AOTAutograd and the bridge of PyTorch/XLA until XLA has the
+graph.
 
-Neither Dynamo nor AOTAutograd records anything. The bridge does: it sets two step markers (one, where a graph that it
-has already comes with new numbers), puts the graph in order outside of any synchronisation to get its hash, and
-synchronises its outputs, which compiles and launches nothing. (docs/definitions.md, "Extraction")
+Neither Dynamo nor AOTAutograd records anything, but the bridge does. It sets two step markers (one if it has the graph
+already and only its numbers are new), orders the graph outside of any synchronisation to get its hash, and synchronises
+the graph's outputs, which compiles and launches nothing. (docs/definitions.md, "Extraction")
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from tb_xla_insights.catalog.classes import CLASS_INDEX, SYNC_PREPARE
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import outermost_rows
 
-_MARKERS = 2
-"""Step markers that the bridge sets for one graph, at most."""
+_MAX_MARKERS = 2
+"""The most step markers that the bridge sets for one graph."""
 
-_BETWEEN = tuple(CLASS_INDEX[name] for name in ("sync_prepare", "to_device", "from_device", "wait"))
-"""What the bridge records between its step markers: operators without a lowering are tried one by one."""
+_BRIDGE_CLASSES = tuple(CLASS_INDEX[name] for name in ("sync_prepare", "to_device", "from_device", "wait"))
+"""Classes of the bridge's events between its step markers: it tries operators without a lowering one by one."""
 
 
 @dataclass(frozen=True)
 class Extractions:
     """The extractions of one host, by thread and time.
 
-    `line`: the thread, the driving one or that of a backward pass. `start_ps` and `end_ps` reach from what was recorded
-    before the bridge's events, or the edge of an annotation, to what was recorded after them, or an annotation's edge.
-    `first` and `last` are the bridge's first and last event, outermost ones; rows of the trace.
+    `line`: the driving thread or that of a backward pass. `start_ps`, `end_ps`: from the end of the last event before
+    the bridge's events to the start of the first event after them, or from and to the edges of annotations that are
+    nearer. `first`, `last`: the bridge's first and last outermost events; rows of the trace.
     """
 
     line: Int32
@@ -47,105 +48,115 @@ class Extractions:
         return len(self.line)
 
     def times(self, line: int | None = None) -> Intervals:
-        """When graphs are extracted, on any thread or on one."""
+        """Returns when graphs are extracted, on any thread or on one."""
         return union(self.start_ps, self.end_ps, None if line is None else self.line == line)
 
-    def recorded(self, trace: Trace) -> NDArray[np.bool_]:
+    def is_bridge_event(self, trace: Trace) -> NDArray[np.bool_]:
         """Per event of the trace, whether the bridge recorded it."""
-        found = np.zeros(len(trace), np.bool_)
+        is_bridge = np.zeros(len(trace), np.bool_)
         for line, first, last in zip(
             self.line.tolist(), self.first.tolist(), self.last.tolist(), strict=True
         ):
             rows = trace.lines[line].rows
-            inside = np.searchsorted(trace.start_ps[last : rows.stop], trace.end_ps[last])
-            found[first : last + max(int(inside), 1)] = True
-        return found
+            count = np.searchsorted(trace.start_ps[last : rows.stop], trace.end_ps[last])
+            is_bridge[first : last + max(int(count), 1)] = True
+        return is_bridge
 
 
 @memoised
 def find_extractions(trace: Trace) -> Extractions:
-    """The extractions on the threads that drive the devices of one host."""
-    found: list[tuple[int, int, int, int, int]] = []
+    """Finds the extractions on the threads that drive the devices of one host."""
+    extractions: list[tuple[int, int, int, int, int]] = []
     if trace.metadata_counts[has_tag(trace, "graph_order")].any():
         for line in trace.driving_lines:
-            edges = [_Edges(trace, it) for it in dict.fromkeys((line, trace.driving_lines[0]))]
-            for first, last in _of_the_bridge(trace, line, edges[0]):
-                since, until = int(trace.start_ps[first]), int(trace.end_ps[last])
-                start = max((edge for it in edges for edge in it.before(since)), default=since)
-                end = min((edge for it in edges for edge in it.after(until)), default=until)
-                found.append((line, start, end, first, last))
-    columns = np.array(found, np.int64).reshape(-1, 5).T.copy()
-    line_of, first_of, last_of = columns[[0, 3, 4]].astype(np.int32)
-    return Extractions(line_of, columns[1], columns[2], first_of, last_of)
+            edges = [_Edges(trace, number) for number in dict.fromkeys((line, trace.driving_lines[0]))]
+            for first, last in _bridge_events(trace, line, edges[0]):
+                first_ps, last_ps = int(trace.start_ps[first]), int(trace.end_ps[last])
+                start = max(
+                    (edge for of_line in edges for edge in of_line.before(first_ps)), default=first_ps
+                )
+                end = min((edge for of_line in edges for edge in of_line.after(last_ps)), default=last_ps)
+                extractions.append((line, start, end, first, last))
+    columns = np.array(extractions, np.int64).reshape(-1, 5).T.copy()
+    lines, first_rows, last_rows = columns[[0, 3, 4]].astype(np.int32)
+    return Extractions(lines, columns[1], columns[2], first_rows, last_rows)
 
 
-def _of_the_bridge(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int, int]]:
-    """The first and the last event of each extraction on one thread."""
+def _bridge_events(trace: Trace, line: int, edges: _Edges) -> Iterator[tuple[int, int]]:
+    """Yields the bridge's first and last event of each extraction on one thread."""
     rows = np.arange(trace.lines[line].first, trace.lines[line].rows.stop, dtype=np.int32)
-    tops = outermost_rows(trace.parent, rows[_recorded(trace, line)])
-    start, end, kind = trace.start_ps[tops], trace.end_ps[tops], trace.class_indices(tops)
-    marker, order = (has_tag(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
-    bridges = np.isin(kind, _BETWEEN)
-    # Whether an event may belong to what the one before it does.
-    joined = np.append(False, edges.none_between(end[:-1], start[1:]))
-    for at in np.flatnonzero(order).tolist():
-        first, markers, now = at, 0, at
-        while markers < _MARKERS and joined[now] and bridges[now - 1]:
-            now -= 1
-            if marker[now]:
-                first, markers = now, markers + 1
+    tops = outermost_rows(trace.parent, rows[_is_runtime_event(trace, line)])
+    start, end, class_index = trace.start_ps[tops], trace.end_ps[tops], trace.class_indices(tops)
+    is_marker, is_order = (has_tag(trace, tag)[trace.meta[tops]] for tag in ("step_marker", "graph_order"))
+    may_be_bridge = np.isin(class_index, _BRIDGE_CLASSES)
+    # Whether no annotation's edge separates an event from the previous one.
+    is_joined = np.append(False, edges.none_between(end[:-1], start[1:]))
+    for order in np.flatnonzero(is_order).tolist():
+        first, markers, index = order, 0, order
+        while markers < _MAX_MARKERS and is_joined[index] and may_be_bridge[index - 1]:
+            index -= 1
+            if is_marker[index]:
+                first, markers = index, markers + 1
         if not markers:
-            continue  # the start of a synchronisation around it lies before the capture
-        compiles = (
-            at + 1 < len(tops) and joined[at + 1] and kind[at + 1] == SYNC_PREPARE and not marker[at + 1]
+            continue  # part of a synchronisation that began before the capture
+        sync = order + 1
+        has_sync = (
+            sync < len(tops) and is_joined[sync] and class_index[sync] == SYNC_PREPARE and not is_marker[sync]
         )
-        yield int(tops[first]), int(tops[at + compiles])
+        yield int(tops[first]), int(tops[sync if has_sync else order])
 
 
-def _recorded(trace: Trace, line: int) -> NDArray[np.bool_]:
-    """Which events of a thread the runtime recorded: neither annotations nor the Python tracer's frames."""
+def _is_runtime_event(trace: Trace, line: int) -> NDArray[np.bool_]:
+    """Per event of a thread, whether the runtime recorded it: neither annotations nor the Python tracer's frames."""
     rows = trace.lines[line].rows
-    recorded = ~has_tag(trace, "python_tracer")[trace.meta[rows]]
-    own = trace.annotations
-    recorded[own[(own >= rows.start) & (own < rows.stop)] - rows.start] = False
-    return recorded
+    is_runtime = ~has_tag(trace, "python_tracer")[trace.meta[rows]]
+    is_runtime[_annotations_on(trace, rows) - rows.start] = False
+    return is_runtime
+
+
+def _annotations_on(trace: Trace, rows: slice) -> Int32:
+    """Returns the annotations among the rows of a thread."""
+    low, high = np.searchsorted(trace.annotations, (rows.start, rows.stop))
+    return trace.annotations[low:high]
 
 
 class _Edges:
-    """Where something begins or ends on a thread; `behind` and `ahead` count what was recorded as a whole, by its end
-    or its start, and each edge of annotations, which `annotations` has alone. All ascending."""
+    """Ascending instants at which something begins or ends on a thread. `annotation_edges` has the edges of
+    annotations; `ends` and `starts` have these too, and the ends and starts of the runtime's events."""
 
     def __init__(self, trace: Trace, line: int) -> None:
         self._trace, self._line = trace, line
-        rows = trace.lines[line].rows
-        own = trace.annotations[(trace.annotations >= rows.start) & (trace.annotations < rows.stop)]
-        self.annotations = np.sort(np.concatenate((trace.start_ps[own], trace.end_ps[own])))
+        annotations = _annotations_on(trace, trace.lines[line].rows)
+        self.annotation_edges = np.sort(
+            np.concatenate((trace.start_ps[annotations], trace.end_ps[annotations]))
+        )
 
-    # Most captures hold no extraction: nobody asks for what follows.
-
-    @cached_property
-    def behind(self) -> Int64:
-        return np.sort(np.concatenate((self._trace.end_ps[self._rows], self.annotations)))
+    # Most captures hold no extraction and never need the following columns.
 
     @cached_property
-    def ahead(self) -> Int64:
-        return np.sort(np.concatenate((self._trace.start_ps[self._rows], self.annotations)))
+    def ends(self) -> Int64:
+        return np.sort(np.concatenate((self._trace.end_ps[self._rows], self.annotation_edges)))
+
+    @cached_property
+    def starts(self) -> Int64:
+        return np.sort(np.concatenate((self._trace.start_ps[self._rows], self.annotation_edges)))
 
     @cached_property
     def _rows(self) -> NDArray[np.intp]:
-        return np.flatnonzero(_recorded(self._trace, self._line)) + self._trace.lines[self._line].first
+        is_runtime = _is_runtime_event(self._trace, self._line)
+        return np.flatnonzero(is_runtime) + self._trace.lines[self._line].first
 
-    def before(self, when_ps: int) -> list[int]:
-        """The last edge that is no later, if there is one."""
-        at = int(np.searchsorted(self.behind, when_ps, "right"))
-        return [int(edge) for edge in self.behind[max(at - 1, 0) : at]]
+    def before(self, instant_ps: int) -> list[int]:
+        """Returns the last of `ends` that is not later than an instant; empty if there is none."""
+        count = int(np.searchsorted(self.ends, instant_ps, "right"))
+        return [int(edge) for edge in self.ends[max(count - 1, 0) : count]]
 
-    def after(self, when_ps: int) -> list[int]:
-        """The first edge that is no earlier, if there is one."""
-        at = int(np.searchsorted(self.ahead, when_ps, "left"))
-        return [int(edge) for edge in self.ahead[at : at + 1]]
+    def after(self, instant_ps: int) -> list[int]:
+        """Returns the first of `starts` that is not earlier than an instant; empty if there is none."""
+        index = int(np.searchsorted(self.starts, instant_ps, "left"))
+        return [int(edge) for edge in self.starts[index : index + 1]]
 
-    def none_between(self, since_ps: Int64, until_ps: Int64) -> NDArray[np.bool_]:
-        """Whether no annotation begins or ends within each of some stretches."""
-        until = np.searchsorted(self.annotations, until_ps, "right")
-        return np.searchsorted(self.annotations, since_ps, "left") >= until
+    def none_between(self, start_ps: Int64, end_ps: Int64) -> NDArray[np.bool_]:
+        """Per window, whether no annotation begins or ends in it."""
+        until = np.searchsorted(self.annotation_edges, end_ps, "right")
+        return np.searchsorted(self.annotation_edges, start_ps, "left") >= until

@@ -1,8 +1,8 @@
-"""Whether the device waits for data: who loads, how long the driving thread waits for a batch, and what
-overlaps.
+"""Whether the device waits for data: who loads it, how long the driving thread waits for a batch, and what overlaps
+with loading.
 
-One answer for every way to load: hand-written annotations and torch loaders on the driving thread, loader
-threads (MpDeviceLoader's, tf.data's, or those whose annotations speak of loading), and infeed on the device.
+One analysis for every way to load: hand-written annotations and torch loaders on the driving thread, loader threads
+(MpDeviceLoader's, tf.data's, or those whose annotations say that they load), and infeed on the device.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ Loading = Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thre
 
 @dataclass(frozen=True)
 class InputPipeline:
-    """What one host does to get batches.
+    """How one host gets its batches.
 
-    `kind`: how batches come: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or
-    None. `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of them lies in
-    starved gaps, and how much devices idled in infeed ops, over all devices. `batches`: the outermost events
-    that load or wait for one on the driving thread. `loaders`: lines of loader threads. `loading`: when
-    those, or the driving thread, load. `sending`: when data goes to the device.
+    `kind`: the way batches arrive: `mp_device_loader`, `tf_data`, `loader_threads`, `driving_thread`, `infeed`, or
+    None. `waits`: when the driving thread loads or waits for a batch. `starved_ps`: how much of `waits` is in starved
+    gaps. `infeed_ps`: how long devices were idle in infeed ops. Both are sums over all devices. `batches`: the
+    outermost events on the driving thread that load or wait for one. `loaders`: lines of loader threads. `loading`:
+    when these or the driving thread load. `sending`: when data is sent to the device. `working`: when at least one
+    device is busy.
     """
 
     kind: Loading | None
@@ -61,50 +62,48 @@ class InputPipeline:
     loading: Intervals
     sending: Intervals
     working: Intervals
-    """When some device is busy."""
 
     @cached_property
     def load_hidden(self) -> float | None:
-        """The share of `loading` in which a device works; None where nothing loads."""
-        return self._hidden(self.loading)
+        """The share of `loading` during which a device works; None without loading."""
+        return self._hidden_share(self.loading)
 
     @cached_property
     def send_hidden(self) -> float | None:
-        """The same of `sending`."""
-        return self._hidden(self.sending)
+        """The share of `sending` during which a device works; None without sending."""
+        return self._hidden_share(self.sending)
 
-    def _hidden(self, what: Intervals) -> float | None:
-        total = what.total_ps
+    def _hidden_share(self, intervals: Intervals) -> float | None:
+        total = intervals.total_ps
         hidden = int(
-            covered_times(self.working.start_ps, self.working.end_ps, what.start_ps, what.end_ps).sum()
+            covered_times(
+                self.working.start_ps, self.working.end_ps, intervals.start_ps, intervals.end_ps
+            ).sum()
         )
         return hidden / total if total else None
 
 
 @memoised
 def find_input_pipeline(trace: Trace) -> InputPipeline:
-    """How one host gets its batches."""
+    """Finds how one host gets its batches."""
     segments = host_class_segments(trace)
-    mine = segments.class_index == INPUT
-    waits = union(segments.start_ps, segments.end_ps, mine)
+    waits = union(segments.start_ps, segments.end_ps, segments.class_index == INPUT)
     loaders = trace.lines_with("loader")
     loading = union_all([waits, *(_busy_line(trace, line) for line in loaders)])
     transfers = find_transfers(trace)
     sent = transfers.row[transfers.direction == 0]
-    infeed = [_infeed(trace, device.ops) for device in trace.devices]
     batches = _batches(trace)
     gaps = find_gaps(trace)
-    idle_in_infeed = 0
-    for device, its in enumerate(infeed):
-        here = (gaps.device == device) & (
-            gaps.kind != STARVED
-        )  # of starved ones the host's waiting is counted
-        idle_in_infeed += int(
-            covered_times(its.start_ps, its.end_ps, gaps.start_ps[here], gaps.end_ps[here]).sum()
-        )
-    starved = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
+    infeed_ps = 0
+    for number, device in enumerate(trace.devices):
+        infeed = _infeed(trace, device.ops)
+        # In starved gaps, the host's waiting is counted.
+        not_starved = (gaps.device == number) & (gaps.kind != STARVED)
+        start, end = gaps.start_ps[not_starved], gaps.end_ps[not_starved]
+        infeed_ps += int(covered_times(infeed.start_ps, infeed.end_ps, start, end).sum())
+    starved_ps = int(gaps.shares[gaps.kind == STARVED, INPUT].sum())
     return InputPipeline(
-        _kind(trace, loaders, bool(idle_in_infeed), bool(len(waits))), waits, starved, idle_in_infeed, batches, loaders,
+        _kind(trace, loaders, bool(infeed_ps), bool(len(waits))), waits, starved_ps, infeed_ps, batches, loaders,
         loading, union(trace.start_ps[sent], trace.end_ps[sent]), busy_on_any_device(trace),
     )  # fmt: skip
 
@@ -115,31 +114,32 @@ def _busy_line(trace: Trace, line: int) -> Intervals:
 
 
 def _infeed(trace: Trace, ops: Spans) -> Intervals:
-    """When a device is in infeed ops, which busy leaves out."""
-    chosen = trace.map_texts(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
-    if not chosen.any():
+    """Returns when a device is in infeed ops, which its busy time leaves out."""
+    is_infeed = trace.map_texts(ops.name, lambda text: instruction_name(text).startswith("infeed")) > 0
+    if not is_infeed.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
-    return union(start, end, chosen[op])
+    return union(start, end, is_infeed[op])
 
 
 def _batches(trace: Trace) -> Int32:
-    """The outermost events of class input on the driving thread."""
+    """Returns the outermost events of class input on the driving thread."""
     driving = trace.lines_with("driving")
     if not driving:
         return np.zeros(0, np.int32)
     rows = trace.lines[driving[0]].rows
-    mine = trace.class_indices(rows) == INPUT
-    its = np.arange(rows.start, rows.stop, dtype=np.int32)
-    noted = annotated(trace)[rows]
-    mine = np.where(noted, is_loading_annotation(trace)[trace.meta[rows]], mine)
-    return outermost_rows(trace.parent, its[mine])
+    is_input = trace.class_indices(rows) == INPUT
+    row = np.arange(rows.start, rows.stop, dtype=np.int32)
+    is_annotation = annotated(trace)[rows]
+    is_input = np.where(is_annotation, is_loading_annotation(trace)[trace.meta[rows]], is_input)
+    return outermost_rows(trace.parent, row[is_input])
 
 
 def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loading | None:
-    # Kinds of events that the file names, whether or not one was recorded: a loader's are there for no other reason.
-    known = np.flatnonzero(has_tag(trace, "loader")).tolist()
-    names = {trace.strings[trace.metadata.name[entry]] for entry in known}
+    """Returns the way batches arrive; None if nothing records it."""
+    # Event metadata suffices, recorded events or not: only a loader puts such names into the file.
+    loader_metadata = np.flatnonzero(has_tag(trace, "loader")).tolist()
+    names = {trace.strings[trace.metadata.name[index]] for index in loader_metadata}
     if any(
         name.startswith(("cpu_loader.", "get_batch_from_cpu_queue", "cpu_data_to_xla_device"))
         for name in names
@@ -157,11 +157,11 @@ def _kind(trace: Trace, loaders: list[int], infeed: bool, waits: bool) -> Loadin
 def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
     """The report's `input_pipeline`, over all hosts.
 
-    `wait_ps`: the driving threads load or wait for batches; `idle_ps`: devices are idle meanwhile; `share`:
-    that of their spans. `load_ps` and `load_hidden`: loading on any thread, and its share while a device
-    works; `send_ps` and `send_hidden`: the same for transfers to the device. `verdict`: `bound` (a tenth of
-    the span or more is lost), `partly_hidden`, `hidden`, or `unknown` where nothing recorded tells of
-    loading or no device recorded work. `late_hosts`: those that hold up the others by loading (none of one).
+    `wait_ps`: how long the driving threads load or wait for batches. `idle_ps`: how long devices are idle meanwhile;
+    `share`: its share of their spans. `load_ps`, `load_hidden`: time of loading on any thread, and its share during
+    which a device works. `send_ps`, `send_hidden`: the same for transfers to the device. `verdict`: `bound` (loading
+    costs a tenth of the span or more), `partly_hidden`, `hidden`, or `unknown` if nothing recorded shows loading or no
+    device recorded work. `late_hosts`: hosts that hold up others by loading; empty for one host.
     """
     parts = [find_input_pipeline(trace) for trace in session.traces]
     span = sum(_span(trace) for trace in session.traces)
@@ -186,12 +186,12 @@ def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
     }
 
 
-def input_verdict(share: float, known: bool) -> Verdict:
-    """What the share of the devices' spans that is lost to loading means; `known`: whether devices worked and anything
-    tells of loading."""
+def input_verdict(share: float, is_known: bool) -> Verdict:
+    """Returns the verdict for the share of the devices' spans that loading costs. `known`: whether devices worked and
+    loading was recorded."""
     if share >= WARNING_SHARE:
         return "bound"
-    if not known:
+    if not is_known:
         return "unknown"
     return "partly_hidden" if share >= INFO_SHARE else "hidden"
 

@@ -1,4 +1,4 @@
-"""What went to the devices and came from them: how often, for how long, how many bytes."""
+"""Transfers to and from the devices: their number, time and bytes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.feeding import TransfersByDirection
 
 DIRECTIONS = ("to_device", "from_device")
-_BYTES = ("total_size", "size")
-_DETAILS, _SIZE = "memcpy_details", re.compile(r"\bsize:(\d{1,18})\b")
-"""What the tracers of GPUs write about a copy: `size:112 dest:4 async:0`."""
-_CARRIERS: tuple[Role, ...] = ("client", "transfer", "op_pool", "compiler")
-"""Roles of threads that carry out what another one asked for."""
+_SIZE_STATS = ("total_size", "size")
+_DETAILS_STAT, _SIZE_IN_DETAILS = "memcpy_details", re.compile(r"\bsize:(\d{1,18})\b")
+"""A stat in which tracers of GPUs describe a copy, such as `size:112 dest:4 async:0`, and the size in it."""
+_CARRIER_ROLES: tuple[Role, ...] = ("client", "transfer", "op_pool", "compiler")
+"""Roles of threads that carry out what another thread requests."""
 
 
 @dataclass(frozen=True)
 class Transfers:
     """Transfers of one host by row: the outermost events of their direction on each thread.
 
-    `direction`: index into DIRECTIONS. `bytes`: -1 where none are recorded. `step`: index into the trace's
-    steps, -1: outside of them; of a read the last step that began before it.
+    `direction`: index into DIRECTIONS. `bytes`: -1 if none are recorded. `step`: index into the trace's steps, -1:
+    outside of them; for a read, the last step that began before it.
     """
 
     row: Int32
@@ -48,52 +48,51 @@ class Transfers:
         return len(self.row)
 
     def per_step(self, trace: Trace, direction: int) -> Int64:
-        """How many each step has."""
-        mine = (self.direction == direction) & (self.step >= 0)
-        return np.bincount(self.step[mine], minlength=len(steps_of(trace))).astype(np.int64)
+        """Returns the number of transfers in each step."""
+        chosen = (self.direction == direction) & (self.step >= 0)
+        return np.bincount(self.step[chosen], minlength=len(steps_of(trace))).astype(np.int64)
 
     def bytes_in_steps(self, direction: int) -> tuple[int, int]:
-        """The bytes of those in steps, and how many of them tell theirs."""
+        """Returns the bytes of the transfers in steps, and the number of these transfers that record their size."""
         sizes = self.bytes[(self.direction == direction) & (self.step >= 0) & (self.bytes >= 0)]
         return int(sizes.sum()), len(sizes)
 
 
 @memoised
 def find_transfers(trace: Trace) -> Transfers:
-    """The transfers of one host.
+    """Finds the transfers of one host.
 
-    A transfer is asked for on one thread and often carried out on another, by a client or a pool. Those
-    threads count only where no thread that asks recorded a transfer of that direction, so that none counts
-    twice.
+    One thread requests a transfer, and often another one carries it out, a client's or a pool's. Such a thread counts
+    only if no requesting thread recorded a transfer of that direction, so that no transfer counts twice.
     """
-    kinds = np.where(_on_host(trace), trace.metadata.class_index, -1)
-    direction_of = np.full(len(CLASSES) + 1, -1, np.int8)  # the last one is that of no class
-    for number, name in enumerate(DIRECTIONS):
-        direction_of[CLASS_INDEX[name]] = number
-    directions = direction_of[kinds]
+    classes = np.where(_on_host(trace), trace.metadata.class_index, -1)
+    direction_of = np.full(len(CLASSES) + 1, -1, np.int8)  # the last value: no class
+    for direction_index, name in enumerate(DIRECTIONS):
+        direction_of[CLASS_INDEX[name]] = direction_index
+    directions = direction_of[classes]
     rows = trace.rows_with_metadata(directions >= 0)
     rows = rows[~annotated(trace)[rows]]
     direction = directions[trace.meta[rows]]
-    carriers = trace.lines_with(*_CARRIERS)
-    found = []
-    for number in range(len(DIRECTIONS)):
-        its = outermost_rows(trace.parent, rows[direction == number])
-        asks = ~np.isin(trace.lines_of(its), carriers)
-        found.append(its[asks] if asks.any() else its)
-    row = np.sort(np.concatenate(found))
+    carriers = trace.lines_with(*_CARRIER_ROLES)
+    rows_by_direction = []
+    for direction_index in range(len(DIRECTIONS)):
+        of_direction = outermost_rows(trace.parent, rows[direction == direction_index])
+        is_request = ~np.isin(trace.lines_of(of_direction), carriers)
+        rows_by_direction.append(of_direction[is_request] if is_request.any() else of_direction)
+    row = np.sort(np.concatenate(rows_by_direction))
     direction = directions[trace.meta[row]]
     return Transfers(row, direction, _bytes(trace, row, rows), _steps(trace, row, direction))
 
 
 def _steps(trace: Trace, row: Int32, direction: Int8) -> Int32:
-    """The step that asked for each transfer; a read belongs to the last step that began before it, as what a step asked
-    for is often read when it is over."""
+    """Returns the step that requested each transfer. For a read, that is the last step that began before it, because
+    what a step computes is often read after the step."""
     origin = causal_paths(trace, row).origin
-    asked = np.flatnonzero(origin >= 0)
-    read = direction[asked] == DIRECTIONS.index("from_device")
+    has_origin = np.flatnonzero(origin >= 0)
+    is_read = direction[has_origin] == DIRECTIONS.index("from_device")
     step = np.full(len(row), -1, np.int32)
-    step[asked] = np.where(
-        read, last_steps(trace, origin[asked]), steps_at(trace, trace.start_ps[origin[asked]])
+    step[has_origin] = np.where(
+        is_read, last_steps(trace, origin[has_origin]), steps_at(trace, trace.start_ps[origin[has_origin]])
     )
     return step
 
@@ -103,45 +102,46 @@ def _on_host(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _bytes(trace: Trace, row: Int32, candidates: Int32) -> Int64:
-    """What each transfer, or the outermost of the events of its kind in it, says about its size."""
+    """Returns the size that each transfer, or the outermost events of its kind inside it, record; -1: none."""
     sizes = np.full(len(candidates), -1, np.int64)
-    for name in _BYTES:
+    for name in _SIZE_STATS:
         if name in trace.stats:
             sizes = np.where(sizes < 0, trace.stats[name].at(candidates, -1), sizes)
-    if _DETAILS in trace.stats:
-        text, which = np.unique(trace.stats[_DETAILS].at(candidates, -1), return_inverse=True)
+    if _DETAILS_STAT in trace.stats:
+        texts, index = np.unique(trace.stats[_DETAILS_STAT].at(candidates, -1), return_inverse=True)
         sizes_by_text = np.array(
-            [_size_in(trace.strings[it]) if it >= 0 else -1 for it in text.tolist()], np.int64
+            [_size_in(trace.strings[text]) if text >= 0 else -1 for text in texts.tolist()], np.int64
         )
-        sizes = np.where(sizes < 0, sizes_by_text[which], sizes)
-    told = outermost_rows(trace.parent, candidates[sizes >= 0])
-    sizes = sizes[np.searchsorted(candidates, told)]
-    found = np.full(len(row), -1, np.int64)
-    if not told.size:
-        return found
-    at = np.searchsorted(row, told, "right") - 1
-    within = (at >= 0) & (trace.end_ps[told] <= trace.end_ps[row[at]])
-    within &= trace.lines_of(told) == trace.lines_of(row[at])
-    np.maximum.at(found, at[within], 0)
-    np.add.at(found, at[within], sizes[within])
-    return found
+        sizes = np.where(sizes < 0, sizes_by_text[index], sizes)
+    sized = outermost_rows(trace.parent, candidates[sizes >= 0])
+    sizes = sizes[np.searchsorted(candidates, sized)]
+    bytes_of_row = np.full(len(row), -1, np.int64)
+    if not sized.size:
+        return bytes_of_row
+    transfer = np.searchsorted(row, sized, "right") - 1
+    is_inside = (transfer >= 0) & (trace.end_ps[sized] <= trace.end_ps[row[transfer]])
+    is_inside &= trace.lines_of(sized) == trace.lines_of(row[transfer])
+    np.maximum.at(bytes_of_row, transfer[is_inside], 0)
+    np.add.at(bytes_of_row, transfer[is_inside], sizes[is_inside])
+    return bytes_of_row
 
 
 def _size_in(details: str) -> int:
-    """The bytes that a text tells, -1: none."""
-    size = _SIZE.search(details)
+    """Returns the bytes that a description of a copy names, -1: none."""
+    size = _SIZE_IN_DETAILS.search(details)
     return int(size[1]) if size else -1
 
 
 def transfers_report(session: SessionTrace) -> TransfersByDirection:
-    """The report's `transfers`: per direction `count`, `duration_ps`, `bytes` (None where none are recorded), `sized`,
-    the transfers behind `bytes`; those `in_steps`, their bytes (`bytes_in_steps`, None where none of them tells its
-    size), and the means of both over the steps: `per_step` (None without steps) and `bytes_per_step`."""
-    to_device, from_device = (_in_direction(session, number) for number in range(len(DIRECTIONS)))
+    """The report's `transfers`, per direction: `count`, `duration_ps`, `bytes` (None if none are recorded) and `sized`,
+    the number of transfers that record their size. Of the transfers in steps: their number (`in_steps`), their bytes
+    (`bytes_in_steps`, None if none of them records its size), and both per step: `per_step` (None without steps) and
+    `bytes_per_step`."""
+    to_device, from_device = (_direction_sums(session, number) for number in range(len(DIRECTIONS)))
     return {"to_device": to_device, "from_device": from_device}
 
 
-def _in_direction(session: SessionTrace, direction: int) -> TransferSums:
+def _direction_sums(session: SessionTrace, direction: int) -> TransferSums:
     count = duration = total = sized = in_steps = steps = step_bytes = step_sized = 0
     for trace in session.traces:
         transfers = find_transfers(trace)
@@ -153,8 +153,8 @@ def _in_direction(session: SessionTrace, direction: int) -> TransferSums:
         sized += int((sizes >= 0).sum())
         in_steps += int(transfers.per_step(trace, direction).sum())
         steps += len(steps_of(trace))
-        more_bytes, more_sized = transfers.bytes_in_steps(direction)
-        step_bytes, step_sized = step_bytes + more_bytes, step_sized + more_sized
+        trace_step_bytes, trace_step_sized = transfers.bytes_in_steps(direction)
+        step_bytes, step_sized = step_bytes + trace_step_bytes, step_sized + trace_step_sized
     return {
         "count": count,
         "duration_ps": duration,

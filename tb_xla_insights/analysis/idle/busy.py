@@ -1,4 +1,4 @@
-"""When a device works, when it is idle, and when it only looks busy."""
+"""When each device is busy, idle, or stalled (busy but only waiting)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Device as DeviceRow
 
 Definition = Literal["ops", "modules", "capture"]
-"""What counts as busy, and in relation to what: ops within the device's span; program runs within the device's span;
-ops within the whole capture."""
+"""The definitions of the duty cycle: ops over the device's span; program runs over the device's span; ops over the
+whole capture."""
 
 DEFINITIONS: tuple[Definition, ...] = get_args(Definition)
 
@@ -39,65 +39,66 @@ _EXCLUDED = frozenset(
         "host receive done", "async done", "megacore fusion",
     ]
 )  # fmt: skip
-"""Categories that xprof leaves out of a TPU's duty cycle: the core only waits for others in them."""
+"""Categories that xprof excludes from a TPU's duty cycle: in their ops, the core only waits."""
 
-_LEFT_OUT, _WAITS = 1, 2
+_EXCLUDED_FLAG, _WAIT_FLAG = 1, 2
+"""Bits of `_op_flags`."""
 
 
 def busy(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
-    """When the device is busy: the union of its top-level ops without the categories that xprof leaves out, or of its
-    modules where it has no ops or the definition says so; of all its ops where the latter says so and it has no
-    modules. (docs/definitions.md, "Busy, span, duty cycle")"""
+    """When the device is busy: the union of its top-level ops without the categories that xprof excludes. With the
+    definition `modules`, or without ops, the union of its modules; with that definition but without modules, the union
+    of all its ops. (docs/definitions.md, "Busy, span, duty cycle")"""
     return _busy(trace, _index(trace, device), definition == "modules")
 
 
-def idle(trace: Trace, device: Device, least_ps: int = 1) -> Intervals:
-    """The rest of the device's span: its gaps from some length on."""
-    return busy(trace, device).gaps(*device.span_ps, least_ps)
+def idle(trace: Trace, device: Device, min_ps: int = 1) -> Intervals:
+    """The rest of the device's span: its gaps of at least `min_ps`."""
+    return busy(trace, device).gaps(*device.span_ps, min_ps)
 
 
 def idle_ps(trace: Trace, device: Device) -> int:
-    """How long the device's gaps are together, the shortest ones included."""
+    """The total length of the device's gaps, including the shortest ones."""
     start, end = device.span_ps
     return end - start - busy(trace, device).clipped(start, end).total_ps
 
 
 @memoised
 def busy_on_any_device(trace: Trace) -> Intervals:
-    """When some device of the host is busy."""
-    all_ = [busy(trace, device) for device in trace.devices]
-    return all_[0] if len(all_) == 1 else union_all(all_)
+    """When at least one device of the host is busy."""
+    intervals = [busy(trace, device) for device in trace.devices]
+    return intervals[0] if len(intervals) == 1 else union_all(intervals)
 
 
 def stalls(trace: Trace, device: Device, definition: Definition = "ops") -> Intervals:
-    """The part of busy in which every op that is innermost waits for an asynchronous one (`copy-done`, …)."""
+    """The part of busy time in which every innermost op waits for an asynchronous one (`copy-done`, …)."""
     waited = _waited(trace, _index(trace, device))
     if not len(waited):
         return waited
-    # An op that waits may be left out of busy, or lie below one that is.
+    # A waiting op, or one around it, may be excluded from busy time.
     return waited.without(busy(trace, device, definition).gaps(*device.span_ps))
 
 
 def stall_ops(trace: Trace, device: Device) -> list[Stall]:
-    """What the device waits in: per op its name, how many times and for how long, the longest first. Of ops that wait
-    side by side each has its whole time."""
+    """The ops that the device waits in: per name the count and the time, the longest first. Ops that wait side by side
+    each count with their full time."""
     stalled = stalls(trace, device)
     if not len(stalled):
         return []
     op, start, end = own_time_intervals(device.ops.start_ps, device.ops.end_ps, device.ops.parent)
     time = covered_times(stalled.start_ps, stalled.end_ps, start, end)
-    mine = (_op_flags(trace, _index(trace, device))[op] & _WAITS > 0) & (time > 0)
-    op, time = op[mine], time[mine]
+    waits = (_op_flags(trace, _index(trace, device))[op] & _WAIT_FLAG > 0) & (time > 0)
+    op, time = op[waits], time[waits]
     rows: list[Stall] = []
     for name in np.unique(device.ops.name[op]).tolist():
-        its = device.ops.name[op] == name
-        count, duration = len(np.unique(op[its])), int(time[its].sum())
+        same_name = device.ops.name[op] == name
+        count, duration = len(np.unique(op[same_name])), int(time[same_name].sum())
         rows.append({"op": instruction_name(trace.strings[name]), "count": count, "duration_ps": duration})
     return sorted(rows, key=lambda row: (-row["duration_ps"], row["op"]))
 
 
 def merge_stalls(devices: Sequence[Mapping[str, Any]]) -> list[Stall]:
-    """The `stalls` of several devices of a report in one list, per op, the longest first."""
+    """The `stalls` of several devices of a report in one list, summed per op, the longest first."""
     sums: dict[str, list[int]] = {}
     for row in (row for device in devices for row in device["stalls"]):
         total = sums.setdefault(row["op"], [0, 0])
@@ -115,15 +116,15 @@ def _busy(trace: Trace, index: int, by_modules: bool) -> Intervals:
     if by_modules or not len(device.ops):
         spans = device.modules if len(device.modules) else device.ops
         return union(spans.start_ps, spans.end_ps)
-    counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _LEFT_OUT == 0)
+    counts = (device.ops.parent < 0) & (_op_flags(trace, index) & _EXCLUDED_FLAG == 0)
     return union(device.ops.start_ps, device.ops.end_ps, counts)
 
 
 @memoised
 def _waited(trace: Trace, index: int) -> Intervals:
-    """When every op that is innermost waits."""
+    """When every innermost op waits."""
     ops = trace.devices[index].ops
-    waits = _op_flags(trace, index) & _WAITS > 0
+    waits = _op_flags(trace, index) & _WAIT_FLAG > 0
     if not waits.any():
         return span_intervals(0, 0)
     op, start, end = own_time_intervals(ops.start_ps, ops.end_ps, ops.parent)
@@ -132,8 +133,8 @@ def _waited(trace: Trace, index: int) -> Intervals:
 
 
 def device_summaries(session: SessionTrace) -> list[DeviceRow]:
-    """One entry per device core, as in the report; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and
-    stall by each definition, `stalls` the ops that wait (`stall_ops`)."""
+    """The report's `devices`, a row per core; `busy_ps + idle_ps = span_ps` exactly. `duty` has span, busy and stall
+    time for each definition, `stalls` the ops that wait (`stall_ops`)."""
     devices = [(trace, device) for trace in session.traces for device in trace.devices]
     return run_parallel([partial(_summary, session, trace, device) for trace, device in devices])
 
@@ -173,26 +174,27 @@ def _duty(session: SessionTrace, trace: Trace, device: Device, definition: Defin
 
 @memoised
 def _op_flags(trace: Trace, index: int) -> Int8:
-    """Per op of a device, whether busy leaves it out, by its category or by its name without one, and whether it only
-    waits, by either."""
+    """Per op of a device, the bits _EXCLUDED_FLAG (from its category, or from its name if it has none) and _WAIT_FLAG
+    (from either)."""
     ops, categories = trace.devices[index].ops, trace.metadata.text.get("hlo_category")
 
-    def of_name(name: str) -> int:
-        return _LEFT_OUT * (_plain(opcode(name)) in _EXCLUDED) | _WAITS * is_wait(name)
+    def flags_of_name(name: str) -> int:
+        return _EXCLUDED_FLAG * (_normalise(opcode(name)) in _EXCLUDED) | _WAIT_FLAG * is_wait(name)
 
-    def of_category(name: str) -> int:
-        return _LEFT_OUT * (_plain(name) in _EXCLUDED) | _WAITS * _plain(name).endswith(" done")
+    def flags_of_category(name: str) -> int:
+        normalised = _normalise(name)
+        return _EXCLUDED_FLAG * (normalised in _EXCLUDED) | _WAIT_FLAG * normalised.endswith(" done")
 
-    named = trace.map_texts(ops.name, of_name)
+    by_name = trace.map_texts(ops.name, flags_of_name)
     if categories is None or (categories < 0).all():
-        return named
-    category = values_of_events(trace.map_texts(categories, of_category), trace.meta[ops.row])
-    return np.where(category >= 0, category | named & _WAITS, named)
+        return by_name
+    category = values_of_events(trace.map_texts(categories, flags_of_category), trace.meta[ops.row])
+    return np.where(category >= 0, category | by_name & _WAIT_FLAG, by_name)
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     return re.sub(r"[-_ ]+", " ", text.lower())
 
 
 def _index(trace: Trace, device: Device) -> int:
-    return next(index for index, it in enumerate(trace.devices) if it is device)
+    return next(index for index, other in enumerate(trace.devices) if other is device)

@@ -1,4 +1,4 @@
-"""The report's gaps: the longest ones with what ended them, and patterns that recur."""
+"""The report's `gaps`: the longest gaps with their chains, and recurring patterns."""
 
 from __future__ import annotations
 
@@ -26,39 +26,43 @@ if TYPE_CHECKING:
 
 
 def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000) -> GapsPart:
-    """The report's `gaps`. `items` are the longest ones, all with `all_gaps`, the longest first.
+    """The report's `gaps`. `items` has the `items` longest gaps, or all with `all_gaps`, the longest first.
 
-    `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` the part of the gap in
-    which all devices of the host were idle; `inside_run` tells that the same run was at work before and after it.
-    The cause of a pattern is that of most of its time, by its gaps' causes (`by_cause_ps`). `in_steps_ps` is the part
-    of its time that lies in whole steps, `per_step_ps` that per step and core as in `step_idle`, None without steps.
-    All other times are sums over all cores. Which findings explain a gap (`explained_by`) is filled in with those.
+    `step` is a step's index in the report's `steps`, `step_number` its number; `together_ps` is the part of the gap in
+    which all devices of the host were idle; `inside_run` is true if the same run was at work before and after the gap.
+    The cause of a pattern is the cause with most time among its gaps (`by_cause_ps`). `in_steps_ps` is the part of its
+    time in whole steps, `per_step_ps` that time per step and core as in `step_idle`, None without steps. All other
+    times are sums over all cores. `explained_by` is filled in when the findings are known.
     """
-    found = [find_gaps(trace) for trace in session.traces]
-    duration = np.concatenate([gaps.duration_ps for gaps in found] or [np.zeros(0, np.int64)])
-    host = np.repeat(np.arange(len(found)), [len(gaps) for gaps in found])
-    place = np.concatenate([np.arange(len(gaps)) for gaps in found] or [np.zeros(0, np.int64)])
+    gaps_of_hosts = [find_gaps(trace) for trace in session.traces]
+    duration = np.concatenate([gaps.duration_ps for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)])
+    host = np.repeat(np.arange(len(gaps_of_hosts)), [len(gaps) for gaps in gaps_of_hosts])
+    index_in_host = np.concatenate(
+        [np.arange(len(gaps)) for gaps in gaps_of_hosts] or [np.zeros(0, np.int64)]
+    )
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
-    rows: dict[int, Gap] = {}
+    items_by_position: dict[int, Gap] = {}
     for number, (trace, offset) in enumerate(with_offsets(session)):
-        which = longest[host[longest] == number]
-        chains = find_chains(trace, place[which])
-        for position, gap, chain in zip(which.tolist(), place[which].tolist(), chains, strict=True):
-            rows[position] = _item(trace, found[number], gap, offset, chain)
+        positions = longest[host[longest] == number]
+        chains = find_chains(trace, index_in_host[positions])
+        for position, gap, chain in zip(
+            positions.tolist(), index_in_host[positions].tolist(), chains, strict=True
+        ):
+            items_by_position[position] = _item(trace, gaps_of_hosts[number], gap, offset, chain)
     starved, queued, unknown = (
-        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in found)
+        sum(int(gaps.duration_ps[gaps.kind == kind].sum()) for gaps in gaps_of_hosts)
         for kind in range(len(GAP_KINDS))
     )
-    totals = sum((gaps.shares.sum(axis=0) for gaps in found), np.zeros(len(CLASSES), np.int64))
+    totals = sum((gaps.shares.sum(axis=0) for gaps in gaps_of_hosts), np.zeros(len(CLASSES), np.int64))
     return {
         "count": len(duration),
         "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
         "by_class_ps": by_class(totals),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
-        "items": [rows[position] for position in longest.tolist()],
-        "patterns": _patterns(session, found),
+        "items": [items_by_position[position] for position in longest.tolist()],
+        "patterns": _patterns(session, gaps_of_hosts),
     }
 
 
@@ -86,24 +90,26 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
     }
 
 
-def _patterns(session: SessionTrace, found: list[Gaps]) -> list[GapPattern]:
-    """Gaps between the same two programs, or inside of one program's runs, those with most time first."""
+def _patterns(session: SessionTrace, gaps_of_hosts: list[Gaps]) -> list[GapPattern]:
+    """The gaps between the same two programs, or inside the runs of one program, as a row each; most time first."""
     patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
-    for trace, gaps in zip(session.traces, found, strict=True):
+    for trace, gaps in zip(session.traces, gaps_of_hosts, strict=True):
         steps = union(*step_times(trace))
         in_steps = covered_times(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
         cores = max(1, len(devices_with_work(trace)))
-        groups, place = np.unique(
+        groups, group_of_gap = np.unique(
             np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True
         )
-        order = np.argsort(place.ravel(), kind="stable")
-        ends = np.cumsum(np.bincount(place.ravel(), minlength=groups.shape[1]))
-        for (before, after, within), its in zip(groups.T.tolist(), np.split(order, ends[:-1]), strict=False):
-            key = _program(trace, before), _program(trace, after), bool(within)
-            patterns.setdefault(key, _Pattern()).add(gaps, its, int(in_steps[its].sum()), cores)
+        order = np.argsort(group_of_gap.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(group_of_gap.ravel(), minlength=groups.shape[1]))
+        for (before, after, inside_run), rows in zip(
+            groups.T.tolist(), np.split(order, ends[:-1]), strict=False
+        ):
+            key = _program(trace, before), _program(trace, after), bool(inside_run)
+            patterns.setdefault(key, _Pattern()).add(gaps, rows, int(in_steps[rows].sum()), cores)
     count = sum(len(steps_of(trace)) for trace in session.traces if devices_with_work(trace))
-    rows = [pattern.row(*key, count) for key, pattern in patterns.items()]
-    return sorted(rows, key=lambda row: -row["total_ps"])
+    pattern_rows = [pattern.row(*key, count) for key, pattern in patterns.items()]
+    return sorted(pattern_rows, key=lambda row: -row["total_ps"])
 
 
 class _Pattern:
@@ -116,12 +122,12 @@ class _Pattern:
         self._in_steps = 0
         self._per_core = Fraction()
 
-    def add(self, gaps: Gaps, its: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
-        """Gaps of one host: which ones, how long they are in whole steps, and the cores of the host."""
-        duration = gaps.duration_ps[its]
+    def add(self, gaps: Gaps, rows: NDArray[np.intp], in_steps_ps: int, cores: int) -> None:
+        """Adds gaps (`rows`) of one host; `in_steps_ps`: their time in whole steps; `cores`: the host's."""
+        duration = gaps.duration_ps[rows]
         self._durations.append(duration)
-        np.add.at(self._causes, gaps.cause[its], duration)
-        self._shares += gaps.shares[its].sum(axis=0)
+        np.add.at(self._causes, gaps.cause[rows], duration)
+        self._shares += gaps.shares[rows].sum(axis=0)
         self._in_steps += in_steps_ps
         self._per_core += Fraction(in_steps_ps, cores)
 

@@ -83,8 +83,8 @@ def event_flags(trace: Trace) -> Int16:
     flags = np.zeros(len(trace.metadata.name), np.int16)
     for flag, tag in _TAGS.items():
         flags |= (flag * has_tag(trace, tag)).astype(np.int16)
-    for metadata_index, text in enumerate(trace.metadata.name):
-        flags[metadata_index] |= _NAMES.get(trace.strings[text], 0)
+    for meta, text in enumerate(trace.metadata.name):
+        flags[meta] |= _NAMES.get(trace.strings[text], 0)
     return flags
 
 

@@ -94,8 +94,8 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     flags = event_flags(trace)[trace.meta[rows]]
     synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
     synced = synced[event_flags(trace)[trace.meta[launches.sync[synced]]] & SYNC != 0]
-    is_of_bridge = find_extractions(trace).recorded(trace)
-    synced = synced[~is_of_bridge[launches.sync[synced]]]
+    is_bridge = find_extractions(trace).is_bridge_event(trace)
+    synced = synced[~is_bridge[launches.sync[synced]]]
     following = _next_events(trace, rows, launches.sync[synced])
     following_flags = np.append(flags, 0)[following]
     is_read = following_flags & READ != 0
@@ -136,7 +136,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     For a marker on a backward pass's thread, the annotations open on the driving thread count."""
     roots = np.array([step.row for step in annotated_steps(trace)], np.int32)
     marked = np.flatnonzero(launches.marker >= 0)
-    marked = marked[~find_extractions(trace).recorded(trace)[launches.marker[marked]]]
+    marked = marked[~find_extractions(trace).is_bridge_event(trace)[launches.marker[marked]]]
     marker = launches.marker[marked]
     enclosing = trace.parent[marker]
     in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
@@ -146,13 +146,13 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 
-def _costs(trace: Trace, launches: Launches, early: Int32) -> tuple[Int64, Int64]:
+def _costs(trace: Trace, launches: Launches, early_launches: Int32) -> tuple[Int64, Int64]:
     """Returns, per early launch, the time of its runs and the starved gaps right after them."""
     runs, gaps = launches.runs, find_gaps(trace)
     starved = (gaps.kind == STARVED) & ~gaps.inside
     idle = np.zeros(len(runs) + 1, np.int64)  # the last value: gaps before the first run
     np.add.at(idle, gaps.before_run[starved], gaps.duration_ps[starved])
-    return launches.sums(runs.duration_ps)[early], launches.sums(idle[:-1])[early]
+    return launches.sums(runs.duration_ps)[early_launches], launches.sums(idle[:-1])[early_launches]
 
 
 def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:

@@ -1,4 +1,4 @@
-"""What each execution costs: the host's time, the device's, the time in the queue, and what is left as overhead."""
+"""What each execution costs: host time, device time, queue time and overhead."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 COST_COLUMNS = ("host_ps", "device_ps", "queue_ps", "overhead_ps")
 
-_FEWEST = 3
-"""Executions that a fit takes at least."""
+_MIN_FITTED_RUNS = 3
+"""The fewest runs to which a line is fitted."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Per run of `Launches.runs`; `host_ps = device_ps + queue_ps + overhead_ps`, none of them negative.
+    """Costs per run of `Launches.runs`; `host_ps = device_ps + queue_ps + overhead_ps`, none of them negative.
 
-    `lead_ps` tells how far the host runs ahead: from the instant the run was enqueued to the one at which its core was
-    done with what it had before. It is negative where the core had nothing left to do. Runs that have none (`leads`: a
-    core's first one, and where the enqueue instant is not known) have 0.
+    `lead_ps` is how far the host runs ahead: the time from the instant the run was enqueued until its core finished its
+    earlier runs. It is negative if the core had nothing left to do. `has_lead` says whether it is known; it is not, and
+    `lead_ps` is 0, for a core's first run and if the enqueue instant is unknown.
     """
 
     host_ps: Int64
@@ -39,17 +39,19 @@ class Costs:
     queue_ps: Int64
     overhead_ps: Int64
     lead_ps: Int64
-    leads: NDArray[np.bool_]
+    has_lead: NDArray[np.bool_]
 
 
 @memoised
 def find_costs(trace: Trace) -> Costs:
-    """Host time lasts from the execute call's start to the later of its end and the run's end; queue time from the
-    call's start until the core has finished what was launched before, but not past the run's start; device time is the
-    run's own. (docs/definitions.md, "Execution")
+    """Returns the costs of each run. (docs/definitions.md, "Execution")
 
-    A run cannot begin before its call does. Where clocks that are some microseconds apart say so, host time counts from
-    the run's start, so that overhead is never negative. Of a run whose call is not known, host time is device time.
+    Host time lasts from the execute call's start to the later of its end and the run's end. Queue time lasts from the
+    call's start until the core has finished what was launched before, but not past the run's start. Device time is the
+    run's own time.
+
+    A run cannot begin before its call does. If clocks that differ by some microseconds say so, host time starts with
+    the run, so that overhead is never negative. If a run's call is unknown, its host time is its device time.
     """
     launches = find_launches(trace)
     runs = launches.runs
@@ -62,50 +64,52 @@ def find_costs(trace: Trace) -> Costs:
     until = np.minimum(runs.free_ps, runs.start_ps)
     queue = np.maximum(0, np.where(first, begin, until) - begin)
     device = runs.duration_ps
-    leads = ~first & (runs.enqueue_row >= 0)
-    lead = np.where(leads, until - runs.enqueue_ps, 0)
-    return Costs(end - begin, device, queue, end - begin - device - queue, lead, leads)
+    has_lead = ~first & (runs.enqueue_row >= 0)
+    lead = np.where(has_lead, until - runs.enqueue_ps, 0)
+    return Costs(end - begin, device, queue, end - begin - device - queue, lead, has_lead)
 
 
 def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
-    """Which runs are on these devices, by id; all are without a choice."""
+    """Returns a mask of the runs on these devices, given by id; of all runs for None."""
     runs = find_launches(trace).runs
     if devices is None:
         return np.ones(len(runs), np.bool_)
-    return np.isin(runs.device, [number for number, it in enumerate(trace.devices) if it.id in devices])
+    return np.isin(
+        runs.device, [number for number, device in enumerate(trace.devices) if device.id in devices]
+    )
 
 
 def executions_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[JoinedRuns]:
     """The report's `executions`: a row per program and quality of the join, the programs with most device time first.
-    With `devices` only the runs on these count.
+    With `devices`, only runs on these count.
 
-    Programs are told by name: recompiled variants of a graph share theirs and come together, with all their ids.
-    `spread` has the least, the median and the most of a run.
+    Programs are identified by name: recompiled variants of a graph share a name and therefore a row, with all their
+    ids. `spread` holds the minimum, median and maximum over the runs.
     """
     rows: list[JoinedRuns] = []
-    for (program, join), runs in _runs(session, devices).items():
+    for (program, join), runs in _runs_by_program(session, devices).items():
         rows.append({"program": program, "join": join, **runs.row()})
     return sorted(rows, key=lambda row: (-row["device_ps"], row["program"], row["join"]))
 
 
 def programs_report(session: SessionTrace, devices: Collection[str] | None = None) -> list[ProgramRuns]:
-    """The report's `programs`: the rows of `executions` with one per program, whose `joins` has the number of runs by
-    quality of the join."""
+    """The report's `programs`: like `executions`, but one row per program. `joins` holds the number of runs by quality
+    of the join."""
     programs: dict[str, dict[Join, _Runs]] = {}
-    for (program, join), runs in _runs(session, devices).items():
+    for (program, join), runs in _runs_by_program(session, devices).items():
         programs.setdefault(program, {})[join] = runs
     rows: list[ProgramRuns] = []
     for program, by_join in programs.items():
-        together = _Runs()
+        all_runs = _Runs()
         for runs in by_join.values():
-            together.merge(runs)
+            all_runs.merge(runs)
         joins = {join: by_join[join].count for join in JOINS if join in by_join}
-        rows.append({"program": program, **together.row(), "joins": joins})
+        rows.append({"program": program, **all_runs.row(), "joins": joins})
     return sorted(rows, key=lambda row: (-row["device_ps"], row["program"]))
 
 
 class _Runs:
-    """Runs of one program, of any number of hosts."""
+    """Sums over runs of one program, of any number of hosts."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
@@ -118,14 +122,14 @@ class _Runs:
         return self._costs.shape[1]
 
     def add(self, id_: str, kind: LaunchKind, launches: int, costs: Int64) -> None:
-        """Runs of one program id and kind; `costs` has a row per column of COST_COLUMNS."""
+        """Adds runs of one program id and kind; `costs` has a row per column of COST_COLUMNS."""
         self._ids |= {id_} if id_ else set()
         self._kinds[kind] += costs.shape[1]
         self._launches += launches
         self._costs = np.concatenate((self._costs, costs), axis=1)
 
     def merge(self, other: _Runs) -> None:
-        """The same program's runs that were joined otherwise."""
+        """Adds runs of the same program with another quality of the join."""
         self._ids |= other._ids
         self._kinds.update(other._kinds)
         self._launches += other._launches
@@ -161,98 +165,99 @@ def _spread(costs: Int64) -> Spread:
     }
 
 
-def _runs(session: SessionTrace, devices: Collection[str] | None) -> dict[tuple[str, Join], _Runs]:
-    """The runs of each program and quality of the join, in the order in which they are met."""
-    found: dict[tuple[str, Join], _Runs] = {}
+def _runs_by_program(session: SessionTrace, devices: Collection[str] | None) -> dict[tuple[str, Join], _Runs]:
+    """Returns the runs of each program and quality of the join, in order of first occurrence."""
+    runs_by_program: dict[tuple[str, Join], _Runs] = {}
     for trace in session.traces:
         launches, costs = find_launches(trace), find_costs(trace)
         columns = np.stack([getattr(costs, column) for column in COST_COLUMNS])
         chosen = runs_on(trace, devices)
-        counted = _one_a_launch(launches, chosen)
+        counts_launch = _counted_runs(launches, chosen)
         for program, join, kind, group in _groups(launches):
             runs = group[chosen[group]]
             if len(runs):
                 name, id_ = launches.programs[program]
-                row = found.setdefault((name, JOINS[join]), _Runs())
-                row.add(id_, KINDS[kind], int(counted[runs].sum()), columns[:, runs])
-    return found
+                sums = runs_by_program.setdefault((name, JOINS[join]), _Runs())
+                sums.add(id_, KINDS[kind], int(counts_launch[runs].sum()), columns[:, runs])
+    return runs_by_program
 
 
-def _one_a_launch(launches: Launches, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Of the chosen runs of each launch the one that it counts with: the first of those that are joined least well, as
-    a launch is one in whichever rows its runs are."""
+def _counted_runs(launches: Launches, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns a mask that marks one of the chosen runs of each launch. A launch counts once, in the row of that run:
+    the first one of those whose join is least exact."""
     runs = launches.runs
-    its = np.flatnonzero(chosen & (runs.launch >= 0))
-    order = its[np.lexsort((-runs.join[its].astype(np.int64), runs.launch[its]))]
+    launched = np.flatnonzero(chosen & (runs.launch >= 0))
+    order = launched[np.lexsort((-runs.join[launched].astype(np.int64), runs.launch[launched]))]
     counted = np.zeros(len(runs), np.bool_)
     counted[order[np.flatnonzero(np.diff(runs.launch[order], prepend=-1))]] = True
     return counted
 
 
 def _groups(launches: Launches) -> Iterator[tuple[int, int, int, NDArray[np.intp]]]:
-    """The runs of each program, join quality and kind."""
+    """Yields the runs of each program, quality of the join and kind of launch."""
     runs = launches.runs
     kind = np.append(launches.kind, np.int8(OTHER))[runs.launch]
     key = (runs.program.astype(np.int64) * len(JOINS) + runs.join) * len(KINDS) + kind
     order = np.argsort(key, kind="stable")
-    for mine in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
-        its = int(key[mine[0]])
-        yield its // len(KINDS) // len(JOINS), its // len(KINDS) % len(JOINS), its % len(KINDS), mine
+    for group in np.split(order, np.flatnonzero(np.diff(key[order])) + 1) if len(order) else []:
+        program_and_join, launch_kind = divmod(int(key[group[0]]), len(KINDS))
+        yield *divmod(program_and_join, len(JOINS)), launch_kind, group
 
 
 def launching_report(session: SessionTrace, devices: Collection[str] | None = None) -> Launching:
-    """The report's `launching`: what an execution costs however short it is (`fixed`), and how far the host runs ahead
-    (`lead`: median, mean, least and most of the runs that have one); each None where nothing tells it."""
+    """The report's `launching`: `fixed`, what an execution costs however short it is, and `lead`, how far the host runs
+    ahead (median, mean, minimum and maximum over the runs that have a lead). Each is None if unknown."""
     return {"fixed": fixed_cost(session, devices), "lead": _lead(session, devices)}
 
 
 def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) -> FixedCost | None:
-    """What an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device` (overhead
-    that each ps of device time adds) and `n`, the runs behind them. None for fewer than three such runs.
+    """Returns what an execution costs however short it is: `fixed_ps`, the overhead at no device time, `per_device`,
+    the overhead that each ps of device time adds, and `n`, the number of runs that the fit uses. None for fewer than
+    three such runs.
 
-    A straight line through overhead over device time, fitted so that a few executions that took long do not bend it. It
-    takes the runs with known calls that did not queue: in the others the overhead hides behind the queue. Where most
-    runs queue, that is what an execution costs, and the few others are the first ones: then it takes all of them.
+    The result is a straight line through overhead over device time, fitted robustly against a few executions that took
+    long. It uses the runs with known calls that did not queue: in other runs the overhead hides behind the queue. If
+    most runs queue, the few others are the first ones and not typical; then it uses all runs.
     """
     columns = [np.zeros((3, 0), np.int64)]
     for trace in session.traces:
         costs = find_costs(trace)
-        shown = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
-        columns.append(np.stack((costs.device_ps, costs.overhead_ps, costs.queue_ps))[:, shown])
+        chosen = (find_launches(trace).runs.join != NONE) & runs_on(trace, devices)
+        columns.append(np.stack((costs.device_ps, costs.overhead_ps, costs.queue_ps))[:, chosen])
     x, y, queue = np.concatenate(columns, axis=1).astype(np.float64)
-    at_once = queue == 0
-    if 2 * at_once.sum() >= len(queue):
-        x, y = x[at_once], y[at_once]
-    if len(x) < _FEWEST:
+    unqueued = queue == 0
+    if 2 * unqueued.sum() >= len(queue):
+        x, y = x[unqueued], y[unqueued]
+    if len(x) < _MIN_FITTED_RUNS:
         return None
     fixed, slope = robust_line(x, y)
-    if slope < 0:  # longer runs do not make launching cheaper: there is no slope to tell
+    if slope < 0:  # longer runs do not make launching cheaper: the slope is noise
         fixed, slope = float(np.median(y)), 0.0
     return {"fixed_ps": max(0, round(fixed)), "per_device": slope, "n": len(x)}
 
 
 def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None:
-    found = [np.zeros(0, np.int64)]
+    columns = [np.zeros(0, np.int64)]
     for trace in session.traces:
         costs = find_costs(trace)
-        found.append(costs.lead_ps[costs.leads & runs_on(trace, devices)])
-    leads = np.concatenate(found)
+        columns.append(costs.lead_ps[costs.has_lead & runs_on(trace, devices)])
+    leads = np.concatenate(columns)
     if not leads.size:
         return None
-    least, most = int(leads.min()), int(leads.max())
-    usual = int(np.median(leads))
+    min_ps, max_ps = int(leads.min()), int(leads.max())
+    median_ps = int(np.median(leads))
     return {
-        "median_ps": usual,
+        "median_ps": median_ps,
         "mean_ps": int(leads.mean()),
-        "min_ps": least,
-        "max_ps": most,
+        "min_ps": min_ps,
+        "max_ps": max_ps,
         "runs": len(leads),
     }
 
 
 def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
-    """Intercept and slope of y over x by least squares, points far from the line weighing less (Huber's weights). Where
-    the x are hardly apart there is no slope to tell, and the intercept is the median."""
+    """Returns intercept and slope of y over x by least squares with Huber's weights, which reduce the influence of
+    points far from the line. If the x hardly differ, the slope is 0 and the intercept is the median."""
     if np.ptp(x) <= 0.05 * np.abs(x).max(initial=0.0):
         return float(np.median(y)), 0.0
     weight = np.ones(len(x))
@@ -262,8 +267,8 @@ def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, 
         spread = float((weight * (x - mean_x) ** 2).sum())
         slope = float((weight * (x - mean_x) * (y - mean_y)).sum()) / spread if spread else 0.0
         intercept = float(mean_y - slope * mean_x)
-        off = np.abs(y - intercept - slope * x)
-        scale = 1.4826 * float(np.median(off))
-        near = 1.345 * scale if scale else 1e-9  # most points lie on the line: the others hardly count
-        weight = np.minimum(1.0, near / np.maximum(off, 1e-9))
+        residuals = np.abs(y - intercept - slope * x)
+        scale = 1.4826 * float(np.median(residuals))
+        tolerance = 1.345 * scale if scale else 1e-9  # most points are on the line: the others hardly count
+        weight = np.minimum(1.0, tolerance / np.maximum(residuals, 1e-9))
     return intercept, slope

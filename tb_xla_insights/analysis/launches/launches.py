@@ -196,11 +196,11 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
     """Returns the step of each launch: the step in which the driving thread requested it; if the steps come from a
     device, the step in which the launch's run on that device begins."""
     steps = recorded_steps(trace)
-    when = np.full(count, -1, np.int64)
+    instants = np.full(count, -1, np.int64)
     if not steps or steps[0].source in ("annotation", "step_marker"):
         requested = paths.origin >= 0
-        when[requested] = trace.start_ps[paths.origin[requested]]
-        return recorded_steps_at(trace, when)
+        instants[requested] = trace.start_ps[paths.origin[requested]]
+        return recorded_steps_at(trace, instants)
     row, plane = steps[0].row, trace.line_of(steps[0].row).plane
     # Steps may be on a plane that is no device's: then they count as the first device's.
     of_steps = next(
@@ -213,8 +213,8 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
     )
     # In reverse: a launch's first run is written last.
     on_device = np.flatnonzero((runs.launch >= 0) & (runs.device == of_steps))[::-1]
-    when[runs.launch[on_device]] = runs.start_ps[on_device]
-    return recorded_steps_at(trace, when)
+    instants[runs.launch[on_device]] = runs.start_ps[on_device]
+    return recorded_steps_at(trace, instants)
 
 
 def _handed_over(trace: Trace, step: Int32, runs: Runs) -> tuple[Int64, Int64] | None:

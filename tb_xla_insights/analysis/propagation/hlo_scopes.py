@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
 from tb_xla_insights.xplane.hlo_amounts import (
-    NOTHING_KNOWN,
+    UNKNOWN_AMOUNTS,
     InstructionAmounts,
     ProgramAmounts,
     instruction_shape,
@@ -72,7 +72,7 @@ class Origin:
     source: str = ""
     frame: int = 0
     found: bool = False
-    amounts: InstructionAmounts = NOTHING_KNOWN
+    amounts: InstructionAmounts = UNKNOWN_AMOUNTS
     shape: str = ""
 
     @property
@@ -131,7 +131,7 @@ class Program:
         metadata = it.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
         found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
-        found.amounts = self._amounts.of(it, opcode, computation, self._by_shapes)
+        found.amounts = self._amounts.of_instruction(it, opcode, computation, self._by_shapes)
         if self._by_shapes:
             found.shape = instruction_shape(it)
         own = self._scope(op_name)

@@ -28,11 +28,16 @@ _MOST_STEPS = 2000
 
 
 def propagation_view(
-    session: SessionTrace, step: int | None = None, device: str | None = None, named: str | None = None
+    session: SessionTrace,
+    step: int | None = None,
+    device: str | None = None,
+    named: str | None = None,
+    usual: int | None = None,
 ) -> dict[str, Any]:
     """The propagation view of one step and device; `step` is an index into the report's `steps`, `device` an id (None:
     the step's first). Without an index it is the step whose number is `named` (or index, where steps have no numbers),
-    or else a usual one. Raises InputError where the session has no such step or device.
+    or else the `usual` one, an index as well (see `_step`). Raises InputError where the session has no such step or
+    device.
 
         state       "shown" | "no_ops" (no device ops were recorded) | "flag_off" (ops carry no scopes)
         hint        what to do about the state, else None
@@ -69,7 +74,7 @@ def propagation_view(
     """
     found = propagation_report(session)
     lost = session_lost(session)
-    host, at = _step(session, step, device, named)
+    host, at = _step(session, step, device, named, usual)
     trace = session.traces[host] if session.traces else None
     number = None if trace is None else _device(session, trace, at, device)
     recorded = any(len(it.ops) for it in session.devices)
@@ -114,10 +119,11 @@ def _hint(recorded: bool, flag_off: bool) -> str | None:
 
 
 def _step(
-    session: SessionTrace, step: int | None, device: str | None, named: str | None
+    session: SessionTrace, step: int | None, device: str | None, named: str | None, usual: int | None
 ) -> tuple[int, int | None]:
-    """Host and step of an index over all hosts' steps. Without one, a usual step: of those whose work the devices
-    recorded, the one of median duration; none where no step's work is known."""
+    """Host and step of an index over all hosts' steps. Without one the `usual` step, if the devices recorded its work;
+    else of the first host with such steps the one of median duration (the shorter one of two); none where no step's
+    work is known."""
     every = [(host, *its) for host, its in enumerate(with_offsets(session))]
     if step is not None:
         for host, trace, offset in every:
@@ -130,12 +136,16 @@ def _step(
         for at, it in enumerate(steps_of(trace)):
             if named == str(offset + at if it.number is None else it.number):
                 return host, at
+    for host, trace, offset in hosts:
+        at = -1 if usual is None else usual - offset
+        if 0 <= at < len(steps_of(trace)) and (find_launches(trace).step == at).any():
+            return host, at
     for host, trace, _ in hosts:
         steps = steps_of(trace)
         worked = np.unique(find_launches(trace).step)
-        usual = sorted(worked[worked >= 0].tolist(), key=lambda it: (steps[it].duration_ps, it))
-        if usual:
-            return host, usual[len(usual) // 2]
+        by_duration = sorted(worked[worked >= 0].tolist(), key=lambda at: (steps[at].duration_ps, at))
+        if by_duration:
+            return host, by_duration[(len(by_duration) - 1) // 2]
     return hosts[0][0] if hosts else 0, None
 
 

@@ -1,1 +1,1 @@
-"""What a fix would gain: the capture replayed without some of its costs."""
+"""The gain of fixes, from a replay of the capture without some of its costs."""

@@ -1,4 +1,4 @@
-"""What each device worked on for which step, whenever it did: this moves a step's device work below its host work."""
+"""The intervals in which each device worked for a step, whenever that was: a step's device work below its host work."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from tb_xla_insights.trace.model import SessionTrace
 
 
 def step_work_intervals(
-    session: SessionTrace, most: int, told: Sequence[int] | None = None
+    session: SessionTrace, max_intervals: int, steps: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """Per device `{device, steps, step, start_ps, end_ps}`: stretches by start, each from the first run to the end of
-    the last of consecutive runs that one step launched (docs/definitions.md, "Step"). They overlap where runs do.
+    """Returns per device `{device, steps, step, start_ps, end_ps}`: intervals by start, each from the first run to the
+    end of the last of consecutive runs that one step launched (docs/definitions.md, "Step"). They overlap if runs do.
 
-    `step` is an index into the report's `steps`, of which those from `steps[0]` to before `steps[1]` are of the
-    device's host. Runs outside of steps are in no stretch. At most `most` stretches in all, and those of the steps
-    `told` (by default the first `most`), are told.
+    `step` holds indices into the report's `steps`; those from `steps[0]` to before `steps[1]` belong to the device's
+    host. Runs outside of steps are in no interval. The result has the intervals of the given steps (by default the
+    first `max_intervals`), at most `max_intervals` in all.
     """
-    among = np.arange(most) if told is None else np.array(told, np.int64)
-    found = []
+    included_steps = np.arange(max_intervals) if steps is None else np.array(steps, np.int64)
+    columns = []
     for trace, offset in with_offsets(session):
         launches = find_launches(trace)
         runs = launches.runs
         for number, device in enumerate(trace.devices):
-            its = np.arange(len(runs))[runs.of_device(number)]
-            its = its[np.argsort(runs.start_ps[its], kind="stable")]
-            step = launches.step_of_run[its]
+            of_device = np.arange(len(runs))[runs.of_device(number)]
+            of_device = of_device[np.argsort(runs.start_ps[of_device], kind="stable")]
+            step = launches.step_of_run[of_device]
             first = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
             if not first.size:
                 continue
-            start = runs.start_ps[its][first]
-            end = np.maximum.reduceat(runs.end_ps[its], first)
-            keep = (step[first] >= 0) & np.isin(step[first] + offset, among)
-            whose = [offset, offset + len(steps_of(trace))]
-            found.append((device.id, whose, step[first][keep] + offset, start[keep], end[keep]))
-    steps = np.sort(np.concatenate([step for _, _, step, _, _ in found] or [np.zeros(0, np.int64)]))
-    last = int(steps[most]) if len(steps) > most else np.inf
+            start = runs.start_ps[of_device][first]
+            end = np.maximum.reduceat(runs.end_ps[of_device], first)
+            chosen = (step[first] >= 0) & np.isin(step[first] + offset, included_steps)
+            host_steps = [offset, offset + len(steps_of(trace))]
+            columns.append((device.id, host_steps, step[first][chosen] + offset, start[chosen], end[chosen]))
+    step_of_interval = np.sort(np.concatenate([column[2] for column in columns] or [np.zeros(0, np.int64)]))
+    end_step = int(step_of_interval[max_intervals]) if len(step_of_interval) > max_intervals else np.inf
     return [
         {
             "device": device,
-            "steps": whose,
-            "step": step[step < last].tolist(),
-            "start_ps": start[step < last].tolist(),
-            "end_ps": end[step < last].tolist(),
+            "steps": host_steps,
+            "step": step[step < end_step].tolist(),
+            "start_ps": start[step < end_step].tolist(),
+            "end_ps": end[step < end_step].tolist(),
         }
-        for device, whose, step, start, end in found
+        for device, host_steps, step, start, end in columns
     ]

@@ -16,28 +16,32 @@ from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 
 @memoised
 def partial_steps(trace: Trace) -> int:
-    """How many steps of one host are only partly recorded. One is before the first step, or after the last, where the
-    driving thread launches something there, or has an annotation that steps have in them; of steps from markers, where
-    it has a marker. Another annotation that launches nothing is no cut step. Where the host runs ahead, steps at the
-    end of whose work nothing was recorded are cut, too. Of steps from the rhythm of runs the last is one, and what runs
-    before the first; those of a device's own line are all whole. (docs/definitions.md, "Step")"""
+    """Returns how many steps of one host are recorded only partly. (docs/definitions.md, "Step")
+
+    A step is cut before the first step, or after the last, if the driving thread launches something there or has an
+    annotation there whose name occurs in steps; if steps come from markers, if it has a marker there. Any other
+    annotation that launches nothing is no cut step. If the host runs ahead, steps at the end without recorded work are
+    cut, too. If steps come from the rhythm of runs, the last one is cut, and so is what runs before the first. Steps
+    from a device's own line are all whole.
+    """
     steps, lines = recorded_steps(trace), trace.driving_lines
     if steps and steps[0].source == "modules":
         return 1 + any((device.modules.start_ps < steps[0].start_ps).any() for device in trace.devices)
     if not steps or not lines or steps[0].on_device:
         return 0
-    its = trace.lines[lines[0]].rows
-    marks = rows_flagged(trace, MARKER) if steps[0].source == "step_marker" else _parts_of_steps(trace)
-    rows = np.concatenate((find_launches(trace).origin, marks))
-    when = trace.start_ps[rows[(rows >= its.start) & (rows < its.stop)]]
-    # Of steps from markers the first begins where the marker before it ends.
-    before = int((when < steps[0].start_ps).any())
-    after = int((when >= max(steps[-1].end_ps, steps[-1].start_ps + 1)).any())
+    driving = trace.lines[lines[0]].rows
+    from_markers = steps[0].source == "step_marker"
+    parts = rows_flagged(trace, MARKER) if from_markers else _annotations_of_steps(trace)
+    rows = np.concatenate((find_launches(trace).origin, parts))
+    start_ps = trace.start_ps[rows[(rows >= driving.start) & (rows < driving.stop)]]
+    # The first step from markers begins where the previous marker ends.
+    before = int((start_ps < steps[0].start_ps).any())
+    after = int((start_ps >= max(steps[-1].end_ps, steps[-1].start_ps + 1)).any())
     return before + len(steps) - len(steps_of(trace)) + after
 
 
-def _parts_of_steps(trace: Trace) -> Int32:
-    """Annotations by names that annotations within steps have."""
+def _annotations_of_steps(trace: Trace) -> Int32:
+    """Returns the annotations whose names occur on annotations inside steps."""
     rows = trace.annotations
     rows = rows[~np.isin(rows, step_rows(trace))]
     inside = recorded_steps_at(trace, trace.start_ps[rows]) >= 0
@@ -45,13 +49,15 @@ def _parts_of_steps(trace: Trace) -> Int32:
 
 
 def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """One per host that has partial steps."""
-    several = len(session.traces) > 1
-    found = []
+    """Returns a diagnostic per host that has partial steps."""
+    has_several_hosts = len(session.traces) > 1
+    diagnostics = []
     for trace in session.traces:
         count = partial_steps(trace)
         if count:
             text = "1 step is" if count == 1 else f"{count} steps are"
             message = f"{text} cut by the capture's edges and not among the steps; capture longer for more whole ones."
-            found.append(Diagnostic("partial_steps", "info", message, trace.host if several else None))
-    return found
+            diagnostics.append(
+                Diagnostic("partial_steps", "info", message, trace.host if has_several_hosts else None)
+            )
+    return diagnostics

@@ -1,4 +1,4 @@
-"""The training steps as a capture records them, from whatever tells them best."""
+"""The training steps as a capture records them, from the best source that it has."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tb_xla_insights.trace.nesting import outermost_rows
 
 Source = Literal["annotation", "steps_line", "step_marker", "modules"]
 
-_ALIKE_SHARE = 0.75
-"""Of the times between two runs of the program that takes most of the time, those in which the same programs run."""
+_MIN_EQUAL_SHARE = 0.75
+"""Of the intervals between two runs of the program with most time: the share in which the same programs must run."""
 
-_FEWEST_ALIKE = 2
-"""Times between two runs of another program: a loop goes round more than once."""
+_MIN_EQUAL_INTERVALS = 2
+"""Intervals between two runs of any other program that must be equal: a loop repeats more than once."""
 
 _NUMBER = re.compile(r"(?<!\d)(\d{1,18})\D*$", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `row` is the event that tells it: the annotation, the entry of the device's line, the marker
-    at its end, or the run it starts with."""
+    """One step. `row` is the event that it comes from: the annotation, the event on the device's Steps line, the marker
+    at its end, or the run that it starts with."""
 
     name: str
     number: int | None
@@ -47,21 +47,23 @@ class Step:
 
     @property
     def on_device(self) -> bool:
-        """Whether a device tells it: it goes from work to work there, whatever the host did when."""
+        """Whether the step comes from a device: it then lasts from work to work there, whatever the host did
+        meanwhile."""
         return self.source in ("steps_line", "modules")
 
 
 @memoised
 def recorded_steps(trace: Trace) -> list[Step]:
-    """The steps of one host in order of time as they are recorded, all from one source; empty where nothing tells
-    them. What belongs to a step follows from these; how long it lasts, `steps_of` tells.
+    """Returns one host's recorded steps in order of time, all from one source; empty if the capture has no source.
 
-    Sources, the best first: step annotations (`_r` or `step_num`, not those inside of others); a `Steps` line
-    of a device; step markers on the driving thread but those of torch.compile, a step lasting from one marker's
-    end to the next one's; the rhythm of the modules, a step lasting from one run to the next of the program that marks
+    What belongs to a step follows from these times; `steps_of` has the time that a step takes.
+
+    Sources, the best first: step annotations (with the stat `_r` or `step_num`, and not inside others); a `Steps` line
+    of a device; step markers on the driving thread except torch.compile's, where a step lasts from one marker's end to
+    the next one's; the rhythm of program runs, where a step lasts from one run to the next of the program that marks
     the loop. (docs/definitions.md, "Step")
     """
-    for find in (_annotations, _steps_line, _step_markers, _modules):
+    for find in (_annotated_steps, _steps_line, _step_markers, _modules):
         steps = sorted(find(trace), key=lambda step: (step.start_ps, -step.duration_ps))
         if steps:
             return steps
@@ -70,84 +72,85 @@ def recorded_steps(trace: Trace) -> list[Step]:
 
 @memoised
 def recorded_times(trace: Trace) -> tuple[Int64, Int64]:
-    """When the recorded steps start and end."""
+    """Returns start and end of the recorded steps."""
     times = [(step.start_ps, step.end_ps) for step in recorded_steps(trace)]
     start, end = np.array(times, np.int64).reshape(-1, 2).T.copy()
     return start, end
 
 
-def recorded_steps_at(trace: Trace, when: Int64) -> Int32:
-    """The recorded step at each of some instants, -1 outside of steps."""
+def recorded_steps_at(trace: Trace, instants: Int64) -> Int32:
+    """Returns the recorded step at each of some instants, -1 outside of steps."""
     start, end = recorded_times(trace)
-    at = np.searchsorted(start, when, "right") - 1
-    return np.where((at >= 0) & (when < np.append(end, 0)[at]), at, -1).astype(np.int32)
+    index = np.searchsorted(start, instants, "right") - 1
+    return np.where((index >= 0) & (instants < np.append(end, 0)[index]), index, -1).astype(np.int32)
 
 
 def step_rows(trace: Trace) -> Int32:
-    """The events of step annotations, in row order, also those inside of others."""
-    found = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int32)
+    """Returns the events of step annotations in row order, including those inside others."""
+    rows = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
+    return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
 
 
-def _annotations(trace: Trace) -> Iterator[Step]:
+def _annotated_steps(trace: Trace) -> Iterator[Step]:
     rows = step_rows(trace)
-    functions = has_tag(trace, "function_run")[trace.meta[rows]]
-    rows = _outermost(trace, rows[~functions]) if not functions.all() else _calls_around(trace, rows)
+    is_function = has_tag(trace, "function_run")[trace.meta[rows]]
+    rows = _outermost(trace, rows[~is_function]) if not is_function.all() else _enclosing_calls(trace, rows)
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)
     for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
         yield _step(trace, row, trace.name(row), None if number < 0 else number, "annotation")
 
 
-def _calls_around(trace: Trace, rows: Int32) -> Int32:
-    """The outermost calls around functions that TensorFlow runs: those of the name with most time. The event that it
-    marks as a step's root only hands the function to the executor, and the call waits for it."""
+def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
+    """Returns the outermost calls around functions that TensorFlow runs, of the name with most time. The event that
+    TensorFlow marks as a step's root only hands the function to the executor; the call waits for it."""
     rows = _outermost(trace, rows)
-    while (inner := trace.parent[rows] >= 0).any():
-        rows = np.where(inner, trace.parent[rows], rows)
+    while (has_parent := trace.parent[rows] >= 0).any():
+        rows = np.where(has_parent, trace.parent[rows], rows)
     rows = np.unique(rows)
-    time = np.bincount(trace.meta[rows], trace.duration_ps[rows])
-    return rows[trace.meta[rows] == time.argmax()] if rows.size else rows
+    time_of_meta = np.bincount(trace.meta[rows], trace.duration_ps[rows])
+    return rows[trace.meta[rows] == time_of_meta.argmax()] if rows.size else rows
 
 
 def _outermost(trace: Trace, rows: Int32) -> Int32:
-    """Those that lie in no other one of them and on the driving thread; on all threads where it has none."""
+    """Returns the outermost of some events on the driving thread; on all threads if it has none."""
     rows = outermost_rows(trace.parent, rows)
-    mine = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
-    return mine if mine.size else rows
+    on_driving_thread = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
+    return on_driving_thread if on_driving_thread.size else rows
 
 
 def _steps_line(trace: Trace) -> Iterator[Step]:
-    """Of the first device plane that has one: the others tell the same steps."""
+    """Yields the steps of the first device plane with a Steps line: the others have the same steps."""
     for line in trace.lines:
         if line.name == "Steps" and line.count and trace.planes[line.plane].name.startswith("/device:"):
             for row in range(line.first, line.rows.stop):
-                number = _NUMBER.search(trace.name(row))
-                yield _step(trace, row, trace.name(row), int(number[1]) if number else None, "steps_line")
+                match = _NUMBER.search(trace.name(row))
+                yield _step(trace, row, trace.name(row), int(match[1]) if match else None, "steps_line")
             return
 
 
 def _step_markers(trace: Trace) -> Iterator[Step]:
-    names = {
+    marker_metadata = [
         meta
         for meta in np.unique(trace.meta)
         if "step_marker" in trace.catalog.tags(trace.strings[trace.metadata.name[meta]])
-    }
-    rows = np.flatnonzero(np.isin(trace.meta, list(names))).astype(np.int32)
-    rows = rows[~find_extractions(trace).recorded(trace)[rows]]
+    ]
+    rows = np.flatnonzero(np.isin(trace.meta, marker_metadata)).astype(np.int32)
+    rows = rows[~find_extractions(trace).is_bridge_event(trace)[rows]]
     rows = _outermost(trace, rows)
     rows = rows[np.argsort(trace.end_ps[rows], kind="stable")]
     ends = trace.end_ps[rows].tolist()
-    for row, before, end in zip(rows[1:].tolist(), ends, ends[1:], strict=False):
-        yield Step(trace.name(row), None, "step_marker", trace.host, before, end - before, row)
+    for row, start, end in zip(rows[1:].tolist(), ends, ends[1:], strict=False):
+        yield Step(trace.name(row), None, "step_marker", trace.host, start, end - start, row)
 
 
 def _modules(trace: Trace) -> Iterator[Step]:
-    """Of the device with most runs. The last run of the program has no next one: the capture cuts its step."""
-    device = max(trace.devices, key=lambda it: len(it.modules), default=None)
+    """Yields the steps of the device with most runs. The marking program's last run begins no step: the capture cuts
+    it."""
+    device = max(trace.devices, key=lambda device: len(device.modules), default=None)
     if device is None or not len(device.modules):
         return
     modules = device.modules
-    # A recompiled graph keeps its name; the id of the program is left out.
+    # Names without program ids: a recompiled graph keeps its name.
     names = [program_of(trace.strings[text])[0] for text in modules.name.tolist()]
     runs = _loop_runs(names, modules.end_ps - modules.start_ps)
     rows, starts = modules.row[runs].tolist(), modules.start_ps[runs].tolist()
@@ -156,26 +159,28 @@ def _modules(trace: Trace) -> Iterator[Step]:
 
 
 def _loop_runs(names: list[str], duration_ps: Int64) -> list[int]:
-    """The runs (indices, in order of time) of the program that marks a loop; none where no program does.
+    """Returns the runs (indices, in order of time) of the program that marks a loop; empty if no program does.
 
-    Between two runs of such a program the same programs run each time: all times, or most times where the program
-    takes most of the time, as a loop may evaluate or save now and then. Of several programs the one that takes most
-    time does. Of a program that runs op by op, so, no op marks it that occurs in it in several places.
+    The same programs run between any two runs of such a program: in all intervals, or in most if the program takes most
+    of the time, because a loop may evaluate or save now and then. Of several such programs, the one with most time
+    marks the loop. In a program that runs op by op, an op that occurs in several places marks nothing.
     """
-    runs: dict[str, list[int]] = {}
+    runs_of_name: dict[str, list[int]] = {}
     for index, name in enumerate(names):
-        runs.setdefault(name, []).append(index)
-    time = {name: int(duration_ps[its].sum()) for name, its in runs.items()}
-    for name in sorted(time, key=lambda it: -time[it]):
-        its = runs[name]
-        between = Counter(tuple(names[first + 1 : second]) for first, second in pairwise(its))
-        alike = max(between.values(), default=0)
-        most = 2 * time[name] >= sum(time.values())
-        if (
-            alike >= (_ALIKE_SHARE * between.total() if most else max(between.total(), _FEWEST_ALIKE))
-            and alike
-        ):
-            return its
+        runs_of_name.setdefault(name, []).append(index)
+    time_of_name = {name: int(duration_ps[runs].sum()) for name, runs in runs_of_name.items()}
+    for name in sorted(time_of_name, key=lambda name: -time_of_name[name]):
+        runs = runs_of_name[name]
+        intervals = Counter(tuple(names[first + 1 : second]) for first, second in pairwise(runs))
+        equal = max(intervals.values(), default=0)
+        takes_most = 2 * time_of_name[name] >= sum(time_of_name.values())
+        needed = (
+            _MIN_EQUAL_SHARE * intervals.total()
+            if takes_most
+            else max(intervals.total(), _MIN_EQUAL_INTERVALS)
+        )
+        if equal and equal >= needed:
+            return runs
     return []
 
 

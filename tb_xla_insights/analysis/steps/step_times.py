@@ -1,4 +1,4 @@
-"""The training steps of a capture and the time that each of them takes."""
+"""The training steps of a capture, and the time that each of them takes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
 
 @memoised
 def steps_of(trace: Trace) -> list[Step]:
-    """The whole steps of one host in order of time, all from one source; empty where nothing tells them.
+    """Returns one host's whole steps in order of time, all from one source; empty if the capture has no source.
 
-    They last as long as what tells them, but where the host only hands their work over: there a step lasts from the
-    end of the work before it to the end of its own. (docs/definitions.md, "Step")
+    A step lasts as long as it is recorded, unless the host only hands its work over: then it lasts from the end of the
+    previous step's work to the end of its own. (docs/definitions.md, "Step")
     """
     steps, times = recorded_steps(trace), find_launches(trace).handed_over
     if times is None:
@@ -30,27 +30,27 @@ def steps_of(trace: Trace) -> list[Step]:
 
 
 def annotated_steps(trace: Trace) -> list[Step]:
-    """The steps if annotations tell them, else none; as recorded: when the host was in them."""
+    """Returns the steps as recorded (when the host was in them) if they come from annotations, else none."""
     return [step for step in recorded_steps(trace) if step.source == "annotation"]
 
 
 @memoised
 def step_times(trace: Trace) -> tuple[Int64, Int64]:
-    """When the steps start and end."""
+    """Returns start and end of the steps."""
     times = [(step.start_ps, step.end_ps) for step in steps_of(trace)]
     start, end = np.array(times, np.int64).reshape(-1, 2).T.copy()
     return start, end
 
 
-def steps_at(trace: Trace, when: Int64) -> Int32:
-    """The step whose annotation (or what else tells it) the host was in at each of some instants, -1 outside of
+def steps_at(trace: Trace, instants: Int64) -> Int32:
+    """Returns the step that the host was in at each of some instants, by the steps' recorded times; -1 outside of
     steps."""
-    at = recorded_steps_at(trace, when)
-    return np.where(at < len(steps_of(trace)), at, -1).astype(np.int32)
+    index = recorded_steps_at(trace, instants)
+    return np.where(index < len(steps_of(trace)), index, -1).astype(np.int32)
 
 
 def with_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
-    """Each host's trace, and how many steps the hosts before it have: where its own begin in the report's `steps`."""
+    """Yields each host's trace and the index of its first step in the report's `steps`."""
     if session.steps_before:
         yield from zip(session.traces, session.steps_before, strict=True)
         return

@@ -1,4 +1,5 @@
-"""What each step consists of: the host's time by class, the device's work, and how often what happened."""
+"""The contents of each step: host time by class, device work, and numbers of executions, compilations, syncs and
+reads."""
 
 from __future__ import annotations
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def steps_report(session: SessionTrace) -> list[Step]:
-    """The report's `steps`, of all hosts in order, counted through by `index`.
+    """The report's `steps`, of all hosts in order; `index` counts through all of them.
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
-    executions, whenever that was, or in the step where a device tells the steps; `device_work_ps` how long a core
-    worked during the step, whatever on, the mean of the host's cores (None where none recorded work; see `step_idle`).
-    `executions` are launches. `compiles` are the compilations that begin in the step.
+    executions, whenever that was; if steps come from a device, how long it worked during the step. `device_work_ps` is
+    how long a core worked during the step, whatever on: the mean over the host's cores, None if none recorded work (see
+    `step_idle`). `executions` counts launches. `compiles` counts compilations that begin in the step.
     """
     rows: list[Step] = []
     for trace in session.traces:
@@ -41,7 +42,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
         )
         columns = zip(*(column.tolist() for column in counts), strict=True)
         work = work_per_core(trace)
-        for number, (step, (device, executions, compiles, early, inputs, reads)) in enumerate(
+        for number, (step, (device, executions, compiles, early_executions, input_syncs, reads)) in enumerate(
             zip(steps_of(trace), columns, strict=True)
         ):
             rows.append(
@@ -58,8 +59,8 @@ def steps_report(session: SessionTrace) -> list[Step]:
                     "device_work_ps": None if work is None else int(work[number]),
                     "executions": executions,
                     "compiles": compiles,
-                    "early_syncs": early,
-                    "input_syncs": inputs,
+                    "early_syncs": early_executions,
+                    "input_syncs": input_syncs,
                     "from_device": reads,
                 }
             )
@@ -68,26 +69,28 @@ def steps_report(session: SessionTrace) -> list[Step]:
 
 @memoised
 def host_times(trace: Trace) -> Int64:
-    """The host's time in each step, one column per class."""
+    """Returns the host's time in each step, one column per class."""
     return class_times(host_class_segments(trace), *step_times(trace))
 
 
 @memoised
 def device_busy_ps(trace: Trace) -> Int64:
-    """Per step, the most that one core was busy with the step's runs, or in the steps that a device tells."""
+    """Returns, per step, the maximum over the cores of the time that a core was busy with the step's runs; if steps
+    come from a device, of the time that it was busy during the step."""
     launches, steps = find_launches(trace), steps_of(trace)
     runs = launches.runs
-    most = np.zeros(len(steps), np.int64)
+    busiest = np.zeros(len(steps), np.int64)
     for number, device in enumerate(trace.devices):
-        its, times = runs.of_device(number), busy(trace, device)
-        start, end, step = runs.own_start_ps[its], runs.end_ps[its], launches.step_of_run[its]
+        of_device, busy_times = runs.of_device(number), busy(trace, device)
+        start, end = runs.own_start_ps[of_device], runs.end_ps[of_device]
+        step = launches.step_of_run[of_device]
         if steps and steps[0].on_device:
             (start, end), step = step_times(trace), np.arange(len(steps), dtype=np.int32)
-        work = covered_times(times.start_ps, times.end_ps, start, end)
-        mine = np.zeros(len(most), np.int64)
-        np.add.at(mine, step[step >= 0], work[step >= 0])
-        np.maximum(most, mine, out=most)
-    return most
+        work = covered_times(busy_times.start_ps, busy_times.end_ps, start, end)
+        of_core = np.zeros(len(steps), np.int64)
+        np.add.at(of_core, step[step >= 0], work[step >= 0])
+        np.maximum(busiest, of_core, out=busiest)
+    return busiest
 
 
 def _executions(trace: Trace) -> Int64:

@@ -38,21 +38,21 @@ class Segments:
             end = np.concatenate((end[:-1], [end_ps]))
         return Segments(start, end, self.class_index[overlapping], self.row[overlapping])
 
-    def where(self, chosen: NDArray[np.bool_]) -> Segments:
+    def select(self, chosen: NDArray[np.bool_]) -> Segments:
         """Returns the segments that a mask selects."""
         return Segments(
             self.start_ps[chosen], self.end_ps[chosen], self.class_index[chosen], self.row[chosen]
         )
 
-    def cut(self, at_ps: Int64) -> Segments:
+    def cut(self, instants_ps: Int64) -> Segments:
         """Returns the same segments, each split at those of the instants that lie inside it."""
-        at = np.unique(at_ps)
-        index = np.searchsorted(self.start_ps, at, "left") - 1
-        inside = (index >= 0) & (at < np.append(self.end_ps, 0)[index])
-        at, index = at[inside], index[inside]
+        instants = np.unique(instants_ps)
+        index = np.searchsorted(self.start_ps, instants, "left") - 1
+        inside = (index >= 0) & (instants < np.append(self.end_ps, 0)[index])
+        instants, index = instants[inside], index[inside]
         return Segments(
-            np.insert(self.start_ps, index + 1, at),
-            np.insert(self.end_ps, index, at),
+            np.insert(self.start_ps, index + 1, instants),
+            np.insert(self.end_ps, index, instants),
             np.insert(self.class_index, index, self.class_index[index]),
             np.insert(self.row, index, self.row[index]),
         )

@@ -1,4 +1,5 @@
-"""What a host recorded in a range of time, apart from its trace: any window within that range can be told from it."""
+"""An excerpt of a host's trace: everything that is needed for windows within a range of time, independent of the
+trace."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tb_xla_insights.analysis.host.classes import host_class_segments, rows_touching, thread_segments
+from tb_xla_insights.analysis.host.classes import host_class_segments, rows_overlapping, thread_segments
 from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.time.intervals import Intervals
 from tb_xla_insights.analysis.time.segments import Segments
@@ -19,7 +20,8 @@ from tb_xla_insights.trace.threads import thread_labels
 @dataclass(frozen=True)
 class ThreadExcerpt:
     """A thread's events in the range, from row `first` of the trace on: `name` (index into the trace's strings),
-    `is_op`, whether a device did it, and how they nest. `segments` is its timeline (see `classes.thread_segments`)."""
+    `is_op` (whether the event is a device op), and `depth` of nesting. `segments`: its timeline (see
+    `classes.thread_segments`)."""
 
     line: int
     label: str
@@ -35,7 +37,7 @@ class ThreadExcerpt:
 
 @dataclass(frozen=True)
 class DeviceExcerpt:
-    """A device in the range; `span_ps` are the ends of its whole span, `modules` start and end of each."""
+    """A device in the range. `span_ps`: start and end of its whole span; `modules`: starts and ends."""
 
     id: str
     name: str
@@ -49,33 +51,35 @@ class DeviceExcerpt:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """One host in the range. Times are those of its trace; `classes` is its partition, `driven` says whether a thread
-    drives its devices. `ops` is None where no device is asked for."""
+    """One host in the range, with the times of its trace. `classes`: its class segments; `has_driving_thread`: whether
+    a thread drives its devices. `ops` is None if no device is included."""
 
     host: str
     strings: list[str]
-    driven: bool
+    has_driving_thread: bool
     classes: Segments
     threads: list[ThreadExcerpt]
     devices: list[DeviceExcerpt]
     ops: DistinctOps | None
 
-    def alone(self) -> Excerpt:
-        """The same without the texts that it does not need."""
+    def without_unused_strings(self) -> Excerpt:
+        """The excerpt with all unused strings replaced by empty ones, to save memory."""
         used = np.zeros(len(self.strings), np.bool_)
-        for names in (*(it.name for it in self.threads), *(it.ops.name for it in self.devices)):
+        for names in (
+            *(thread.name for thread in self.threads),
+            *(device.ops.name for device in self.devices),
+        ):
             used[names] = True
-        return replace(
-            self, strings=[text if its else "" for text, its in zip(self.strings, used.tolist(), strict=True)]
-        )
+        strings = [text if is_used else "" for text, is_used in zip(self.strings, used.tolist(), strict=True)]
+        return replace(self, strings=strings)
 
 
-def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None) -> Excerpt:
-    """What a host recorded in [start_ps, end_ps), of one device (by id) or of all."""
+def excerpt(trace: Trace, start_ps: int, end_ps: int, device_id: str | None = None) -> Excerpt:
+    """The excerpt of a host in [start_ps, end_ps), with one device (by id) or all."""
     labels = thread_labels(trace)
     threads = []
     for thread in trace.threads:
-        rows = rows_touching(trace, thread.line, start_ps, end_ps)
+        rows = rows_overlapping(trace, thread.line, start_ps, end_ps)
         threads.append(
             ThreadExcerpt(
                 thread.line,
@@ -92,17 +96,17 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None)
         )
     devices = [
         DeviceExcerpt(
-            it.id,
-            it.name,
-            it.host,
-            it.span_ps,
-            busy(trace, it).clipped(start_ps, end_ps),
-            stalls(trace, it).clipped(start_ps, end_ps),
-            _touching(it.modules, start_ps, end_ps),
-            ops_of_device(trace, number, start_ps, end_ps),
+            device.id,
+            device.name,
+            device.host,
+            device.span_ps,
+            busy(trace, device).clipped(start_ps, end_ps),
+            stalls(trace, device).clipped(start_ps, end_ps),
+            _touching(device.modules, start_ps, end_ps),
+            ops_of_device(trace, index, start_ps, end_ps),
         )
-        for number, it in enumerate(trace.devices)
-        if device in (None, it.id)
+        for index, device in enumerate(trace.devices)
+        if device_id in (None, device.id)
     ]
     return Excerpt(
         trace.host,
@@ -116,12 +120,12 @@ def excerpt(trace: Trace, start_ps: int, end_ps: int, device: str | None = None)
 
 
 def _is_op(trace: Trace, rows: slice) -> NDArray[np.bool_]:
-    """Which of a run of events a device did."""
-    found = np.zeros(rows.stop - rows.start, np.bool_)
+    """Whether each event of a range of rows is a device op."""
+    is_op = np.zeros(rows.stop - rows.start, np.bool_)
     if "hlo_op" in trace.stats:
         ops = trace.stats["hlo_op"].rows
-        found[ops[slice(*np.searchsorted(ops, (rows.start, rows.stop)))] - rows.start] = True
-    return found
+        is_op[ops[slice(*np.searchsorted(ops, (rows.start, rows.stop)))] - rows.start] = True
+    return is_op
 
 
 def _touching(spans: Spans, start_ps: int, end_ps: int) -> tuple[Int64, Int64]:

@@ -1,4 +1,4 @@
-"""What the events of a thread add up to in a window, by name."""
+"""Sums of a thread's events in a window, by name."""
 
 from __future__ import annotations
 
@@ -15,43 +15,52 @@ from tb_xla_insights.trace.model import Int32, Int64
 
 NO_CLASS = len(CLASSES)
 """The column of time without a class."""
-_OF_OPS = NO_CLASS + 1
-"""The column of such time that a device's ops take on a thread of the host."""
+_OP_COLUMN = NO_CLASS + 1
+"""The column of the part of it that a device's ops take on a thread of the host."""
 
 
 @dataclass(frozen=True)
 class NameTimes:
-    """Per name of the events that touch a window, an entry each: the `name` (index into the strings), their `count`,
-    their time in the window, and the `longest` one (index into the thread's events; the first of several). A row of
-    `own_ps` has their own time by class, then without one; `of_ops_ps`: the part of the latter that is a device's."""
+    """A row per name of the events that touch a window: the `name` (index into the strings), their `count`, their time
+    in the window, and the `longest` event (index into the thread's events; the first of several). `own_ps`: their own
+    time, a column per class and one without a class; `op_ps`: the part of the latter that is time of device ops."""
 
     name: Int32
     count: Int64
     total_ps: Int64
     longest: Int32
     own_ps: NDArray[np.int64]
-    of_ops_ps: Int64
+    op_ps: Int64
 
 
-class Names:
-    """Adds up threads whose names are indices into as many strings."""
+class NameSums:
+    """Sums the events of threads by name; names are indices into `strings` strings."""
 
     def __init__(self, strings: int) -> None:
-        self._place = np.full(strings, -1, np.int32)
+        self._index_of_name = np.full(strings, -1, np.int32)
 
     def times(self, thread: ThreadExcerpt, start_ps: int, end_ps: int) -> NameTimes:
-        """Those of [start_ps, end_ps), which the excerpt holds."""
-        most = min(len(thread.name), len(self._place))
-        columns = empty_columns(most, np.int32, np.int64, np.int64, np.int32)
+        """The sums in [start_ps, end_ps), which the excerpt must cover."""
+        max_names = min(len(thread.name), len(self._index_of_name))
+        columns = empty_columns(max_names, np.int32, np.int64, np.int64, np.int32)
         events = thread.start_ps, thread.duration_ps, thread.name
-        made = kernels.events_by_name(*events, start_ps, end_ps, self._place, *columns)
-        name, count, total, longest = trim_columns(made, *columns)
-        own = np.zeros((made, _OF_OPS + 1), np.int64)
-        its = thread.segments
-        stretches = its.start_ps, its.end_ps, its.class_index, its.row
-        kernels.stretches_by_name(
-            *stretches, thread.first, thread.name, thread.is_op, start_ps, end_ps, self._place, own
+        number = kernels.events_by_name(*events, start_ps, end_ps, self._index_of_name, *columns)
+        name, count, total, longest = trim_columns(number, *columns)
+        own_ps = np.zeros((number, _OP_COLUMN + 1), np.int64)
+        segments = thread.segments
+        kernels.segments_by_name(
+            segments.start_ps,
+            segments.end_ps,
+            segments.class_index,
+            segments.row,
+            thread.first,
+            thread.name,
+            thread.is_op,
+            start_ps,
+            end_ps,
+            self._index_of_name,
+            own_ps,
         )
-        self._place[name] = -1
-        own[:, NO_CLASS] += own[:, _OF_OPS]
-        return NameTimes(name, count, total, longest, own[:, :_OF_OPS], own[:, _OF_OPS])
+        self._index_of_name[name] = -1
+        own_ps[:, NO_CLASS] += own_ps[:, _OP_COLUMN]
+        return NameTimes(name, count, total, longest, own_ps[:, :_OP_COLUMN], own_ps[:, _OP_COLUMN])

@@ -1,4 +1,4 @@
-"""How long a device's ops took in a window: by name, and by annotation."""
+"""Own time of a device's ops in a window, by name and by annotation."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from tb_xla_insights.trace.model import Int32, Int64, Trace
 if TYPE_CHECKING:
     from tb_xla_insights.schema.window import More, OpTime, WindowAnnotation
 
-_OPS_OF_ANNOTATION = 5
+_MAX_OPS_OF_ANNOTATION = 5
 
 Sums = dict[tuple[str | None, str], tuple[int, int]]
-"""Per annotation (None: none) and name of an op: how many, and their own time."""
+"""By path of the annotation (None: none) and name of the op: the number of ops and their own time in ps."""
 
 
 @dataclass(frozen=True)
 class DistinctOps:
-    """What the ops of a host have in common, one entry per distinct op: as in `propagation.ops.Ops`, but that each part
-    has the `path` of its annotation (None: none) in place of its scope."""
+    """Properties of a host's distinct ops, as in `propagation.ops.Ops`, except that each part has the `path` of its
+    annotation (None: none) in place of its scope."""
 
     name: list[str]
     first: Int32
@@ -45,7 +45,7 @@ class DistinctOps:
 
 @memoised
 def distinct_ops(trace: Trace) -> DistinctOps:
-    """Those of one host."""
+    """The distinct ops of one host."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     path = [nodes.path[node] if node >= 0 else None for node in nodes.of_part.tolist()]
     return DistinctOps(ops.name, ops.first, ops.upto, path, ops.caller, ops.known)
@@ -53,22 +53,23 @@ def distinct_ops(trace: Trace) -> DistinctOps:
 
 @dataclass(frozen=True)
 class OpsOfDevice:
-    """The ops of one device that touch a range, sorted by start, the longer one first: `parent` (index into these, -1:
-    none), `name` (index into the trace's strings), `key` (which distinct op). `made`: they run side by side."""
+    """The ops of one device that touch a range, sorted by start, longer ones first: `parent` (index into these ops, -1:
+    none), `name` (index into the trace's strings), `key` (index of the distinct op). `concurrent`: whether ops run side
+    by side, as on a CPU."""
 
     start_ps: Int64
     end_ps: Int64
     parent: Int32
     name: Int32
     key: Int32
-    made: bool
+    concurrent: bool
 
 
-def ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> OpsOfDevice:
-    """Those of one device (an index into the trace's devices)."""
-    device = trace.devices[number]
-    ops, key = device.ops, find_ops(trace).devices[number].key
-    first = first_ending_after(_reached(trace, number), ops.end_ps.__getitem__, start_ps)
+def ops_of_device(trace: Trace, index: int, start_ps: int, end_ps: int) -> OpsOfDevice:
+    """The ops of one device (an index into the trace's devices)."""
+    device = trace.devices[index]
+    ops, key = device.ops, find_ops(trace).devices[index].key
+    first = first_ending_after(_block_ends(trace, index), ops.end_ps.__getitem__, start_ps)
     run = slice(first, max(first, int(np.searchsorted(ops.start_ps, end_ps, "left"))))
     parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
     return OpsOfDevice(
@@ -77,80 +78,86 @@ def ops_of_device(trace: Trace, number: int, start_ps: int, end_ps: int) -> OpsO
 
 
 @memoised
-def _reached(trace: Trace, number: int) -> Int64:
-    return block_ends(trace.devices[number].ops.end_ps)
+def _block_ends(trace: Trace, index: int) -> Int64:
+    return block_ends(trace.devices[index].ops.end_ps)
 
 
 class OpsOfWindow:
-    """The ops of one device that touch the window, with the time of their own in it. `ops` are those of a range that
-    holds the window. Windows side by side add up to the window that they make.
-    (docs/definitions.md, "Time of an op")"""
+    """The ops of one device that touch the window, with their own time in it. `ops` must cover the window. The sums of
+    adjacent windows add up to those of the combined window. (docs/definitions.md, "Time of an op")"""
 
     def __init__(self, ops: OpsOfDevice, distinct: DistinctOps, start_ps: int, end_ps: int) -> None:
         run = slice(*_touching(ops.start_ps, ops.end_ps, start_ps, end_ps))
         touches = ops.end_ps[run] > start_ps
         self._distinct = distinct
-        self._own: Int64 = _own_ps(ops, distinct, run, start_ps, end_ps)[touches]
+        self._own_ps: Int64 = _own_ps(ops, distinct, run, start_ps, end_ps)[touches]
         self._name, self._key = ops.name[run][touches], ops.key[run][touches]
 
     def by_name(self, strings: Sequence[str]) -> list[OpTime]:
-        """`op`, `count` and `self_ps`, by name; those with most time first."""
+        """`op`, `count` and `self_ps` by name; most time first."""
         columns = empty_columns(min(len(self._name), len(strings)), np.int32, np.int64, np.int64)
-        its = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own)
-        made = kernels.sums_by_name(*its, np.full(len(strings), -1, np.int32), *columns)
-        found: Sums = {}
-        for name, some, ps in zip(*(column.tolist() for column in trim_columns(made, *columns)), strict=True):
-            _add(found, (None, instruction_name(strings[name])), some, ps)
-        return _rows(found)
+        ops = np.ascontiguousarray(self._name), np.ascontiguousarray(self._own_ps)
+        number = kernels.sums_by_name(*ops, np.full(len(strings), -1, np.int32), *columns)
+        sums: Sums = {}
+        for name, count, ps in zip(
+            *(column.tolist() for column in trim_columns(number, *columns)), strict=True
+        ):
+            _add(sums, (None, instruction_name(strings[name])), count, ps)
+        return _rows(sums)
 
     def by_annotation(self) -> Sums:
-        """By the innermost annotation. The time of an op of several is divided among them, exactly; it counts in
-        each."""
+        """By innermost annotation. The time of an op with several annotations is divided exactly among them; the op
+        counts in each."""
         ops = self._distinct
         time, count = np.zeros(len(ops.path), np.int64), np.zeros(len(ops.name), np.int64)
         tally(
-            np.ascontiguousarray(self._key), np.ascontiguousarray(self._own), ops.first, ops.upto, time, count
+            np.ascontiguousarray(self._key),
+            np.ascontiguousarray(self._own_ps),
+            ops.first,
+            ops.upto,
+            time,
+            count,
         )
-        found: Sums = {}
-        for k in np.flatnonzero(count).tolist():
+        sums: Sums = {}
+        for key in np.flatnonzero(count).tolist():
             times: dict[str | None, int] = {}
-            for part in range(ops.first[k], ops.first[k + 1]):
+            for part in range(ops.first[key], ops.first[key + 1]):
                 path = ops.path[part]
                 times[path] = times.get(path, 0) + int(time[part])
             for path, ps in times.items():
-                _add(found, (path, instruction_name(ops.name[k])), int(count[k]), ps)
-        return found
+                _add(sums, (path, instruction_name(ops.name[key])), int(count[key]), ps)
+        return sums
 
 
-def annotations_of(parts: Iterable[Sums]) -> list[WindowAnnotation]:
-    """The ops of several devices by annotation, that with most time of its own first: `path` (None: none), `count` and
-    `self_ps` of its own ops, `share` of the time of all ops, `inside_ps` with what annotations inside of it take;
-    `top_ops`, its own ops with most time, and `more_ops`, the sums of all others."""
-    found: dict[str | None, Sums] = {}
-    for part in parts:
-        for (path, op), (count, ps) in part.items():
-            _add(found.setdefault(path, {}), (None, op), count, ps)
-    own = {path: sum(ps for _, ps in sums.values()) for path, sums in found.items()}
-    whole = sum(own.values())
+def annotations_of(sums_of_devices: Iterable[Sums]) -> list[WindowAnnotation]:
+    """The ops of several devices by annotation, most own time first: `path` (None: none), `count` and `self_ps` of its
+    own ops, `share` of the time of all ops, `inside_ps` including nested annotations; `top_ops`, its own ops with most
+    time, and `more_ops`, the sums of all others."""
+    ops_of_path: dict[str | None, Sums] = {}
+    for sums in sums_of_devices:
+        for (path, op), (count, ps) in sums.items():
+            _add(ops_of_path.setdefault(path, {}), (None, op), count, ps)
+    own_ps = {path: sum(ps for _, ps in ops.values()) for path, ops in ops_of_path.items()}
+    total_ps = sum(own_ps.values())
     rows: list[WindowAnnotation] = []
-    for path, inside_ps in _with_inside(own).items():
-        ops, self_ps = _rows(found.get(path, {})), own.get(path, 0)
+    for path, inside_ps in _with_nested(own_ps).items():
+        rows_of_ops, self_ps = _rows(ops_of_path.get(path, {})), own_ps.get(path, 0)
         rows.append(
             {
                 "path": path,
-                "count": sum(op["count"] for op in ops),
+                "count": sum(row["count"] for row in rows_of_ops),
                 "self_ps": self_ps,
-                "share": self_ps / whole if whole else 0.0,
+                "share": self_ps / total_ps if total_ps else 0.0,
                 "inside_ps": inside_ps,
-                "top_ops": ops[:_OPS_OF_ANNOTATION],
-                "more_ops": sum_of_ops(ops[_OPS_OF_ANNOTATION:]),
+                "top_ops": rows_of_ops[:_MAX_OPS_OF_ANNOTATION],
+                "more_ops": sum_of_ops(rows_of_ops[_MAX_OPS_OF_ANNOTATION:]),
             }
         )
     return sorted(rows, key=lambda row: (-row["self_ps"], row["path"] or ""))
 
 
 def sum_of_ops(rows: Sequence[OpTime]) -> More:
-    """Rows of ops as one: `names`, their number, and the sums."""
+    """The sums of several rows of ops; `names` is the number of rows."""
     return {
         "names": len(rows),
         "count": sum(row["count"] for row in rows),
@@ -158,22 +165,22 @@ def sum_of_ops(rows: Sequence[OpTime]) -> More:
     }
 
 
-def _with_inside(own: Mapping[str | None, int]) -> dict[str | None, int]:
-    """The own times and those of the annotations inside of it, of each annotation and of all around it."""
+def _with_nested(own_ps: Mapping[str | None, int]) -> dict[str | None, int]:
+    """The time of each annotation, and of all annotations around it, including the annotations nested in it."""
     inside: dict[str | None, int] = {}
-    for path, ps in own.items():
-        around = path
-        while around:
-            inside[around] = inside.get(around, 0) + ps
-            around = around.rpartition("/")[0]
+    for path, ps in own_ps.items():
+        ancestor = path
+        while ancestor:
+            inside[ancestor] = inside.get(ancestor, 0) + ps
+            ancestor = ancestor.rpartition("/")[0]
         if path is None:
             inside[None] = ps
     return inside
 
 
 def _add(sums: Sums, key: tuple[str | None, str], count: int, ps: int) -> None:
-    known = sums.get(key, (0, 0))
-    sums[key] = (known[0] + count, known[1] + ps)
+    previous_count, previous_ps = sums.get(key, (0, 0))
+    sums[key] = (previous_count + count, previous_ps + ps)
 
 
 def _rows(sums: Sums) -> list[OpTime]:
@@ -184,21 +191,21 @@ def _rows(sums: Sums) -> list[OpTime]:
 
 
 def _touching(start: Int64, end: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
-    """The shortest run of ops, sorted by start, that holds all that have time in the window."""
+    """The smallest range of ops (sorted by start) that includes all with time in the window."""
     first = int(np.searchsorted(np.maximum.accumulate(end), start_ps, "right"))
     return first, max(first, int(np.searchsorted(start, end_ps, "left")))
 
 
 def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, run: slice, start_ps: int, end_ps: int) -> Int64:
-    """The own time of each of a run of ops within the window."""
+    """The own time of each op of a range within the window."""
     end = np.clip(ops.end_ps[run], start_ps, end_ps)
     start = np.minimum(np.clip(ops.start_ps[run], start_ps, end_ps), end)
     parent: Int32 = np.maximum(ops.parent[run] - np.int32(run.start), np.int32(-1))
     op, own_start, own_end = own_time_intervals(start, end, parent)
-    own = np.zeros(len(end), np.int64)
-    np.add.at(own, op, own_end - own_start)
-    if not ops.made:
-        return own
-    # Ops of a CPU run side by side: what lies within another's time is its part only where the program says so.
+    own_ps = np.zeros(len(end), np.int64)
+    np.add.at(own_ps, op, own_end - own_start)
+    if not ops.concurrent:
+        return own_ps
+    # Ops of a CPU run side by side: an op within the time of another is part of it only if the program says so.
     key = np.ascontiguousarray(ops.key[run])
-    return own_times(start, end, own, key, distinct.caller, distinct.known)
+    return own_times(start, end, own_ps, key, distinct.caller, distinct.known)

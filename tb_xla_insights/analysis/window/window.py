@@ -10,7 +10,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.time.class_times import by_class, class_times
 from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
-from tb_xla_insights.analysis.window.name_times import NO_CLASS, Names, NameTimes
+from tb_xla_insights.analysis.window.name_times import NO_CLASS, NameSums, NameTimes
 from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.name_limit import shorten_name
@@ -29,76 +29,78 @@ if TYPE_CHECKING:
         WindowThread,
     )
 
-_TOP = 30
-_TOP_OF_THREAD = 8
-_TOP_OPS = 20
+_MAX_TOP_NAMES = 30
+_MAX_NAMES_OF_THREAD = 8
+_MAX_TOP_OPS = 20
 
 
 def window(session: SessionTrace, start_ps: int, end_ps: int, device: str | None = None) -> Window:
-    """What happened in [start_ps, end_ps), as the page's `data/window` and the command line's `window` tell it.
+    """What happened in [start_ps, end_ps): the answer of the page's `data/window` and the command line's `window`.
 
-    `by_class_ps` is the partition on the driving thread's host, which `host` names: the device's if one is given, else
-    the first that has a driving thread; it adds up to `duration_ps`, as each host's does.
+    `by_class_ps` is the host's time by class on `host`: the host of the given device, else the first one with a driving
+    thread. It adds up to `duration_ps`, as that of each host in `hosts` does.
 
-    `threads` are all that recorded something in the window, whatever they do for the training. Their `by_class_ps` and
-    `no_class_ps` (device ops on a thread of the host, marks of thread pools) add up to `busy_ps`, and so do the own
-    times of `top`, the names of events with most of it, and of `more`, all others.
+    `threads` are all threads that recorded something in the window, whatever their role. Their `by_class_ps` and
+    `no_class_ps` (device ops on a thread of the host, markers of thread pools) add up to `busy_ps`, and so do the own
+    times of `top`, the event names with most own time, and `more`, all others.
 
-    A device's busy and idle time add up to `span_ps`, the part of its span that lies in the window. `top_ops` and
-    `more_ops` are its ops by name, with their own time in the window; that may exceed busy where ops run side by side.
+    A device's busy and idle time add up to `span_ps`, the part of its span in the window. `top_ops` and `more_ops` are
+    its ops by name, with their own time in the window; that may exceed busy time if ops run side by side.
 
     `annotations` has the ops of all these devices by annotation (`op_times.annotations_of`); the own times add up to
     those of the devices' ops.
 
-    `top` has the names of events with most time of their own over all threads, without device ops.
+    `top` has the event names with most own time over all threads, without device ops.
     """
     hosts = [
-        _HostWindow(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
+        _HostSums(excerpt(trace, start_ps, end_ps, device), start_ps, end_ps, number)
         for number, trace in session.numbered()
-        if device is None or any(it.id == device for it in trace.devices)
+        if device is None or any(candidate.id == device for candidate in trace.devices)
     ]
     names = _top_names(_totals([host.own_ps for host in hosts]))
-    return merge_windows([host.part(names) for host in hosts], start_ps, end_ps)
+    return merge_windows([host.window(names) for host in hosts], start_ps, end_ps)
 
 
 @dataclass(frozen=True)
 class HostWindow:
-    """One host's part of a window, which outlasts its trace. `ops` are those of each device; `own_ps` is, per name of
-    an event, its own time by class, the last column without one; `events` tells of names how many there are. `number`
-    is the host's place in the session, `shift_ps` where its time 0 lies on the session's time base."""
+    """One host's part of a window, independent of its trace. `ops`: the sums of each device; `own_ps`: by event name,
+    its own time by class, the last column without one; `events`: by name, the sums of its events. `number`: the host's
+    index in the session; `shift_ps`: the host's time 0 on the session's time base."""
 
     host: str
-    driven: bool
+    has_driving_thread: bool
     by_class_ps: ByClass
     threads: list[WindowThread]
     devices: list[WindowDevice]
     ops: list[Sums]
     own_ps: dict[str, Int64]
-    events: dict[str, _Events]
+    events: dict[str, _EventSums]
     number: int = 0
     shift_ps: int = 0
 
     def at(self, number: int, shift_ps: int) -> HostWindow:
-        """The same at its place in the session."""
+        """The same with its index in the session and its shift."""
         return replace(self, number=number, shift_ps=shift_ps)
 
-    def told_threads(self) -> list[WindowThread]:
+    def thread_rows(self) -> list[WindowThread]:
+        """The threads with row ids that are unique in the session."""
         return [{**thread, "row": f"h{self.number}.{thread['row']}"} for thread in self.threads]
 
-    def told_longest(self, name: str, class_: ClassName | None) -> LongestEvent:
-        """The longest event of a name, in the class of that name in all hosts."""
-        its = self.events[name].longest
+    def longest_event(self, name: str, class_: ClassName | None) -> LongestEvent:
+        """The longest event of a name, with ids and times of the session; `class_`: the name's main class over all
+        hosts."""
+        event = self.events[name].longest
         return {
-            **its,
-            "event": f"{self.number}.{its['event']}",
-            "row": f"h{self.number}.{its['row']}",
-            "start_ps": its["start_ps"] + self.shift_ps,
+            **event,
+            "event": f"{self.number}.{event['event']}",
+            "row": f"h{self.number}.{event['row']}",
+            "start_ps": event["start_ps"] + self.shift_ps,
             "class": class_,
         }
 
 
-class _Events(NamedTuple):
-    """Events of a name that touch the window: their number, their time in it, and the longest one."""
+class _EventSums(NamedTuple):
+    """The events of a name that touch the window: their number, their time in it, and the longest one."""
 
     number: int
     total_ps: int
@@ -106,15 +108,15 @@ class _Events(NamedTuple):
 
 
 def host_window(host: Excerpt, start_ps: int, end_ps: int) -> HostWindow:
-    """One host's part, for `merge_windows`, from an excerpt that holds the window. Times are those of the
+    """One host's part of a window, for `merge_windows`, from an excerpt that covers the window. Times are those of the
     excerpt."""
-    its = _HostWindow(host, start_ps, end_ps)
-    return its.part(its.own_ps)
+    sums = _HostSums(host, start_ps, end_ps)
+    return sums.window(sums.own_ps)
 
 
 def merge_windows(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Window:
-    """The window of the hosts of a session, as `window` tells it."""
-    main = next((part for part in parts if part.driven), parts[0] if parts else None)
+    """The answer of `window`, from the parts of the session's hosts."""
+    main = next((part for part in parts if part.has_driving_thread), parts[0] if parts else None)
     return {
         "start_ps": start_ps,
         "end_ps": end_ps,
@@ -122,57 +124,56 @@ def merge_windows(parts: Sequence[HostWindow], start_ps: int, end_ps: int) -> Wi
         "host": main.host if main else None,
         "by_class_ps": main.by_class_ps if main else {},
         "hosts": [{"host": part.host, "by_class_ps": part.by_class_ps} for part in parts],
-        "threads": [thread for part in parts for thread in part.told_threads()],
+        "threads": [thread for part in parts for thread in part.thread_rows()],
         "devices": [device for part in parts for device in part.devices],
         "annotations": annotations_of(sums for part in parts for sums in part.ops),
-        "top": _top(parts),
+        "top": _top_rows(parts),
     }
 
 
-def _device(device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list[OpTime]) -> WindowDevice:
+def _device_row(device: DeviceExcerpt, start_ps: int, end_ps: int, by_name: list[OpTime]) -> WindowDevice:
     span_start, span_end = device.span_ps
     span = max(0, min(span_end, end_ps) - max(span_start, start_ps))
-    at_work = device.busy.clipped(start_ps, end_ps).total_ps
+    busy_ps = device.busy.clipped(start_ps, end_ps).total_ps
     return {
         "id": device.id,
         "name": device.name,
         "host": device.host,
         "span_ps": span,
-        "busy_ps": at_work,
-        "idle_ps": span - at_work,
+        "busy_ps": busy_ps,
+        "idle_ps": span - busy_ps,
         "stall_ps": device.stalls.clipped(start_ps, end_ps).total_ps,
-        "modules": _touching(*device.modules, start_ps, end_ps),
-        "ops": _touching(device.ops.start_ps, device.ops.end_ps, start_ps, end_ps),
-        "top_ops": by_name[:_TOP_OPS],
-        "more_ops": sum_of_ops(by_name[_TOP_OPS:]),
+        "modules": _count_touching(*device.modules, start_ps, end_ps),
+        "ops": _count_touching(device.ops.start_ps, device.ops.end_ps, start_ps, end_ps),
+        "top_ops": by_name[:_MAX_TOP_OPS],
+        "more_ops": sum_of_ops(by_name[_MAX_TOP_OPS:]),
     }
 
 
-def _touching(its_start_ps: Int64, its_end_ps: Int64, start_ps: int, end_ps: int) -> int:
-    return int(np.count_nonzero((its_start_ps < end_ps) & (its_end_ps > start_ps)))
+def _count_touching(starts: Int64, ends: Int64, start_ps: int, end_ps: int) -> int:
+    return int(np.count_nonzero((starts < end_ps) & (ends > start_ps)))
 
 
-class _HostWindow:
-    """One host's threads in the window: their timelines, and the events behind them. Times are those of the
-    excerpt."""
+class _HostSums:
+    """The sums of one host's threads in the window. Times are those of the excerpt."""
 
     def __init__(self, host: Excerpt, start_ps: int, end_ps: int, number: int = 0) -> None:
         self._host, self._number = host, number
         self._start_ps, self._end_ps = start_ps, end_ps
-        self._told: list[WindowThread] = []
+        self._threads: list[WindowThread] = []
         self._times: list[tuple[ThreadExcerpt, NameTimes]] = []
         self.own_ps: dict[str, Int64]
-        """Per name of an event, its own time in the window by class, the last column without one. What a device did on
-        a thread is told with its ops."""
-        names = Names(len(host.strings))
+        """By event name, its own time in the window by class, the last column without one. Device ops on a thread are
+        left out; they count with the device."""
+        name_sums = NameSums(len(host.strings))
         for thread in host.threads:
-            times = names.times(thread, start_ps, end_ps)
+            times = name_sums.times(thread, start_ps, end_ps)
             if len(times.name):
                 self._times.append((thread, times))
-                self._told.append(self._thread(thread, times))
-        self.own_ps = self._own_ps()
+                self._threads.append(self._thread_row(thread, times))
+        self.own_ps = self._own_ps_by_name()
 
-    def _thread(self, thread: ThreadExcerpt, times: NameTimes) -> WindowThread:
+    def _thread_row(self, thread: ThreadExcerpt, times: NameTimes) -> WindowThread:
         sums = times.own_ps.sum(axis=0)
         top, more = _events_of_thread(self._host.strings, times)
         return {
@@ -188,56 +189,58 @@ class _HostWindow:
             "more": more,
         }
 
-    def _own_ps(self) -> dict[str, Int64]:
+    def _own_ps_by_name(self) -> dict[str, Int64]:
         if not self._times:
             return {}
-        names, place = np.unique(
+        names, index = np.unique(
             np.concatenate([times.name for _, times in self._times]), return_inverse=True
         )
-        own = np.zeros((len(names), NO_CLASS + 1), np.int64)
-        np.add.at(own, place, np.concatenate([times.own_ps for _, times in self._times]))
-        of_ops = np.concatenate([times.of_ops_ps for _, times in self._times])
-        np.subtract.at(own[:, NO_CLASS], place, of_ops)
-        its = np.flatnonzero(own.any(axis=1))
-        return {self._host.strings[name]: own[at] for name, at in zip(names[its].tolist(), its, strict=True)}
+        own_ps = np.zeros((len(names), NO_CLASS + 1), np.int64)
+        np.add.at(own_ps, index, np.concatenate([times.own_ps for _, times in self._times]))
+        op_ps = np.concatenate([times.op_ps for _, times in self._times])
+        np.subtract.at(own_ps[:, NO_CLASS], index, op_ps)
+        rows = np.flatnonzero(own_ps.any(axis=1))
+        return {
+            self._host.strings[name]: own_ps[row]
+            for name, row in zip(names[rows].tolist(), rows, strict=True)
+        }
 
-    def part(self, names: Iterable[str]) -> HostWindow:
-        """What is told of the host, and of events of these names."""
+    def window(self, names: Iterable[str]) -> HostWindow:
+        """The host's part of the window, with `events` for some names."""
         host = self._host
         window = self._start_ps, self._end_ps
-        edges = (np.array([it]) for it in window)
+        edges = (np.array([instant]) for instant in window)
         devices, ops = [], []
         for device in host.devices:
-            assert host.ops is not None, "an excerpt with devices tells their ops"
-            its = OpsOfWindow(device.ops, host.ops, *window)
-            devices.append(_device(device, *window, its.by_name(host.strings)))
-            ops.append(its.by_annotation())
+            assert host.ops is not None, "an excerpt with devices includes their ops"
+            ops_of_window = OpsOfWindow(device.ops, host.ops, *window)
+            devices.append(_device_row(device, *window, ops_of_window.by_name(host.strings)))
+            ops.append(ops_of_window.by_annotation())
         return HostWindow(
             host.host,
-            host.driven,
+            host.has_driving_thread,
             by_class(class_times(host.classes, *edges)[0]),
-            self._told,
+            self._threads,
             devices,
             ops,
             self.own_ps,
-            dict(self._of_names([name for name in names if name in self.own_ps])),
+            dict(self._event_sums([name for name in names if name in self.own_ps])),
             self._number,
         )
 
-    def _of_names(self, names: Sequence[str]) -> Iterator[tuple[str, _Events]]:
-        found: dict[str, list[tuple[ThreadExcerpt, NameTimes, int]]] = {name: [] for name in names}
+    def _event_sums(self, names: Sequence[str]) -> Iterator[tuple[str, _EventSums]]:
+        rows_of_name: dict[str, list[tuple[ThreadExcerpt, NameTimes, int]]] = {name: [] for name in names}
         for thread, times in self._times:
-            for place, name in enumerate(times.name.tolist()):
-                if (text := self._host.strings[name]) in found:
-                    found[text].append((thread, times, place))
-        for text, its in found.items():
-            thread, times, place = max(its, key=lambda it: it[0].duration_ps[it[1].longest[it[2]]])
-            brief = self._brief(thread, int(times.longest[place]), _class(self.own_ps[text]))
+            for row, name in enumerate(times.name.tolist()):
+                if (text := self._host.strings[name]) in rows_of_name:
+                    rows_of_name[text].append((thread, times, row))
+        for text, rows in rows_of_name.items():
+            thread, times, row = max(rows, key=lambda entry: entry[0].duration_ps[entry[1].longest[entry[2]]])
+            brief = self._brief(thread, int(times.longest[row]), _main_class(self.own_ps[text]))
             count, total = (
-                sum(int(getattr(times, key)[place]) for _, times, place in its)
-                for key in ("count", "total_ps")
+                sum(int(getattr(times, key)[row]) for _, times, row in rows) for key in ("count", "total_ps")
             )
-            yield text, _Events(count, total, brief)
+            yield text, _EventSums(count, total, brief)
 
     def _brief(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
         return {
@@ -252,27 +255,27 @@ class _HostWindow:
         }
 
 
-def _class(sums: Int64) -> ClassName | None:
-    """The class of most of the time; None for none."""
+def _main_class(sums: Int64) -> ClassName | None:
+    """The class with most time; None if that is time without a class."""
     return (*CLASSES, None)[int(sums.argmax())]
 
 
 def _events_of_thread(strings: Sequence[str], times: NameTimes) -> tuple[list[EventTime], More]:
-    """`top`: the names of events with most time of their own on a thread; `more`: the sums of all others."""
+    """`top`: the event names with most own time on a thread; `more`: the sums of all others."""
     self_ps = times.own_ps.sum(axis=1)
     rows = sorted(
-        (-time, strings[name], place)
-        for place, (name, time) in enumerate(zip(times.name.tolist(), self_ps.tolist(), strict=True))
+        (-time, strings[name], row)
+        for row, (name, time) in enumerate(zip(times.name.tolist(), self_ps.tolist(), strict=True))
         if time
-    )[:_TOP_OF_THREAD]
+    )[:_MAX_NAMES_OF_THREAD]
     shown: list[EventTime] = [
         {
             "name": shorten_name(name),
-            "class": _class(times.own_ps[place]),
-            "count": int(times.count[place]),
+            "class": _main_class(times.own_ps[row]),
+            "count": int(times.count[row]),
             "self_ps": -time,
         }
-        for time, name, place in rows
+        for time, name, row in rows
     ]
     more: More = {
         "names": len(times.name) - len(shown),
@@ -291,27 +294,27 @@ def _totals(hosts: Sequence[Mapping[str, Int64]]) -> dict[str, Int64]:
 
 
 def _top_names(totals: Mapping[str, Int64]) -> list[str]:
-    """The names with most time of their own over all hosts."""
+    """The names with most own time over all hosts."""
     time = {name: int(sums.sum()) for name, sums in totals.items()}
-    return sorted(time, key=lambda name: (-time[name], name))[:_TOP]
+    return sorted(time, key=lambda name: (-time[name], name))[:_MAX_TOP_NAMES]
 
 
-def _top(parts: Sequence[HostWindow]) -> list[NameTime]:
-    """The names with most time of their own, over all threads."""
+def _top_rows(parts: Sequence[HostWindow]) -> list[NameTime]:
+    """The rows of the names with most own time over all threads."""
     totals = _totals([part.own_ps for part in parts])
-    found: list[NameTime] = []
+    rows: list[NameTime] = []
     for name in _top_names(totals):
-        class_ = _class(totals[name])
-        here = [part for part in parts if name in part.events]
-        longest = max(here, key=lambda it: it.events[name].longest["duration_ps"])
-        found.append(
+        class_ = _main_class(totals[name])
+        hosts = [part for part in parts if name in part.events]
+        longest = max(hosts, key=lambda host: host.events[name].longest["duration_ps"])
+        rows.append(
             {
                 "name": shorten_name(name),
                 "class": class_,
-                "count": sum(it.events[name].number for it in here),
-                "total_ps": sum(it.events[name].total_ps for it in here),
+                "count": sum(host.events[name].number for host in hosts),
+                "total_ps": sum(host.events[name].total_ps for host in hosts),
                 "self_ps": int(totals[name].sum()),
-                "longest": longest.told_longest(name, class_),
+                "longest": longest.longest_event(name, class_),
             }
         )
-    return found
+    return rows

@@ -7,7 +7,7 @@ import { shortNames } from '../lib/host-names.js';
  * @param {import('../frame/app.js').App} app @param {Readonly<import('./model.js').TimelineState>} state
  * @param {() => import('../lib/types').Ready|null} open the open session
  */
-export function createHostsHere(app, state, open) {
+export function createShownHosts(app, state, open) {
   const names = () => open()?.session.hosts.map(({ name }) => name) ?? [];
   const device = (/** @type {string} */ id) => open()?.devices.find((each) => each.id === id);
 

@@ -23,7 +23,7 @@ const ZOOM = 1.5;
  * @param {() => Span} on.shown @param {() => string[]} on.devices ids of those that are chosen
  * @param {() => {id: string, cause: string}[]|undefined} on.causes of gaps, per device
  */
-export function createStrip(on) {
+export function createOverviewStrip(on) {
   const [canvas, base] = [h('canvas', null), h('canvas', null)];
   const element = h(
     'div',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foundWords, phaseOf, phaseTones } from '../../frontend/timeline/tones.js';
+import { foundWords, phaseOf, phaseTones } from '../../frontend/timeline/slice-style.js';
 
 test('up to six phases have a tone each, in host order', () => {
   assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);

@@ -106,29 +106,28 @@ export function stackedBar(parts, open) {
  * @param {(name: ClassName) => string} where the thread that did most of it
  * @param {object} [more]
  * @param {Beside|null} [more.beside] the same elsewhere
- * @param {Beside|null} [more.chain] the same by the events of a chain
  * @param {boolean} [more.brief] without what only explains
+ * @param {string} [more.head] of the column of classes
  */
-export function partsTable(parts, whole, where, { beside = null, chain = null, brief = false } = {}) {
-  const all = [chain, beside].flatMap((own) => own ?? []);
+export function partsTable(parts, whole, where, { beside = null, brief = false, head = 'Class' } = {}) {
   const items = partsOf(parts);
-  for (const name of new Set(all.flatMap((own) => partsOf(own.by_class_ps).map((part) => part.name)))) {
+  for (const { name } of partsOf(beside?.by_class_ps ?? {})) {
     if (!parts[name]) items.push({ name, ps: 0 });
   }
   const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
-  const others = all.map((own) => besideColumn(own, unit, items, ({ name }) => own.by_class_ps[name]));
+  const other = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
   return table({
     label: 'Time by class',
     items,
     sort: '-Time',
     columns: [
-      classColumn('Class', ({ name }) => name),
+      classColumn(head, ({ name }) => name),
       ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]),
       time,
-      ...others.map((other) => other.time),
+      ...(other ? [other.time] : []),
       part,
     ],
-    foot: [whole, ...(brief ? [] : ['']), sum, ...others.map((other) => other.sum), share(items.length ? 1 : 0)],
+    foot: [whole, ...(brief ? [] : ['']), sum, ...(other ? [other.sum] : []), share(items.length ? 1 : 0)],
   });
 }
 
