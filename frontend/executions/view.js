@@ -1,16 +1,13 @@
 /** Executions: what each program's runs cost the host, and how much of it is the device's work. */
 
 import { fill, h, percent, labelledSelect } from '../lib/dom.js';
-import { columnUnit, maximum, minimum } from '../lib/totals.js';
+import { columnUnit, maximum } from '../lib/totals.js';
 import { get, createLatestChannel } from '../lib/api.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { legend } from '../lib/classes.js';
-import { card, classColumn, codeCell, emptyCard, link, tableCard, windowPlace } from '../lib/cards.js';
+import { card, codeCell, emptyCard, link, windowPlace } from '../lib/cards.js';
 import {
-  briefTime,
-  briefTimes,
   count,
-  cutMiddle,
   deviceTimeCell,
   digits,
   MISSING,
@@ -25,13 +22,13 @@ import {
   sortableTable,
   shareColumn,
   sumText,
-  table,
   textColumn,
   timeColumn,
 } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
-import { COSTS, divisor, savings, smallOnes, sumCosts } from './costs.js';
+import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
+import { COST_HEADS, COSTS, divisor, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
@@ -42,9 +39,6 @@ import { createRunStrip } from './run-strip.js';
 
 /** @type {[Scope, string][]} */
 const SCOPES = [['run', 'mean of a run'], ['step', 'per step and core'], ['total', 'total, all cores']];
-
-/** @type {Record<CostName, string>} */
-const HEADS = { host_ps: 'Host', device_ps: 'Device run', queue_ps: 'Queue', overhead_ps: 'Overhead' };
 
 /** @type {[CostName, string, string][]} */
 const SIGNS = [
@@ -159,7 +153,7 @@ export function executionsView(app) {
       compared?.lazy_dynamo
         ? card('Lazy against dynamo', { note: 'per step and core' }, lazySteps(compared.lazy_dynamo))
         : kindsCard(answer),
-      betweenCard(answer),
+      betweenCard(answer, app.open),
     );
   }
 
@@ -210,7 +204,7 @@ export function executionsView(app) {
     /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
     const cost = (key) => {
       const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
-      const column = timeColumn(HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), {
+      const column = timeColumn(COST_HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), {
         key,
         cell: (row) => {
           const its = text(per(row, key));
@@ -354,141 +348,6 @@ export function executionsView(app) {
       .join(' · ');
   }
 
-  /** @param {Executions} all */
-  function kindsCard({ executions, kinds, lead, per_step }) {
-    const per = per_step ?? 1;
-    const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
-    const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
-    const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
-    const all = sumCosts(executions);
-    return tableCard(
-      'By kind',
-      { note: per_step ? 'per step and core' : 'total, all cores', class: 'tight' },
-      {
-        testid: 'lazy-dynamo-table',
-        items,
-        columns: [
-          textColumn('Kind', 'name'),
-          countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
-          ...COSTS.map((key) =>
-            timeColumn(HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per),
-          ),
-        ],
-        foot: ['All', runs(all.count), ...COSTS.map((key) => timeCell(all[key] / per, unit))],
-      },
-      lead ? h('p', { class: 'sec' }, leadText(lead)) : null,
-    );
-  }
-
-  /** @param {Executions} all */
-  function causesCard({ executions }) {
-    const items = executions.flatMap(({ program, causes }) => causes.map((own) => ({ ...own, program })));
-    return items.length
-      ? tableCard(
-          'Why programs run',
-          { note: 'from the debug log beside the trace' },
-          {
-            testid: 'causes-table',
-            items,
-            columns: [
-              textColumn('Program', 'program', { cell: ({ program }) => codeCell(program, 40) }),
-              countColumn('Launches', 'count'),
-              textColumn('Cause', 'cause'),
-              textColumn('Frame', 'frame', { cell: ({ frame }) => codeCell(frame, 40) }),
-            ],
-          },
-        )
-      : null;
-  }
-
-  /** @param {Executions} all */
-  function betweenCard({ between }) {
-    if (!between.length) return null;
-    const unit = columnUnit(between, 'mean_ps');
-    return tableCard(
-      'Between device runs',
-      { note: 'on one core, from run to run; gaps last from op to op' },
-      {
-        testid: 'between-table',
-        items: between,
-        columns: [
-          textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, {
-            cell: ({ before, after }) =>
-              link(
-                [before, after]
-                  .map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING))
-                  .join(' → '),
-                () => app.open({ v: 'gaps', sel: '', f: '' }),
-              ),
-          }),
-          countColumn('Count', 'count'),
-          timeColumn('Mean', unit, 'mean_ps'),
-          classColumn('Mostly', ({ cause }) => cause),
-        ],
-      },
-    );
-  }
-
-  /** @param {Executions} all */
-  function readingCard({ executions, fit, per_step }) {
-    const per = per_step ?? 1;
-    const joined = executions.filter(({ join }) => join !== 'none');
-    const small = smallOnes(joined);
-    const cost = sumCosts(small);
-    const rows = savings(joined, fit, per);
-    const unit = columnUnit(rows, 'now_ps');
-    const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
-    const range = (/** @type {number[]} */ values) => briefTimes(minimum(values), maximum(values)).join(' – ');
-    const [overheadText, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
-    const text = [
-      joined.length > 1
-        ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.`
-        : '',
-      fit && fit.n > 2
-        ? `The fit over ${count(fit.n)} of ${count(sumCosts(executions).count)} runs ` +
-          `(${fit.n < sumCosts(joined).count ? 'those that did not queue' : 'all whose call is known'}): ` +
-          `${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it ` +
-          `does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.`
-        : '',
-      small.length
-        ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-          `${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that ` +
-          `make them.`
-        : '',
-      sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
-        ? 'Most host time is queue: the host runs ahead of the device, and that is good.'
-        : '',
-    ]
-      .filter(Boolean)
-      .join(' ');
-    return card(
-      'What this says',
-      {},
-      h(
-        'div',
-        { class: rows.length ? 'two' : '' },
-        h(
-          'p',
-          { class: 'reading' },
-          text || 'Each execution takes longer on the device than its overhead: nothing to gain by merging.',
-        ),
-        rows.length
-          ? table({
-              label: 'If there were fewer executions',
-              testid: 'cost-table',
-              items: rows,
-              columns: [
-                textColumn(per_step ? 'Overhead per step and core' : 'Overhead, all cores', 'name'),
-                timeColumn('Now', unit, 'now_ps'),
-                timeColumn('Then', unit, 'then_ps'),
-                timeColumn('Gain', unit, ({ now_ps, then_ps }) => now_ps - then_ps),
-              ],
-            })
-          : null,
-      ),
-    );
-  }
-
   const data = createDocumentView(app, 'executions', element, (/** @type {Executions} */ next, own) => {
     ofStep.cancel();
     answer = next;
@@ -512,14 +371,6 @@ const JOINS = {
   ordered: 'Call and run are joined by their order.',
   none: 'The call of the run is not known.',
 };
-
-/** @param {NonNullable<Executions['lead']>} lead */
-function leadText({ median_ps, min_ps, max_ps }) {
-  return median_ps >= 0
-    ? `The host enqueues a run ${timeText(median_ps)} before the device is done with the one before, in the median ` +
-      `(${timeText(min_ps)} to ${timeText(max_ps)}).`
-    : `The device waits ${timeText(-median_ps)} for each run to be enqueued, in the median.`;
-}
 
 /** @param {ExecutionRow} row @param {(key: CostName) => number} part from 0 to 1 */
 const costBar = (row, part) =>

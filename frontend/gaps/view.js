@@ -2,7 +2,7 @@
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
-import { CLASSES, LABELS, classCell, classChip } from '../lib/classes.js';
+import { CLASSES, LABELS } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
 import {
   card,
@@ -16,11 +16,10 @@ import {
   lengthBar,
   link,
   linkedColumn,
-  miniBar,
   noDeviceCard,
   showButton,
 } from '../lib/cards.js';
-import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
+import { count, headline, MISSING, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
@@ -35,6 +34,7 @@ import {
   timeColumn,
 } from '../lib/table.js';
 import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
+import { causeCell, causeLabel, HOST_CLASSES, patternsTable, stepsText } from './patterns.js';
 
 /** @typedef {import('../lib/views').Gaps} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -44,12 +44,6 @@ import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowO
 
 /** Below this width of the window names are cut shorter. */
 const NARROW_BELOW_PX = 1200;
-
-/** What the host did in gaps, a column of both tables. */
-const FILL = {
-  head: 'What the host did',
-  cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps),
-};
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -126,7 +120,16 @@ export function gapsView(app) {
     // classes.
     recurring = patternsOf(answer.patterns, its).map((own, at) => (follows ? own : { ...own, ...answer.patterns[at] }));
     const cored = follows ? chosen : devices;
-    patterns = patternsTable(total(cored, 'idle_ps'), session.session.duration_ps);
+    patterns = patternsTable(
+      recurring,
+      (pattern) => filterGaps(answer.items, new Map(), pattern, app.selection().devices),
+      { idle_ps: total(cored, 'idle_ps'), duration_ps: session.session.duration_ps },
+      {
+        isChosen: (pattern) => pattern === chosenPattern(),
+        choose: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
+        open: (gap) => app.open(gapPlace(gap)),
+      },
+    );
     const [first] = [...recurring].sort((a, b) => b.total_ps - a.total_ps);
     fill(
       element,
@@ -145,8 +148,7 @@ export function gapsView(app) {
         h(
           'p',
           { class: 'small muted' },
-          follows ? '' : perStepText(first),
-          inSteps(follows),
+          follows ? '' : stepsText(answer, first),
           'Selecting a pattern filters the list below.',
         ),
       ),
@@ -154,28 +156,6 @@ export function gapsView(app) {
     );
     drawList(say);
     return 'ready';
-  }
-
-  /**
-   * What the pattern with most time takes of a step. Waiting for a late host is busy time, and no gap.
-   * @param {KnownPattern|undefined} first
-   */
-  function perStepText(first) {
-    if (!first?.per_step_ps) return '';
-    const bound = answer.findings.straggler
-      ? 'what other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
-      : 'without it steps are shorter by at most that';
-    return `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; ${bound}. `;
-  }
-
-  /** How the idle time of whole steps, which Overview tells, differs from that of the gaps. @param {boolean} follows */
-  function inSteps(follows) {
-    const told = follows ? null : answer.step_idle;
-    return told
-      ? `Overview counts whole steps: ${headline(told.idle_ps - told.edges_ps)} of these ${headline(answer.total_ps)}${
-          told.edges_ps ? `, and ${headline(told.edges_ps)} before a core’s first or after its last run` : ''
-        }. `
-      : '';
   }
 
   /** @param {Gaps} all */
@@ -375,7 +355,7 @@ export function gapsView(app) {
           title: undefined,
           cell: ({ gap }) => causeCell(causeOf(gap)),
         }),
-        FILL,
+        HOST_CLASSES,
         textColumn('Before → after', ({ gap }) => endsText(gap, 400), {
           key: 'ends',
           cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? 12 : 22)),
@@ -413,55 +393,6 @@ export function gapsView(app) {
     return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
   }
 
-  /** @param {number} idle @param {number} duration */
-  function patternsTable(idle, duration) {
-    const items = recurring.filter(({ count: some }) => some);
-    const unit = columnUnit(items, 'total_ps');
-    const { devices } = app.selection();
-    const its = new Map(items.map((pattern) => [pattern, filterGaps(answer.items, new Map(), pattern, devices)]));
-    const of = (/** @type {KnownPattern} */ pattern) => its.get(pattern) ?? [];
-    /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
-    const program = (key, inside) =>
-      textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
-        cell: (pattern) =>
-          inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
-      });
-    return sortableTable({
-      label: 'Recurring patterns',
-      testid: 'gap-patterns',
-      items,
-      sort: '-Total',
-      rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
-      select: (pattern) => setFilter('pat', pattern === chosenPattern() ? '' : patternText(pattern)),
-      open: (pattern) => {
-        const [gap] = of(pattern);
-        if (gap) app.open(gapPlace(gap));
-      },
-      selected: (pattern) => pattern === chosenPattern(),
-      columns: [
-        program('before'),
-        program('after', 'in the middle of its run'),
-        textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), {
-          title: causesText,
-          cell: causesCell,
-        }),
-        countColumn('Count', 'count'),
-        timeColumn('Total', unit, 'total_ps'),
-        timeColumn('Median', unit, 'median_ps'),
-        timeColumn('Mean', unit, 'mean_ps'),
-        {
-          head: `Min – max, ${unit.name}`,
-          number: true,
-          cell: ({ min_ps, max_ps }) =>
-            [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – '),
-        },
-        shareColumn('Of idle', (pattern) => pattern.total_ps / idle),
-        FILL,
-        { head: 'When, over the session', cell: (pattern) => ticks(pattern, of(pattern), duration) },
-      ],
-    });
-  }
-
   const data = createDocumentView(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
     answer = { ...next, items: eachCore(next.items) };
     session = own;
@@ -476,61 +407,8 @@ export function gapsView(app) {
 const togetherPart = ({ gaps }) =>
   gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
 
-/** @param {import('./group.js').Cause['cause']} cause */
-const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
-
-/**
- * What the host did longest until the work was queued; where it was queued before, it was not the host.
- * @param {import('./group.js').Cause['cause']} cause
- */
-const causeCell = (cause) =>
-  cause === 'queued'
-    ? h(
-        'span',
-        { title: 'The work was queued before the gap began: the device waited for something else than the host' },
-        classChip('wait'),
-        'device waits',
-      )
-    : classCell(cause);
-
-/** The cause with most time, and where most gaps have another one, that as well. @param {KnownPattern} pattern */
-function causesCell({ cause, causes, count: all }) {
-  const [first] = causes;
-  const often = causes.find(({ count: some }) => 2 * some > all);
-  return h(
-    'span',
-    null,
-    causeCell(first?.cause ?? cause),
-    often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`),
-  );
-}
-
-/** `input: 80.2 % of the time, 44 of 704 gaps` @param {KnownPattern} pattern */
-const causesText = ({ causes, count: all, total_ps }) =>
-  causes
-    .map(
-      ({ cause, count: some, ps }) =>
-        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`,
-    )
-    .join('\n');
-
 /** @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap @param {number} most letters of a name */
 function endsText({ before, after, inside_run }, most) {
   const name = (/** @type {string|null} */ program) => (program ? cutName(program, most) : MISSING);
   return inside_run ? `inside of ${name(after)}` : `${name(before)} → ${name(after)}`;
 }
-
-/**
- * Marks where the gaps of a pattern lie.
- * @param {GapPattern} pattern
- * @param {GapItem[]} gaps
- * @param {number} duration
- */
-const ticks = (pattern, gaps, duration) =>
-  h(
-    'div',
-    { class: 'ticks', 'aria-hidden': 'true' },
-    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))].map((place) =>
-      h('i', { style: { left: `${place / 2}%`, background: hue(pattern.cause) } }),
-    ),
-  );

@@ -6,7 +6,15 @@ import { sortByTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
-import { devicesTable, eventColumn, frameButton, partsTable, quietColumn, stackedBar, tableButton } from './panel-parts.js';
+import {
+  devicesTable,
+  eventColumn,
+  frameButton,
+  partsTable,
+  quietColumn,
+  stackedBar,
+  tableButton,
+} from './panel-parts.js';
 
 /** @typedef {import('../lib/types').WindowAnswer} WindowAnswer */
 /** @typedef {WindowAnswer['threads'][number]} Thread */

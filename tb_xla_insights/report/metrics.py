@@ -1,4 +1,4 @@
-"""What the files beside a capture say, as the report's `metrics`, and where they and the trace disagree.
+"""The report's `metrics`, from the sidecar files of a capture, and diagnostics if they contradict the trace.
 
 (docs/definitions.md, "Metrics and debug logs")
 """
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
         Metrics as MetricsPart,
     )
 
-# The metrics behind each figure, in the names of all versions: with PJRT and with XRT.
-_NAMES: dict[Counted, tuple[str, ...]] = {
+# The metrics behind each figure, by their names in all versions, with PJRT and with XRT.
+_METRIC_NAMES: dict[Counted, tuple[str, ...]] = {
     "compile": ("CompileTime", "XrtCompile"),
     "execute": ("ExecuteTime", "ExecuteReplicatedTime", "ExecuteChainedTime"),
     "to_device": ("TransferToDeviceTime", "TransferToServerTime"),
     "from_device": ("TransferFromDeviceTime", "TransferFromServerTime"),
 }
-_LONGEST_REASON = 300
-_WORDS = {
+_MAX_REASON_CHARS = 300
+_NOUNS = {
     "compile": ("compilation", "compilations"),
     "execute": ("execution", "executions"),
     "to_device": ("transfer to the device", "transfers to the device"),
@@ -55,17 +55,18 @@ _WORDS = {
 
 
 def metrics_document(session: SessionTrace) -> MetricsPart | None:
-    """The report's `metrics`; None where nothing lies beside the capture.
+    """The report's `metrics`; None without sidecar files.
 
-    `file`, `counters`, `cleared` (whether torch.compile cleared most of them), `metrics` (by name: `samples`, `total`
-    in `unit`, `percentiles`), `fallbacks` and `figures` are of the report at the end, `difference` has the same since
-    the one from before the trace. `against_trace` lays counts of both side by side. `dynamo` is an explanation of
-    torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG logs, `unread` tells what was not understood.
+    `file`, `counters`, `cleared` (whether torch.compile cleared most counters), `metrics` (by name: `samples`, `total`
+    in `unit`, `percentiles`), `fallbacks` and `figures` are those of the metrics report from the end of the trace.
+    `difference` has the differences to the report from before it. `against_trace` has counts of the report and of the
+    trace side by side. `dynamo` is an explanation of torch._dynamo, `debug` counts the blocks of PT_XLA_DEBUG logs,
+    `unread` has the lines that were not understood.
     """
-    found = read_sidecars(session)
-    if not found.files:
+    sidecars = read_sidecars(session)
+    if not sidecars.files:
         return None
-    report, breaks = found.metrics, found.breaks
+    report, breaks = sidecars.metrics, sidecars.breaks
     return {
         "file": report.file if report else None,
         "counters": report.counters if report else {},
@@ -73,13 +74,13 @@ def metrics_document(session: SessionTrace) -> MetricsPart | None:
         "metrics": report.metrics if report else {},
         "fallbacks": report.fallbacks() if report else {},
         "figures": _figures(report) if report else None,
-        "difference": _difference(found),
+        "difference": _difference(sidecars),
         "against_trace": against_trace(session),
         "dynamo": _explanation(breaks) if breaks else None,
-        "debug": _debug(session, found),
-        "advice": found.advice,
-        "files": found.files,
-        "unread": [it.as_json() for it in found.unread],
+        "debug": _debug_log(session, sidecars),
+        "advice": sidecars.advice,
+        "files": sidecars.files,
+        "unread": [line.as_json() for line in sidecars.unread],
     }
 
 
@@ -94,69 +95,70 @@ def _explanation(breaks: GraphBreaks) -> DynamoExplanation:
 
 
 def _figures(report: Metrics) -> Figures:
-    """What people look for first. A figure is None where the report has nothing of it, or torch.compile cleared it."""
+    """The main figures of a metrics report. A figure is None if the report lacks it or torch.compile cleared it."""
     return {
         "uncached_compiles": report.counters.get("UncachedCompile"),
         "cached_compiles": None if report.cleared else report.counters.get("CachedCompile"),
         "step_markers": None if report.cleared else report.counters.get("MarkStep"),
         "fallback_calls": None if report.cleared else sum(report.fallbacks().values()),
-        "compile_count": report.samples(*_NAMES["compile"]),
-        "compile_ps": report.total("ps", *_NAMES["compile"]),
-        "execute_count": report.samples(*_NAMES["execute"]),
-        "execute_ps": report.total("ps", *_NAMES["execute"]),
-        "to_device_count": report.samples(*_NAMES["to_device"]),
-        "to_device_ps": report.total("ps", *_NAMES["to_device"]),
-        "from_device_count": report.samples(*_NAMES["from_device"]),
-        "from_device_ps": report.total("ps", *_NAMES["from_device"]),
+        "compile_count": report.samples(*_METRIC_NAMES["compile"]),
+        "compile_ps": report.total("ps", *_METRIC_NAMES["compile"]),
+        "execute_count": report.samples(*_METRIC_NAMES["execute"]),
+        "execute_ps": report.total("ps", *_METRIC_NAMES["execute"]),
+        "to_device_count": report.samples(*_METRIC_NAMES["to_device"]),
+        "to_device_ps": report.total("ps", *_METRIC_NAMES["to_device"]),
+        "from_device_count": report.samples(*_METRIC_NAMES["from_device"]),
+        "from_device_ps": report.total("ps", *_METRIC_NAMES["from_device"]),
         "to_device_bytes": report.total("bytes", "OutboundData"),
         "from_device_bytes": report.total("bytes", "InboundData"),
     }
 
 
-def _difference(found: Sidecars) -> MetricsDifference | None:
-    if found.metrics is None or found.before is None:
+def _difference(sidecars: Sidecars) -> MetricsDifference | None:
+    if sidecars.metrics is None or sidecars.before is None:
         return None
-    changed = found.metrics.since(found.before)
-    if changed is None:
+    difference = sidecars.metrics.since(sidecars.before)
+    if difference is None:
         return None
     return {
-        "before": found.before.file,
-        "after": found.metrics.file,
-        "counters": {name: value for name, value in changed.counters.items() if value},
-        "metrics": {name: it for name, it in changed.metrics.items() if it["samples"] != 0},
-        "fallbacks": changed.fallbacks(),
-        "figures": _figures(changed),
+        "before": sidecars.before.file,
+        "after": sidecars.metrics.file,
+        "counters": {name: value for name, value in difference.counters.items() if value},
+        "metrics": {name: metric for name, metric in difference.metrics.items() if metric["samples"] != 0},
+        "fallbacks": difference.fallbacks(),
+        "figures": _figures(difference),
     }
 
 
 def against_trace(session: SessionTrace) -> list[MetricsAgainstTrace]:
-    """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (since
-    the report from before the trace) and `trace`. A report covers at least the capture of its own process, so `agrees`
-    is false where it counts less than the host with the fewest."""
-    found = read_sidecars(session)
-    if found.metrics is None or not session.traces:
+    """Counts that a metrics report and the trace both have: `what`, `metrics` (None: not in the report), `since` (the
+    count since the report from before the trace) and `trace`. A report covers at least the capture of its own process,
+    so `agrees` is false if it counts less than the host with the lowest count."""
+    sidecars = read_sidecars(session)
+    if sidecars.metrics is None or not session.traces:
         return []
-    changed = found.metrics.since(found.before) if found.before else None
+    difference = sidecars.metrics.since(sidecars.before) if sidecars.before else None
     rows: list[MetricsAgainstTrace] = []
-    for what, names in _NAMES.items():
-        whole, part = found.metrics.samples(*names), changed.samples(*names) if changed else None
-        least = part if part is not None else whole
-        trace = _counts(session, what)
-        if whole is not None or any(trace):
+    for what, names in _METRIC_NAMES.items():
+        total = sidecars.metrics.samples(*names)
+        since = difference.samples(*names) if difference else None
+        reported = since if since is not None else total
+        counts = _counts_by_host(session, what)
+        if total is not None or any(counts):
             rows.append(
                 {
                     "what": what,
-                    "metrics": whole,
-                    "since": part,
-                    "trace": sum(trace),
-                    "agrees": least is None or least >= min(trace),
+                    "metrics": total,
+                    "since": since,
+                    "trace": sum(counts),
+                    "agrees": reported is None or reported >= min(counts),
                 }
             )
     return rows
 
 
-def _counts(session: SessionTrace, what: str) -> list[int]:
-    """Per host, how often the trace shows it."""
+def _counts_by_host(session: SessionTrace, what: str) -> list[int]:
+    """The count of `what` in the trace of each host."""
     if what == "compile":
         # A report counts a compilation when it is finished.
         return [int((find_compilations(trace).cut & UNFINISHED == 0).sum()) for trace in session.traces]
@@ -166,104 +168,107 @@ def _counts(session: SessionTrace, what: str) -> list[int]:
     return [int((find_transfers(trace).direction == direction).sum()) for trace in session.traces]
 
 
-def _debug(session: SessionTrace, found: Sidecars) -> DebugLog | None:
-    """`compilations` and `executions` in the logs, and how many of the trace's are among them."""
-    if not found.compilations and not found.executions:
+def _debug_log(session: SessionTrace, sidecars: Sidecars) -> DebugLog | None:
+    """The numbers of `compilations` and `executions` in the logs, and of those in the trace that the logs explain."""
+    if not sidecars.compilations and not sidecars.executions:
         return None
-    compiled = [graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph]
+    hashes = [graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph]
+    blocks = [*sidecars.compilations, *sidecars.executions]
     return {
-        "compilations": len(found.compilations),
-        "executions": len(found.executions),
-        "graphs": len({it.graph for it in [*found.compilations, *found.executions] if it.graph}),
-        "joined_compiles": sum(graph in found.causes for graph in compiled),
-        "joined_executions": len(match_logged_executions(session, found.executions)),
+        "compilations": len(sidecars.compilations),
+        "executions": len(sidecars.executions),
+        "graphs": len({block.graph for block in blocks if block.graph}),
+        "joined_compiles": sum(graph in sidecars.causes for graph in hashes),
+        "joined_executions": len(match_logged_executions(session, sidecars.executions)),
     }
 
 
 def sidecar_diagnostics(session: SessionTrace) -> list[Diagnostic]:
-    """Where texts and trace disagree, and what in the texts is not understood."""
-    found = read_sidecars(session)
-    disagreements = _disagreements(session) if found.files else ()
-    return [*disagreements, *_unread(found)] if found.files or found.unread else []
+    """Diagnostics about contradictions between sidecar files and trace, and about lines that are not understood."""
+    sidecars = read_sidecars(session)
+    disagreements = _disagreements(session) if sidecars.files else ()
+    return [*disagreements, *_unread_lines(sidecars)] if sidecars.files or sidecars.unread else []
 
 
 def _disagreements(session: SessionTrace) -> Iterator[Diagnostic]:
-    found = read_sidecars(session)
-    file = found.metrics.file if found.metrics else ""
+    sidecars = read_sidecars(session)
+    file = sidecars.metrics.file if sidecars.metrics else ""
     for row in against_trace(session):
         if not row["agrees"]:
-            one, many = _WORDS[row["what"]]
-            part = row["since"] is not None
+            singular, plural_noun = _NOUNS[row["what"]]
+            has_earlier = row["since"] is not None
             counted = row["since"] if row["since"] is not None else row["metrics"] or 0
-            told = plural(counted, one, many)
-            covers = "since the one from before the trace" if part else "in all"
+            count = plural(counted, singular, plural_noun)
+            period = "since the one from before the trace" if has_earlier else "in all"
             yield Diagnostic(
                 "metrics_disagree",
                 "warning",
-                f"{file} counts {told} {covers}, the capture alone has {row['trace']}: the report is of another run or "
-                "another process.",
+                f"{file} counts {count} {period}, the capture alone has {row['trace']}: the report is of another run "
+                "or another process.",
             )
-    if found.before and found.metrics and found.metrics.since(found.before) is None:
+    if sidecars.before and sidecars.metrics and sidecars.metrics.since(sidecars.before) is None:
         yield Diagnostic(
             "metrics_disagree",
             "warning",
-            f"{found.metrics.file} has less than {found.before.file}: they are not two reports of one run in this "
-            "order, the metrics were cleared between them, or it is cut short. No difference is shown.",
+            f"{sidecars.metrics.file} has less than {sidecars.before.file}: they are not two reports of one run in "
+            "this order, the metrics were cleared between them, or it is cut short. No difference is shown.",
         )
-    if found.metrics and found.metrics.cleared:
+    if sidecars.metrics and sidecars.metrics.cleared:
+        extractions = plural(sidecars.metrics.counters[EXTRACTED_GRAPHS_COUNTER], "time")
         yield Diagnostic(
             "metrics_disagree",
             "info",
-            f"{found.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
-            f"({plural(found.metrics.counters[EXTRACTED_GRAPHS_COUNTER], 'time')}), so all but "
-            f"{' and '.join(sorted(PRESERVED_COUNTERS))} count only what came after the last one. "
-            "Metrics with samples are whole.",
+            f"{sidecars.metrics.file}: torch.compile cleared the counters whenever it extracted a graph "
+            f"({extractions}), so all but {' and '.join(sorted(PRESERVED_COUNTERS))} "
+            "count only what came after the last one. Metrics with samples are whole.",
         )
-    yield from _log_disagrees(session, found)
+    yield from _log_disagreements(session, sidecars)
 
 
-def _log_disagrees(session: SessionTrace, found: Sidecars) -> Iterator[Diagnostic]:
-    files = ", ".join(dict.fromkeys(it.file for it in [*found.compilations, *found.executions]))
+def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Diagnostic]:
+    blocks = [*sidecars.compilations, *sidecars.executions]
+    files = ", ".join(dict.fromkeys(block.file for block in blocks))
     compiled = {graph for trace in session.traces for graph in find_compilations(trace).graph_hash if graph}
-    known = compiled & set(found.causes)
-    if found.compilations and compiled and len(known) < len(compiled):
-        told, meaning = (
-            (str(len(known)), "the others have no cause here")
-            if known
+    explained = compiled & set(sidecars.causes)
+    if sidecars.compilations and compiled and len(explained) < len(compiled):
+        number, meaning = (
+            (str(len(explained)), "the others have no cause here")
+            if explained
             else ("none", "it is of another run or process, or a part of a log")
         )
         yield Diagnostic(
             "debug_log_disagrees",
-            "info" if known else "warning",
-            f"{files} tells of {told} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
+            "info" if explained else "warning",
+            f"{files} tells of {number} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
         )
     launches = sum(len(find_launches(trace)) for trace in session.traces)
+    one_host = len(session.traces) == 1
     if (
-        len(session.traces) == 1
-        and found.executions
+        one_host
+        and sidecars.executions
         and launches
-        and not match_logged_executions(session, found.executions)
+        and not match_logged_executions(session, sidecars.executions)
     ):
         yield Diagnostic(
             "debug_log_disagrees",
             "info",
-            f"{files} tells of {plural(len(found.executions), 'execution')} in an order that does not fit the "
+            f"{files} tells of {plural(len(sidecars.executions), 'execution')} in an order that does not fit the "
             f"capture's {launches}: no execution gets a cause from it.",
         )
 
 
-def _unread(found: Sidecars) -> Iterator[Diagnostic]:
-    for file in dict.fromkeys(it.file for it in found.unread):
-        mine = [it for it in found.unread if it.file == file]
-        if not mine[0].line:
-            reasons = "; ".join(it.text for it in mine)[:_LONGEST_REASON]
+def _unread_lines(sidecars: Sidecars) -> Iterator[Diagnostic]:
+    for file in dict.fromkeys(line.file for line in sidecars.unread):
+        lines = [line for line in sidecars.unread if line.file == file]
+        if not lines[0].line:
+            reasons = "; ".join(line.text for line in lines)[:_MAX_REASON_CHARS]
             yield Diagnostic(
                 "text_not_understood", "info", f"{file} is not used, or not all of it: {reasons}."
             )
             continue
-        more = f", and {plural(len(mine) - 1, 'more place')}" if len(mine) > 1 else ""
+        more = f", and {plural(len(lines) - 1, 'more place')}" if len(lines) > 1 else ""
         yield Diagnostic(
             "text_not_understood",
             "info",
-            f"{file}: line {mine[0].line} is not understood ({mine[0].text[:80]}){more}; the rest is used.",
+            f"{file}: line {lines[0].line} is not understood ({lines[0].text[:80]}){more}; the rest is used.",
         )

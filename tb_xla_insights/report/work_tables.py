@@ -1,5 +1,5 @@
-"""Device work as tables that the text and the HTML page share: by annotation and by op, in rows that add up however few
-there is room for."""
+"""Tables of device work by annotation and by op, for the text output and the HTML report. The rows add up to all work
+whatever their number."""
 
 from __future__ import annotations
 
@@ -13,117 +13,134 @@ from tb_xla_insights.units import THIN
 Row = Mapping[str, Any]
 
 TEXT_COLUMNS = ("Op", "Category", "Annotation", "Bound by", "Source")
-"""Columns of words; the others are of numbers."""
+"""Columns of text; the others are of numbers."""
 
 _NO_ANNOTATION, _ALL = "no annotation", "all ops"
-_INSIDE = "…"
-"""At the end of a name: all inside of it."""
-_BOUNDS = {"unknown": "not known"}
-_NOTHING: Row = {"annotation": "", "category": "", "source": None, "executions": None}
-"""What several ops have not in common."""
-_SOURCES = {"capture": "from the capture", "table": "from the table of known devices", "user": "set by you"}
-_HARDLY = 0.02
-"""So much of the time may be of annotations without a row."""
-_LEAST = 0.0005
-"""Ops with a smaller share of the time are told together."""
+_SUBTREE = "…"
+"""The last part of the name of a row that includes all inner annotations."""
+_BOUND_NAMES = {"unknown": "not known"}
+_EMPTY_CELLS: Row = {"annotation": "", "category": "", "source": None, "executions": None}
+"""The cells of a row of several ops that have no common value."""
+_PEAK_SOURCES = {
+    "capture": "from the capture",
+    "table": "from the table of known devices",
+    "user": "set by you",
+}
+_MAX_UNLISTED_SHARE = 0.02
+"""The largest share of the time in annotations without a row."""
+_MIN_OP_SHARE = 0.0005
+"""Ops with a smaller share of the time form one row."""
 
 
 @dataclass(frozen=True)
 class WorkTable:
-    """Rows with their texts by the heads of the columns, those with most time first; times and shares as printed add up
-    to those of `total`, all ops."""
+    """Rows of cells by column heading, most time first. Times and shares as printed add up to those of `total`, all
+    ops."""
 
     title: str
     rows: list[dict[str, str]]
     total: dict[str, str]
 
 
-def by_annotation(work: Row, most: int) -> WorkTable:
-    """Of the report's `device_work`, at most so many rows (see `fit_rows`)."""
-    rows = _cut(fit_rows(work["annotations"], most), most)
-    return _table("Device work by annotation", rows, work["total"], _cells_of_annotation)
+def by_annotation(work: Row, max_rows: int) -> WorkTable:
+    """The table of the report's `device_work` by annotation, with at most `max_rows` rows (see `fit_rows`)."""
+    rows = _limit_rows(fit_rows(work["annotations"], max_rows), max_rows)
+    return _table("Device work by annotation", rows, work["total"], _annotation_cells)
 
 
-def fit_rows(annotations: Iterable[Row], most: int) -> list[Row]:
-    """Of a tree of annotations, rows that add up to all of it, those with most time first, and `name`. As long as
-    hardly any time is left behind the first `most` of them, the annotation with most time gives way to those inside of
-    it and a row of its own ops; else its row has all ops inside of it, and its name ends in `/…`.
+def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
+    """Rows of a tree of annotations that add up to the whole tree, most time first, each with a `name`.
 
-    Of each annotation it takes `path` (None: none), `self_ps` with all inside of it, and in `own` the same without.
+    Starts with the outermost annotations, whose rows include all inner ones and whose names end in `/…`. Then replaces
+    the row with most time by rows of the next inner annotations and a row of its own ops, as long as little time is
+    left behind the first `max_rows` rows.
+
+    Each annotation has `path` (None: ops without an annotation), `self_ps` with all inner annotations, and in `own` the
+    same without them.
     """
-    inside: dict[str, list[Row]] = {}
+    children: dict[str, list[Row]] = {}
     for row in annotations:
-        inside.setdefault((row["path"] or "").rpartition("/")[0], []).append(row)
+        children.setdefault((row["path"] or "").rpartition("/")[0], []).append(row)
 
-    def closed(row: Row) -> Row:
+    def collapsed(row: Row) -> Row:
         path = row["path"]
-        if path in inside:
-            return {**row, "name": f"{path}/{_INSIDE}"}
+        if path in children:
+            return {**row, "name": f"{path}/{_SUBTREE}"}
         return {**row["own"], "name": path or _NO_ANNOTATION}
 
-    def opened(row: Row) -> list[Row]:
+    def expanded(row: Row) -> list[Row]:
         own = [{**row["own"], "name": row["path"]}] if row["own"]["self_ps"] else []
-        return [*map(closed, inside[row["path"]]), *own]
+        return [*map(collapsed, children[row["path"]]), *own]
 
-    shown = _longest_first(map(closed, inside.get("", [])))
-    hardly_ps = _HARDLY * sum(row["self_ps"] for row in shown)
+    rows = _longest_first(map(collapsed, children.get("", [])))
+    max_unlisted_ps = _MAX_UNLISTED_SHARE * sum(row["self_ps"] for row in rows)
     tried: set[str] = set()
-    while largest := next((it for it in shown[: most - 1] if "path" in it and it["path"] not in tried), None):
+    while largest := next(
+        (row for row in rows[: max_rows - 1] if "path" in row and row["path"] not in tried), None
+    ):
         tried.add(largest["path"])
-        more = _longest_first([*(it for it in shown if it is not largest), *opened(largest)])
-        if _without_row(more, most) <= hardly_ps:
-            shown = more
-    return shown
+        candidate = _longest_first([*(row for row in rows if row is not largest), *expanded(largest)])
+        if _unlisted_ps(candidate, max_rows) <= max_unlisted_ps:
+            rows = candidate
+    return rows
 
 
-def by_op(ops: Sequence[Row], work: Row, most: int) -> WorkTable:
-    """Of the report's `ops`, at most so many rows. An annotation is told by its last part where no other one here ends
-    like it; kernels without a program are one row for each name."""
-    whole_ps = work["total"]["self_ps"]
-    every = _longest_first(_kernels_together(ops))
-    large = sum(row["self_ps"] >= _LEAST * whole_ps for row in every)
-    rows = _cut(every, most if large == len(every) else min(most, large + 1))
-    leaves: dict[str, set[str]] = {}
+def by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
+    """The table of the report's `ops`, with at most `max_rows` rows. An annotation is shortened to its last part if
+    that is unique in the table; kernels without a program have one row per name."""
+    total_ps = work["total"]["self_ps"]
+    ordered = _longest_first(_merge_kernels(ops))
+    large = sum(row["self_ps"] >= _MIN_OP_SHARE * total_ps for row in ordered)
+    rows = _limit_rows(ordered, max_rows if large == len(ordered) else min(max_rows, large + 1))
+    annotations_by_leaf: dict[str, set[str]] = {}
     for row in rows:
-        leaves.setdefault(_leaf(row), set()).add(row["annotation"])
-    clear = [{**row, "annotation": _leaf(row)} if len(leaves[_leaf(row)]) == 1 else row for row in rows]
-    return _table("Device work by op", clear, work["total"], _cells_of_op)
+        annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])
+    shortened = [
+        {**row, "annotation": _leaf(row)} if len(annotations_by_leaf[_leaf(row)]) == 1 else row
+        for row in rows
+    ]
+    return _table("Device work by op", shortened, work["total"], _op_cells)
 
 
 def peaks_text(work: Row) -> str:
-    """What the shares of the peaks are of, and of how much of the time the FLOPs are known."""
+    """The peaks that shares refer to, and the share of the time for which FLOPs are known."""
     peaks, total = work["peaks"], work["total"]
-    told = [
+    values = [
         f"{units.rate(peaks[key] / scale)}{THIN}{name}"
         for key, scale, name in (("flops_per_s", 1e12, "TFLOP/s"), ("bytes_per_s", 1e9, "GB/s"))
         if peaks[key]
     ]
     kinds = ", ".join(dict.fromkeys(row["kind"] for row in peaks["devices"]))
-    known = f"Peaks ({kinds}): {' and '.join(told)}, {_SOURCES.get(peaks['source'], 'from several sources')}."
-    text = known if told else f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
-    works, counted = total["work_ps"], total["counted_ps"]
+    if values:
+        source = _PEAK_SOURCES.get(peaks["source"], "from several sources")
+        text = f"Peaks ({kinds}): {' and '.join(values)}, {source}."
+    else:
+        text = f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
+    work_ps, counted_ps = total["work_ps"], total["counted_ps"]
     counts = (
-        f"FLOPs are known of {units.share(counted / works)} of that" if counted else "its FLOPs are not known"
+        f"FLOPs are known of {units.share(counted_ps / work_ps)} of that"
+        if counted_ps
+        else "its FLOPs are not known"
     )
-    if 0 < counted < works:
+    if 0 < counted_ps < work_ps:
         counts += ", and count as 0 elsewhere"
-    return f"{text} {units.share(works / total['self_ps'])} of the time is work; {counts}."
+    return f"{text} {units.share(work_ps / total['self_ps'])} of the time is work; {counts}."
 
 
 def _leaf(row: Row) -> str:
     return _NO_ANNOTATION if row["annotation"] is None else row["annotation"].rpartition("/")[2]
 
 
-def _kernels_together(ops: Sequence[Row]) -> list[Row]:
-    """Ops with their `name`; of kernels without a program no more is known than their time."""
+def _merge_kernels(ops: Sequence[Row]) -> list[Row]:
+    """Ops with a `name`; kernels without a program, of which only the time is known, as one row per name."""
     kernels: dict[str, list[Row]] = {}
     for row in ops:
         if row["category"] == "kernel":
             kernels.setdefault(row["op"], []).append(row)
-    found: list[Row] = [{**row, "name": row["op"]} for row in ops if row["category"] != "kernel"]
+    result: list[Row] = [{**row, "name": row["op"]} for row in ops if row["category"] != "kernel"]
     for name, rows in kernels.items():
         paths, sources = ({row[key] for row in rows} for key in ("annotation", "source"))
-        found.append(
+        result.append(
             {
                 **rows[0],
                 **{key: sum(row[key] for row in rows) for key in ("executions", "self_ps")},
@@ -132,49 +149,56 @@ def _kernels_together(ops: Sequence[Row]) -> list[Row]:
                 "source": sources.pop() if len(sources) == 1 else None,
             }
         )
-    return found
+    return result
 
 
 def _longest_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row["self_ps"])
 
 
-def _without_row(ordered: Sequence[Row], most: int) -> int:
-    """The time of what is told in one row at the end."""
-    return sum(row["self_ps"] for row in ordered[most - 1 :]) if len(ordered) > most else 0
+def _unlisted_ps(ordered: Sequence[Row], max_rows: int) -> int:
+    """The time of the rows that do not fit, which the last row sums up."""
+    return sum(row["self_ps"] for row in ordered[max_rows - 1 :]) if len(ordered) > max_rows else 0
 
 
-def _cut(ordered: Sequence[Row], most: int) -> list[Row]:
-    """So many rows, the last one of all that have none of their own."""
-    if len(ordered) <= most:
+def _limit_rows(ordered: Sequence[Row], max_rows: int) -> list[Row]:
+    """At most `max_rows` rows; the last one sums up all that do not fit."""
+    if len(ordered) <= max_rows:
         return list(ordered)
     unknown = dict.fromkeys(("kind", "flops", "flops_share", "bytes_share", "bound_by"))
-    rest = {"name": f"{units.count(len(ordered) - most + 1)} others", "self_ps": _without_row(ordered, most)}
-    return [*ordered[: most - 1], {**_NOTHING, **unknown, **rest}]
+    others = units.count(len(ordered) - max_rows + 1)
+    rest = {"name": f"{others} others", "self_ps": _unlisted_ps(ordered, max_rows)}
+    return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **rest}]
 
 
 def _table(
     title: str, rows: Sequence[Row], total: Row, cells: Callable[[Row, str, str, str], dict[str, str]]
 ) -> WorkTable:
-    whole_ps = total["self_ps"]
-    unit = units.column_unit([whole_ps])
-    own = [row["self_ps"] for row in rows]
-    times = units.rounded_parts(own, whole_ps, units.PS_PER[unit] // 1000)
-    told = [
+    total_ps = total["self_ps"]
+    unit = units.column_unit([total_ps])
+    durations = [row["self_ps"] for row in rows]
+    times = units.rounded_parts(durations, total_ps, units.PS_PER[unit] // 1000)
+    shares = units.shares(durations, total_ps)
+    texts = [
         cells(row, unit, units.time_in(ps, unit), share)
-        for row, ps, share in zip(rows, times, units.shares(own, whole_ps), strict=True)
+        for row, ps, share in zip(rows, times, shares, strict=True)
     ]
-    every = {**_NOTHING, **total, "name": _ALL, "kind": "work"}
-    return WorkTable(title, told, cells(every, unit, units.time_in(whole_ps, unit), units.share(1.0)))
+    total_row = {**_EMPTY_CELLS, **total, "name": _ALL, "kind": "work"}
+    return WorkTable(title, texts, cells(total_row, unit, units.time_in(total_ps, unit), units.share(1.0)))
 
 
-def _cells_of_annotation(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
-    return {"Annotation": row["name"], f"Time, {unit}": time, "Share": share, **_rates(row, row["flops"])}
+def _annotation_cells(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
+    return {
+        "Annotation": row["name"],
+        f"Time, {unit}": time,
+        "Share": share,
+        **_rate_cells(row, row["flops"]),
+    }
 
 
-def _cells_of_op(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
-    # What a collective computes on its way says nothing of the device.
-    rates = _rates(row, row["flops"] if row["kind"] == "work" else None)
+def _op_cells(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
+    # FLOPs of a collective do not measure the device.
+    rates = _rate_cells(row, row["flops"] if row["kind"] == "work" else None)
     return {
         "Op": row["name"],
         "Category": row["category"],
@@ -187,12 +211,12 @@ def _cells_of_op(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
     }
 
 
-def _rates(row: Row, flops: int | None) -> dict[str, str]:
-    known = flops is not None and row["self_ps"]
+def _rate_cells(row: Row, flops: int | None) -> dict[str, str]:
+    is_known = flops is not None and row["self_ps"]
     return {
         # FLOPs per picosecond
-        "TFLOP/s": (units.rate(flops / row["self_ps"]) if flops else "0") if known else units.MISSING,
+        "TFLOP/s": (units.rate(flops / row["self_ps"]) if flops else "0") if is_known else units.MISSING,
         "FLOP/s, of peak": units.share(row["flops_share"]),
         "HBM, of peak": units.share(row["bytes_share"]),
-        "Bound by": _BOUNDS.get(row["bound_by"], row["bound_by"] or ""),
+        "Bound by": _BOUND_NAMES.get(row["bound_by"], row["bound_by"] or ""),
     }

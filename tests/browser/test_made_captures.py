@@ -93,7 +93,7 @@ def test_a_gap_says_whether_all_cores_are_idle(xi: Xi, page: Page) -> None:
 
 
 def test_what_goes_on_beyond_the_edge_fades_until_it_is_scrolled_to(xi: Xi, page: Page) -> None:
-    page.set_viewport_size({"width": 1000, "height": 900})
+    page.set_viewport_size({"width": 720, "height": 900})
     xi.open("two_cores/one", v="gaps")
     scroller = page.locator(".gap-card .scroll")
     expect(scroller).to_have_css("mask-image", re.compile("gradient"))

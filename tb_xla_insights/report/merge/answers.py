@@ -1,4 +1,4 @@
-"""Answers of many hosts as one, key by key of the report: of hosts in their order, on one time base."""
+"""Merges the smaller parts of the report, key by key, from those of hosts in their order, on one time base."""
 
 from __future__ import annotations
 
@@ -27,27 +27,28 @@ Parts = Sequence[HostPart]
 
 
 def merge_environments(parts: Parts) -> Environment:
-    """What made the captures: the first framework and runtime that any host tells, the accelerator of most devices."""
-    told = [part.rows["environment"] for part in parts]
-    frameworks, runtimes = ({it[key] for it in told} for key in ("framework", "runtime"))
+    """The report's `environment`: the first known framework and runtime in the order of FRAMEWORKS and RUNTIMES that
+    any host has, and the accelerator of most devices."""
+    environments = [part.rows["environment"] for part in parts]
+    frameworks, runtimes = ({row[key] for row in environments} for key in ("framework", "runtime"))
     accelerators: Counter[str] = Counter()
     for part in parts:
         accelerators[part.rows["environment"]["accelerator"]] += len(part.rows["devices"])
     framework: Framework = next((name for name in FRAMEWORKS if name in frameworks), UNKNOWN)
     runtime: Runtime = next((name for name in RUNTIMES if name in runtimes), UNKNOWN)
-    accelerator = max(accelerators, key=lambda it: accelerators[it])
+    accelerator = max(accelerators, key=lambda name: accelerators[name])
     return {
         "framework": framework,
         "runtime": runtime,
         "accelerator": accelerator,
-        "hlo_scopes": any(it["hlo_scopes"] for it in told),
-        "synthetic": any(it["synthetic"] for it in told),
+        "hlo_scopes": any(row["hlo_scopes"] for row in environments),
+        "synthetic": any(row["synthetic"] for row in environments),
         "label": environment_label(framework, runtime, accelerator, accelerators.total()),
     }
 
 
 def merge_devices(parts: Parts, duration_ps: int) -> list[Device]:
-    """All devices; the whole capture is the session's, of `duration_ps`."""
+    """The devices of all hosts; their span in the definition `capture` becomes the session's duration."""
     rows = []
     for device in (device for part in parts for device in part.rows["devices"]):
         capture = device["duty"]["capture"] | {"span_ps": duration_ps}
@@ -56,62 +57,62 @@ def merge_devices(parts: Parts, duration_ps: int) -> list[Device]:
 
 
 def merge_step_idle(parts: Parts) -> StepIdle:
-    """The report's `step_idle`: where any host has steps, of the hosts that have."""
+    """The report's `step_idle`; if any host has steps, only hosts with steps count."""
     in_steps = any(part.steps for part in parts)
-    told = [part for part in parts if part.rows["step_idle"]["devices"] and (part.steps or not in_steps)]
+    counted = [part for part in parts if part.rows["step_idle"]["devices"] and (part.steps or not in_steps)]
     left_out: list[LeftOut] = [
         {
             "host": part.host,
             "reason": "no_steps" if part.rows["step_idle"]["devices"] else "no_device_work",
         }
         for part in parts
-        if part not in told
+        if part not in counted
     ]
-    durations = [ps for part in told or parts for ps in part.rows["steps"].durations_ps().tolist()]
+    durations = [ps for part in counted or parts for ps in part.rows["steps"].durations_ps().tolist()]
     return step_idle_from_rows(
-        [row for part in told for row in part.rows["step_idle"]["devices"]], durations, left_out
+        [row for part in counted for row in part.rows["step_idle"]["devices"]], durations, left_out
     )
 
 
 def steps_of_working_hosts(parts: Parts) -> int:
-    """The steps of hosts whose devices recorded work."""
+    """The number of steps of hosts whose devices recorded work."""
     return sum(part.steps for part in parts if part.rows["step_idle"]["devices"])
 
 
 def merge_launching(parts: Parts) -> Launching:
-    """The report's `launching`: `fixed` is that of the median host, each counted as often as it has runs behind it; of
-    `lead` the median is that of the hosts' medians, in the same way."""
-    fixed = [it for part in parts if (it := part.rows["launching"]["fixed"])]
-    leads = [it for part in parts if (it := part.rows["launching"]["lead"])]
-    made: Launching = {"fixed": None, "lead": None}
-    if fixed:
-        middle = weighted_median((it["fixed_ps"], it["n"]) for it in fixed)
-        shown = next(it for it in fixed if it["fixed_ps"] == middle)
-        made["fixed"] = shown | {"n": sum(it["n"] for it in fixed)}
+    """The report's `launching`: `fixed` is that of the median host, and the median of `lead` is the median of the
+    hosts' medians, each host weighted by its number of runs."""
+    fixed_rows = [row for part in parts if (row := part.rows["launching"]["fixed"])]
+    leads = [row for part in parts if (row := part.rows["launching"]["lead"])]
+    result: Launching = {"fixed": None, "lead": None}
+    if fixed_rows:
+        median = weighted_median((row["fixed_ps"], row["n"]) for row in fixed_rows)
+        median_row = next(row for row in fixed_rows if row["fixed_ps"] == median)
+        result["fixed"] = median_row | {"n": sum(row["n"] for row in fixed_rows)}
     if leads:
-        runs = sum(it["runs"] for it in leads)
-        made["lead"] = {
-            "median_ps": weighted_median((it["median_ps"], it["runs"]) for it in leads),
-            "mean_ps": sum(it["mean_ps"] * it["runs"] for it in leads) // runs,
-            "min_ps": min(it["min_ps"] for it in leads),
-            "max_ps": max(it["max_ps"] for it in leads),
+        runs = sum(row["runs"] for row in leads)
+        result["lead"] = {
+            "median_ps": weighted_median((row["median_ps"], row["runs"]) for row in leads),
+            "mean_ps": sum(row["mean_ps"] * row["runs"] for row in leads) // runs,
+            "min_ps": min(row["min_ps"] for row in leads),
+            "max_ps": max(row["max_ps"] for row in leads),
             "runs": runs,
         }
-    return made
+    return result
 
 
 def merge_transfers(parts: Parts) -> TransfersByDirection:
     """The report's `transfers`: sums, and means over the steps of all hosts."""
     steps = sum(part.steps for part in parts)
 
-    def together(direction: str) -> Transfers:
+    def merge_direction(direction: str) -> Transfers:
         rows = [part.rows["transfers"][direction] for part in parts]
         in_steps = sum(row["in_steps"] for row in rows)
-        bytes_in_steps = _known_sum(row["bytes_in_steps"] for row in rows)
+        bytes_in_steps = _sum_of_known(row["bytes_in_steps"] for row in rows)
         return {
             "count": sum(row["count"] for row in rows),
             "duration_ps": sum(row["duration_ps"] for row in rows),
-            "bytes": _known_sum(row["bytes"] for row in rows),
+            "bytes": _sum_of_known(row["bytes"] for row in rows),
             "sized": sum(row["sized"] for row in rows),
             "in_steps": in_steps,
             "bytes_in_steps": bytes_in_steps,
@@ -119,18 +120,18 @@ def merge_transfers(parts: Parts) -> TransfersByDirection:
             "bytes_per_step": None if bytes_in_steps is None else round(bytes_in_steps / steps),
         }
 
-    return {"to_device": together("to_device"), "from_device": together("from_device")}
+    return {"to_device": merge_direction("to_device"), "from_device": merge_direction("from_device")}
 
 
-def _known_sum(values: Iterable[int | None]) -> int | None:
-    """The sum of those that are known; None where none is."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _sum_of_known(values: Iterable[int | None]) -> int | None:
+    """The sum of the values that are known; None if none is."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 def merge_input_pipelines(parts: Parts) -> InputPipeline:
-    """The report's `input_pipeline`: sums, shares of all that is summed, and what they mean for the devices together;
-    `kind` is the first host's that has one."""
+    """The report's `input_pipeline`: sums, shares of the sums, and the verdict on all devices; `kind` is that of the
+    first host that has one."""
     rows = [part.rows["input_pipeline"] for part in parts]
     span = sum(part.span_ps for part in parts)
     kind = next((row["kind"] for row in rows if row["kind"]), None)
@@ -154,46 +155,46 @@ def merge_input_pipelines(parts: Parts) -> InputPipeline:
 
 
 def merge_outside(parts: Parts, framework: str) -> Outside | None:
-    """The report's `outside`: each host before its own first run and after its own last one, in its own capture;
-    durations are the means of the hosts whose devices recorded work, times by class their sums."""
-    rows = [it for part in parts if (it := part.rows["outside"])]
+    """The report's `outside`: each host before its own first run and after its own last run, in its own capture.
+    Durations are means over the hosts whose devices recorded work, times by class are sums over them."""
+    rows = [row for part in parts if (row := part.rows["outside"])]
     if not rows:
         return None
 
     def mean(values: Sequence[int]) -> int:
         return sum(values) // len(values)
 
-    def by_class(where: str) -> Any:
-        return np.sum([[row[where]["by_class_ps"].get(name, 0) for name in CLASSES] for row in rows], axis=0)
+    def sum_by_class(key: str) -> Any:
+        return np.sum([[row[key]["by_class_ps"].get(name, 0) for name in CLASSES] for row in rows], axis=0)
 
-    found = OutsideSpan(
+    outside = OutsideSpan(
         mean([row["before"]["duration_ps"] for row in rows]),
         mean([row["after"]["duration_ps"] for row in rows]),
-        by_class("before"),
-        by_class("after"),
+        sum_by_class("before"),
+        sum_by_class("after"),
         mean([row["capture_ps"] for row in rows]),
     )
-    return outside_span_json(found, sum(len(part.rows["devices"]) for part in parts), framework)
+    return outside_span_json(outside, sum(len(part.rows["devices"]) for part in parts), framework)
 
 
 def merge_throughput(parts: Parts, steps: Sequence[Step]) -> Throughput | None:
-    """The report's `throughput`; the samples of a step are those of all hosts together, whoever tells them."""
-    told = next((it for part in parts if (it := part.rows["throughput"])), None)
-    return throughput(steps, None, told["samples_per_step"]) if told else None
+    """The report's `throughput`. The samples of a step are those of all hosts together, whichever host records them."""
+    recorded = next((row for part in parts if (row := part.rows["throughput"])), None)
+    return throughput(steps, None, recorded["samples_per_step"]) if recorded else None
 
 
 def merge_compiles(rows: Sequence[Compile], programs: Sequence[Program]) -> list[Compile]:
-    """The report's `compiles` in order of time, from those of all hosts; `kin` are those of all of them: what only ran
-    is in `programs`."""
+    """The report's `compiles` in order of time, from the rows of all hosts. `kin` includes graphs of all hosts;
+    `programs` has those that only ran."""
     ran: dict[str | None, list[str]] = {row["program"]: row["program_ids"] for row in programs}
     by_module: dict[str, list[Compile]] = {}
     for row in rows:
         by_module.setdefault(row["module"] or "", []).append(row)
-    made: list[Compile] = []
+    result: list[Compile] = []
     for row in rows:
-        alike = by_module[row["module"]] if row["module"] else []
-        compiled = {it["program_id"] for it in alike}
-        kin = {graph for it in alike if (graph := it["graph"])}
+        same_module = by_module[row["module"]] if row["module"] else []
+        compiled = {other["program_id"] for other in same_module}
+        kin = {graph for other in same_module if (graph := other["graph"])}
         kin |= {f"{row['module']}({id_})" for id_ in ran.get(row["module"], []) if id_ not in compiled}
-        made.append({**row, "kin": sorted(kin - {row["graph"]}) if alike else []})
-    return sorted(made, key=lambda row: row["start_ps"])
+        result.append({**row, "kin": sorted(kin - {row["graph"]}) if same_module else []})
+    return sorted(result, key=lambda row: row["start_ps"])

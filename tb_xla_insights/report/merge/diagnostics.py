@@ -1,4 +1,4 @@
-"""Diagnostics of many hosts, each told once, and what the hosts of a session do that others do not."""
+"""Merges the diagnostics of many hosts, each reported once, and finds hosts that run something other than the rest."""
 
 from __future__ import annotations
 
@@ -15,118 +15,130 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Diagnostic
 
 _OF_ONE_PROCESS = frozenset(("metrics_disagree", "debug_log_disagrees"))
-"""About texts that one process wrote, be it that of another host: told where no host's trace agrees."""
+"""Diagnostics about sidecar files that one process wrote, on any host: reported only if every host has them."""
 
-_EDGE_STEPS = 2
-"""By so many steps captures that begin and end together may differ: one at each edge."""
+_MAX_STEP_DIFFERENCE = 2
+"""The most steps by which captures of the same time may differ: one at each edge."""
 
-_MOST_NAMED = 3
+_MAX_NAMED_HOSTS = 3
 
-_Told = tuple[HostKey, int, str, "Diagnostic"]
-"""A host, the place in its list, its name, the diagnostic."""
+_HostRow = tuple[HostKey, int, str, "Diagnostic"]
+"""The sort key of a host, the index in its list, the host's name, and the diagnostic."""
 
 
 class MergedDiagnostics:
-    """What is to be known of each host, by what is said: texts that differ in numbers alone are the same."""
+    """The diagnostics of all hosts by their message; messages that differ in numbers alone are merged."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str, int], list[_Told]] = {}
+        self._rows: dict[tuple[str, str, str, int], list[_HostRow]] = {}
         self._hosts = 0
 
     def add(self, key: HostKey, host: str, rows: Sequence[Diagnostic]) -> None:
         self._hosts += 1
-        times: Counter[tuple[str, str, str]] = Counter()
-        for place, row in enumerate(rows):
-            said = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
-            times[said] += 1  # what a host says twice, of two devices, is not said of two hosts
-            self._found.setdefault((*said, times[said]), []).append((key, place, host, row))
+        occurrences: Counter[tuple[str, str, str]] = Counter()
+        for index, row in enumerate(rows):
+            message = row["id"], row["severity"], re.sub(r"\d[\d.,\u202f ]*", "#", row["message"])
+            occurrences[message] += 1  # repetitions on one host, such as for two devices, are not merged
+            self._rows.setdefault((*message, occurrences[message]), []).append((key, index, host, row))
 
     def rows(self) -> list[Diagnostic]:
-        """In the order of the first host that has each."""
-        told = []
-        for (id_, *_), its in self._found.items():
-            if id_ not in _OF_ONE_PROCESS or len(its) == self._hosts:
-                its.sort(key=lambda it: it[:2])
-                told.append((its[0][:2], self._row(its)))
-        return [row for _, row in sorted(told, key=lambda it: it[0])]
+        """The merged diagnostics, in the order of the first host that has each."""
+        result = []
+        for (id_, *_), rows in self._rows.items():
+            if id_ not in _OF_ONE_PROCESS or len(rows) == self._hosts:
+                rows.sort(key=lambda row: row[:2])
+                result.append((rows[0][:2], self._merge(rows)))
+        return [row for _, row in sorted(result, key=lambda pair: pair[0])]
 
-    def _row(self, its: Sequence[_Told]) -> Diagnostic:
-        _, _, host, first = its[0]
-        row: Diagnostic = {"id": first["id"], "severity": first["severity"], "message": first["message"]}
-        if len(its) == 1:
-            return {**row, "host": host}
-        where = f"on {len(its)} of {self._hosts} hosts"
-        if len(its) == self._hosts:
-            where = "on both hosts" if len(its) == 2 else f"on all {len(its)} hosts"
-        alike = all(it["message"] == first["message"] for *_, it in its)
-        text = f"{first['message']} ({where}{'' if alike else f'; the numbers are those of {host}'})"
-        return {**row, "message": text, "hosts": len(its)}
+    def _merge(self, rows: Sequence[_HostRow]) -> Diagnostic:
+        _, _, host, first = rows[0]
+        diagnostic: Diagnostic = {
+            "id": first["id"],
+            "severity": first["severity"],
+            "message": first["message"],
+        }
+        if len(rows) == 1:
+            return {**diagnostic, "host": host}
+        where = f"on {len(rows)} of {self._hosts} hosts"
+        if len(rows) == self._hosts:
+            where = "on both hosts" if len(rows) == 2 else f"on all {len(rows)} hosts"
+        same_numbers = all(row["message"] == first["message"] for *_, row in rows)
+        text = f"{first['message']} ({where}{'' if same_numbers else f'; the numbers are those of {host}'})"
+        return {**diagnostic, "message": text, "hosts": len(rows)}
 
 
 def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
-    """A diagnostic where means over all steps blend hosts that do not the same: their steps come from another source or
-    have another name, another program takes most device time, or their number differs by more than what a capture's
-    edges cut. Hosts without steps are in no mean."""
-    ones = [part for part in parts if part.steps]
-    if len(ones) < 2:
+    """The diagnostic for sessions in which means over all steps mix hosts with different work; None for others.
+
+    Hosts differ if their steps have another source or name, if another program takes most device time, or if their
+    numbers of steps differ by more than the edges of captures explain. Hosts without steps are in no mean."""
+    with_steps = [part for part in parts if part.steps]
+    if len(with_steps) < 2:
         return None
-    kinds = Counter(map(_kind, ones))
-    if len(kinds) == len(ones):
-        return _each_its_own(ones)
-    usual, _ = kinds.most_common(1)[0]
-    counts = sorted(part.steps for part in ones if _kind(part) == usual)
-    middle = counts[(len(counts) - 1) // 2]
-    unlike = [part for part in ones if _kind(part) != usual or abs(part.steps - middle) > _EDGE_STEPS]
-    if not unlike:
+    signatures = Counter(map(_signature, with_steps))
+    if len(signatures) == len(with_steps):
+        return _all_differ(with_steps)
+    usual, _ = signatures.most_common(1)[0]
+    counts = sorted(part.steps for part in with_steps if _signature(part) == usual)
+    median = counts[(len(counts) - 1) // 2]
+    differing = [
+        part
+        for part in with_steps
+        if _signature(part) != usual or abs(part.steps - median) > _MAX_STEP_DIFFERENCE
+    ]
+    if not differing:
         return None
-    others = next((part for part in ones if not any(part is it for it in unlike)), None)
-    examples = _named(unlike) + (f"; the others: {_told(others)}" if others else "")
-    who = f"{plural(len(unlike), 'host')} of {len(ones)}"
-    if all(_kind(part) == usual for part in unlike):
-        have = "has another number" if len(unlike) == 1 else "have other numbers"
-        text = f"{have} of steps ({_numbers(unlike)}; the others {middle}), and means weigh hosts by their steps."
-        return _differ("info", f"{who} {text} Capture all hosts for the same time.")
-    verb = "runs" if len(unlike) == 1 else "run"
+    typical = next((part for part in with_steps if not any(part is other for other in differing)), None)
+    examples = _list_steps(differing) + (f"; the others: {_steps_text(typical)}" if typical else "")
+    subject = f"{plural(len(differing), 'host')} of {len(with_steps)}"
+    if all(_signature(part) == usual for part in differing):
+        have = "has another number" if len(differing) == 1 else "have other numbers"
+        numbers = f"{_list_step_counts(differing)}; the others {median}"
+        text = f"{have} of steps ({numbers}), and means weigh hosts by their steps."
+        return _diagnostic("info", f"{subject} {text} Capture all hosts for the same time.")
+    verb = "runs" if len(differing) == 1 else "run"
     text = f"{verb} something other than the others ({examples}): means over all steps blend them."
-    return _differ("warning", f"{who} {text} Capture hosts of one job together, or look at each alone.")
-
-
-def _each_its_own(ones: Sequence[HostPart]) -> Diagnostic:
-    """The diagnostic where no two hosts do the same."""
-    who = f"Each of {len(ones)} hosts runs something of its own"
-    if len(ones) == 2:
-        who = "Both hosts run something of their own"
-    return _differ(
-        "warning",
-        f"{who} ({_named(ones)}): means over all steps blend them. Look at each alone; only stages of one pipeline "
-        "belong together.",
+    return _diagnostic(
+        "warning", f"{subject} {text} Capture hosts of one job together, or look at each alone."
     )
 
 
-def _differ(severity: Literal["info", "warning"], message: str) -> Diagnostic:
+def _all_differ(parts: Sequence[HostPart]) -> Diagnostic:
+    """The diagnostic if no two hosts do the same work."""
+    subject = f"Each of {len(parts)} hosts runs something of its own"
+    if len(parts) == 2:
+        subject = "Both hosts run something of their own"
+    return _diagnostic(
+        "warning",
+        f"{subject} ({_list_steps(parts)}): means over all steps blend them. Look at each alone; only stages of one "
+        "pipeline belong together.",
+    )
+
+
+def _diagnostic(severity: Literal["info", "warning"], message: str) -> Diagnostic:
     return {"id": "hosts_differ", "severity": severity, "message": message}
 
 
-def _numbers(ones: Sequence[HostPart]) -> str:
+def _list_step_counts(parts: Sequence[HostPart]) -> str:
     """`w-2 78, w-3 80 and 2 more`."""
-    named = ", ".join(f"{part.host} {part.steps}" for part in ones[:_MOST_NAMED])
-    return f"{named} and {len(ones) - _MOST_NAMED} more" if len(ones) > _MOST_NAMED else named
+    names = ", ".join(f"{part.host} {part.steps}" for part in parts[:_MAX_NAMED_HOSTS])
+    return f"{names} and {len(parts) - _MAX_NAMED_HOSTS} more" if len(parts) > _MAX_NAMED_HOSTS else names
 
 
-def _named(ones: Sequence[HostPart]) -> str:
+def _list_steps(parts: Sequence[HostPart]) -> str:
     """`w-2: 4 steps eval, w-3: 4 steps test and 2 more`."""
-    named = ", ".join(f"{part.host}: {_told(part)}" for part in ones[:_MOST_NAMED])
-    return f"{named} and {len(ones) - _MOST_NAMED} more" if len(ones) > _MOST_NAMED else named
+    names = ", ".join(f"{part.host}: {_steps_text(part)}" for part in parts[:_MAX_NAMED_HOSTS])
+    return f"{names} and {len(parts) - _MAX_NAMED_HOSTS} more" if len(parts) > _MAX_NAMED_HOSTS else names
 
 
-def _kind(part: HostPart) -> tuple[str, str, str | None]:
-    """What a host's steps are: source, name without its number, and the program with most device time."""
+def _signature(part: HostPart) -> tuple[str, str, str | None]:
+    """The source of a host's steps, their name without its number, and the program with most device time."""
     first = part.rows["steps"][0]
     return first["source"], re.split(r"[#\d]", first["name"])[0].strip(), part.rows["main_program"]
 
 
-def _told(part: HostPart) -> str:
+def _steps_text(part: HostPart) -> str:
     """`4 steps eval of jit_eval`."""
-    _, name, program = _kind(part)
-    of = f" of {program}" if program else ""
-    return f"{plural(part.steps, f'step {name}'.strip(), f'steps {name}'.strip())}{of}"
+    _, name, program = _signature(part)
+    program_phrase = f" of {program}" if program else ""
+    return f"{plural(part.steps, f'step {name}'.strip(), f'steps {name}'.strip())}{program_phrase}"

@@ -1,5 +1,5 @@
-"""The findings of many hosts: each host's own, those with the same id as one. (docs/definitions.md, "Sessions of
-several hosts")"""
+"""Merges the findings of many hosts: those with the same id become one. (docs/definitions.md, "Sessions of several
+hosts")"""
 
 from __future__ import annotations
 
@@ -25,52 +25,58 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.parts import FindingKeys
 
 Row = dict[str, Any]
-_OFTEN: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
-"""From what is said of most steps to what is said of none: of two that as many hosts have, the first one is told."""
-
+_RECURRENCES: tuple[Recurs | None, ...] = ("every_step", "some_steps", "once", None)
+"""From the most to the least frequent: of two that equally many hosts have, the first one counts."""
 
 _OPENINGS = frozenset(("A", "An", "Compiling", "Each", "Extracting", "Idle", "No", "None", "The"))
-"""Words that begin a detail and are no names, which keep their capital letter."""
+"""First words of details that are no names, and so begin with a small letter within a sentence."""
 
 
 def detail_after_colon(detail: str) -> str:
-    """A detail as the second half of a sentence."""
+    """A finding's detail as the part of a sentence after a colon."""
     opening = detail.split(" ", 1)[0]
     return opening.lower() + detail.removeprefix(opening) if opening in _OPENINGS else detail
 
 
 def merge_findings(parts: Sequence[HostPart]) -> FindingKeys:
-    """The report's `findings` and `mistakes`, of hosts in their order."""
-    by_id: dict[str, dict[int, Row]] = {}
+    """The report's `findings` and `mistakes`, from hosts in their order."""
+    rows_by_id: dict[str, dict[int, Row]] = {}
     for part in parts:
         for row in part.rows["findings"]:
-            by_id.setdefault(row["id"], {})[part.number] = row
+            rows_by_id.setdefault(row["id"], {})[part.number] = row
     step = _mean_step(parts, lambda part: part.rows["mistakes"]["step_ps"])
-    faults = {id_: its for id_, its in by_id.items() if id_ not in NO_FAULT}
-    found = sort_findings([_together(parts, its) for id_, its in faults.items() if _tells(parts, id_, its)])
-    bound = by_id.get("device_bound")
-    if bound and has_nothing_to_fix(found) and _on_most(parts, bound) and not _has_mistake(parts):
-        found.append(_together(parts, bound))
-    rows = [finding.as_json(finding_kind(finding), step) for finding in found]
-    return {"findings": rows, "mistakes": _mistakes(parts, found, step)}
+    faults = {id_: rows for id_, rows in rows_by_id.items() if id_ not in NO_FAULT}
+    findings = sort_findings(
+        [_merge_finding(parts, rows) for id_, rows in faults.items() if _is_relevant(parts, id_, rows)]
+    )
+    device_bound = rows_by_id.get("device_bound")
+    if (
+        device_bound
+        and has_nothing_to_fix(findings)
+        and _is_on_most_hosts(parts, device_bound)
+        and not _has_mistake(parts)
+    ):
+        findings.append(_merge_finding(parts, device_bound))
+    rows = [finding.as_json(finding_kind(finding), step) for finding in findings]
+    return {"findings": rows, "mistakes": _mistakes(parts, findings, step)}
 
 
-def _tells(parts: Sequence[HostPart], id_: str, rows: dict[int, Row]) -> bool:
-    """Whether what some hosts have is told of all: a limit only where a host gains by it, or it idles as much of all
-    devices as one host's must."""
+def _is_relevant(parts: Sequence[HostPart], id_: str, rows: dict[int, Row]) -> bool:
+    """Whether a finding of some hosts is one of the session. A limit is only if its fix gains on some host, or if its
+    idle time is at least INFO_SHARE of the spans of all devices."""
     if id_ not in LIMITS or any((row["gain"] or 0.0) >= INFO_SHARE for row in rows.values()):
         return True
     cost = sum(int(row["cost_ps"]) for row in rows.values())
     return cost >= INFO_SHARE * sum(part.span_ps for part in parts)
 
 
-def _on_most(parts: Sequence[HostPart], rows: dict[int, Row]) -> bool:
-    """Whether as many hosts with devices have it as it takes of steps to say that every step has something."""
+def _is_on_most_hosts(parts: Sequence[HostPart], rows: dict[int, Row]) -> bool:
+    """Whether the share of hosts with devices that have a finding is at least EVERY_STEP_SHARE."""
     return len(rows) >= EVERY_STEP_SHARE * sum(bool(part.span_ps) for part in parts)
 
 
 def _has_mistake(parts: Sequence[HostPart]) -> bool:
-    """Whether a host has a mistake that is worth a change there."""
+    """Whether a host has a mistake whose fix gains at least INFO_SHARE of its step."""
     return any(
         row["kind"] == "mistake" and (row["gain"] or 0.0) >= INFO_SHARE
         for part in parts
@@ -78,29 +84,31 @@ def _has_mistake(parts: Sequence[HostPart]) -> bool:
     )
 
 
-def _together(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
-    """One finding of the hosts that have it, `rows` by their numbers. What it says is what one of them says: of most
-    hosts the median one by gain, of half of them or fewer the one that loses most."""
-    ordered = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
+def _merge_finding(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
+    """One finding of the hosts that have it, from `rows` by host number. The texts are those of one host: of the median
+    one by gain if more than half of the hosts have the finding, else of the one that loses most."""
+    numbers = sorted(rows, key=lambda number: rows[number]["gain"] or 0.0)
     few = 2 * len(rows) <= len(parts)
-    shown = rows[ordered[-1] if few else ordered[(len(ordered) - 1) // 2]]
+    shown = rows[numbers[-1] if few else numbers[(len(numbers) - 1) // 2]]
     host = next(part.host for part in parts if rows.get(part.number) is shown)
-    weigh = _weights(parts)
-    told = Counter(row["recurs"] for row in rows.values())
+    weight = _weight_function(parts)
+    recurrences = Counter(row["recurs"] for row in rows.values())
+
+    def mean_share(key: str) -> float | None:
+        return weighted_mean((rows.get(part.number, {}).get(key), weight(part)) for part in parts)
+
     finding = Finding(
         id=shown["id"],
         title=shown["title"],
-        brief=shown["brief"] + _where(len(rows), len(parts), host),
-        detail=_told_of(shown["detail"], len(rows), len(parts), host, few),
+        brief=shown["brief"] + _host_phrase(len(rows), len(parts), host),
+        detail=_detail_of_hosts(shown["detail"], len(rows), len(parts), host, few),
         advice=shown["advice"],
         cost_ps=sum(row["cost_ps"] for row in rows.values()),
         evidence=shown["evidence"] | {"hosts": len(rows), "of_hosts": len(parts), "host": host},
         windows=[Window(**window) for window in shown["windows"]],
-        recurs=max(told, key=lambda it: (told[it], -_OFTEN.index(it))),
-        gain=weighted_mean((rows.get(part.number, {}).get("gain"), weigh(part)) for part in parts),
-        gain_at_worst=weighted_mean(
-            (rows.get(part.number, {}).get("gain_at_worst"), weigh(part)) for part in parts
-        ),
+        recurs=max(recurrences, key=lambda recurs: (recurrences[recurs], -_RECURRENCES.index(recurs))),
+        gain=mean_share("gain"),
+        gain_at_worst=mean_share("gain_at_worst"),
         step_if_fixed_ps=_mean_step(parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_ps")),
         step_if_fixed_most_ps=_mean_step(
             parts, lambda part: rows.get(part.number, {}).get("step_if_fixed_most_ps")
@@ -109,47 +117,52 @@ def _together(parts: Sequence[HostPart], rows: dict[int, Row]) -> Finding:
     return replace(finding, severity=severity_of_finding(finding, finding.gain or 0.0))
 
 
-def _where(count: int, hosts: int, host: str) -> str:
+def _host_phrase(count: int, hosts: int, host: str) -> str:
     if count == hosts:
         return ""
     return f" on {host}" if count == 1 else f" on {count} of {hosts} hosts"
 
 
-def _told_of(detail: str, count: int, hosts: int, host: str, few: bool) -> str:
-    """The evidence of one host, with the hosts that have it and whose numbers these are: numbers come first."""
+def _detail_of_hosts(detail: str, count: int, hosts: int, host: str, few: bool) -> str:
+    """The detail of one host with the number of hosts that have the finding and the host that its numbers are of."""
     if count == 1:
         return f"On {host} alone, of {hosts} hosts: {detail_after_colon(detail)}"
-    of = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
-    return f"{detail.removesuffix('.')} ({host}, the {'worst' if few else 'median'} of {of})."
+    group = f"{hosts} hosts" if count == hosts else f"{count} hosts that have it, of {hosts}"
+    return f"{detail.removesuffix('.')} ({host}, the {'worst' if few else 'median'} of {group})."
 
 
-def _weights(parts: Sequence[HostPart]) -> Callable[[HostPart], int]:
-    """What hosts weigh in means of shares: the time of their steps, so that a gain is the share of the mean step of all
-    that goes; where none has steps the spans of their devices."""
+def _weight_function(parts: Sequence[HostPart]) -> Callable[[HostPart], int]:
+    """The weight of a host in means of shares: the time of its steps, so that a gain is the share of the mean step of
+    all hosts; if no host has steps, the span of its devices."""
     if any(part.steps for part in parts):
         return lambda part: part.steps_ps
     return lambda part: part.span_ps
 
 
-def _mean_step(parts: Sequence[HostPart], of: Callable[[HostPart], int | None]) -> int | None:
-    """The mean over the steps of all hosts, were those of each as long as `of` says in the mean; hosts of which it says
-    None keep the steps they have. None where it says so of all."""
-    told = [(part, mean) for part in parts if part.steps and (mean := of(part)) is not None]
-    if not told:
+def _mean_step(parts: Sequence[HostPart], step_of: Callable[[HostPart], int | None]) -> int | None:
+    """The mean over the steps of all hosts if the mean step of each were `step_of`; a host for which that is None keeps
+    its steps. None if it is None for all hosts."""
+    replaced = [(part, mean) for part in parts if part.steps and (mean := step_of(part)) is not None]
+    if not replaced:
         return None
-    saved = sum((round(part.steps_ps / part.steps) - mean) * part.steps for part, mean in told)
+    saved = sum((round(part.steps_ps / part.steps) - mean) * part.steps for part, mean in replaced)
     return round((sum(part.steps_ps for part in parts) - saved) / sum(part.steps for part in parts))
 
 
-def _mistakes(parts: Sequence[HostPart], found: Sequence[Finding], step: int | None) -> Mistakes:
-    """The report's `mistakes`. The largest limit is the session's: hosts that have another one keep the step that their
-    mistakes leave."""
+def _mistakes(parts: Sequence[HostPart], findings: Sequence[Finding], step: int | None) -> Mistakes:
+    """The report's `mistakes`. The session's limit is the largest one; for hosts with another limit the step without
+    the limit is the step without mistakes."""
     limit = next(
-        (it.id for it in found if finding_kind(it) == "limit" and it.step_if_fixed_ps is not None), None
+        (
+            finding.id
+            for finding in findings
+            if finding_kind(finding) == "limit" and finding.step_if_fixed_ps is not None
+        ),
+        None,
     )
 
-    def without_limit(part: HostPart) -> int | None:
-        first = next(
+    def step_without_limit(part: HostPart) -> int | None:
+        limit_of_host = next(
             (
                 row["id"]
                 for row in part.rows["findings"]
@@ -157,17 +170,17 @@ def _mistakes(parts: Sequence[HostPart], found: Sequence[Finding], step: int | N
             ),
             None,
         )
-        name = "step_without_limit_ps" if first == limit else "step_if_fixed_ps"
-        left: int | None = part.rows["mistakes"][name]
-        return left
+        key = "step_without_limit_ps" if limit_of_host == limit else "step_if_fixed_ps"
+        without_limit: int | None = part.rows["mistakes"][key]
+        return without_limit
 
     fixed = _mean_step(parts, lambda part: part.rows["mistakes"]["step_if_fixed_ps"])
-    worth_telling = sum((it.gain or 0.0) >= INFO_SHARE for it in found if finding_kind(it) == "mistake")
+    mistakes = (finding for finding in findings if finding_kind(finding) == "mistake")
     return {
-        "count": worth_telling,
+        "count": sum((finding.gain or 0.0) >= INFO_SHARE for finding in mistakes),
         "step_ps": step,
         "usual_step_ps": _mean_step(parts, lambda part: part.rows["mistakes"]["usual_step_ps"]),
         "step_if_fixed_ps": fixed,
-        "step_without_limit_ps": _mean_step(parts, without_limit) if limit else fixed,
+        "step_without_limit_ps": _mean_step(parts, step_without_limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,
     }

@@ -1,4 +1,4 @@
-"""What the report of many hosts keeps of each: rows that it has itself, and a few numbers."""
+"""The parts of a host's report that the report of many hosts retains, and weighted means and medians."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HOST_KEYS = (
     "session", "environment", "devices", "steps", "step_idle", "launching", "early_executions", "compiles",
     "transfers", "input_pipeline", "outside", "throughput", "findings", "mistakes",
 )  # fmt: skip
-"""Keys of a host's document whose rows stay rows of that host, or are small."""
+"""Keys of a host's document whose rows remain rows of that host, or are small."""
 
 
 @dataclass(frozen=True)
 class HostPart:
-    """One host's rows, on the session's time base; `rows` has the keys BY_HOST of its document. `number` counts the
-    session's hosts, of which some may have one name."""
+    """One host's rows, on the session's time base: the keys HOST_KEYS of its document, and `main_program`. `number` is
+    unique in the session; several hosts may have the same name."""
 
     number: int
     host: str
@@ -36,46 +36,48 @@ class HostPart:
 
     @property
     def span_ps(self) -> int:
-        """The spans of its devices."""
+        """The sum of the spans of its devices."""
         return sum(device["span_ps"] for device in self.rows["devices"])
 
 
 def shifted(value: Any, by_ps: int) -> Any:
-    """A part of a document with every instant in it so much later: what stands under `start_ps` and `end_ps`, however
-    deep. Everything else is a length and stays; what has no instant in it is not copied."""
+    """A part of a document with `by_ps` added to every instant: the values of `start_ps` and `end_ps` at any depth. All
+    other times are durations. Parts without an instant are not copied."""
     if not by_ps:
         return value
     if isinstance(value, StepRows):
         return value.shifted(by_ps=by_ps)
     if isinstance(value, list):
-        rows = [shifted(it, by_ps) for it in value]
-        return value if all(new is it for new, it in zip(rows, value, strict=True)) else rows
+        rows = [shifted(item, by_ps) for item in value]
+        return value if all(new is item for new, item in zip(rows, value, strict=True)) else rows
     if not isinstance(value, dict):
         return value
     changed = {}
-    for key, it in value.items():
-        new = it + by_ps if key in ("start_ps", "end_ps") and isinstance(it, int) else shifted(it, by_ps)
-        if new is not it:
+    for key, item in value.items():
+        is_instant = key in ("start_ps", "end_ps") and isinstance(item, int)
+        new = item + by_ps if is_instant else shifted(item, by_ps)
+        if new is not item:
             changed[key] = new
     return value | changed if changed else value
 
 
 def weighted_mean(values: Iterable[tuple[float | None, int]]) -> float | None:
-    """The mean of values (0 for None) by their weights, added up exactly, so that their order does not matter; None
-    where all are None or weigh nothing."""
-    told = [(value, weight) for value, weight in values if weight]
-    if all(value is None for value, _ in told):
+    """The mean of `(value, weight)` pairs, with None as 0, summed exactly so that the order does not matter. None if
+    all values are None or have no weight."""
+    pairs = [(value, weight) for value, weight in values if weight]
+    if all(value is None for value, _ in pairs):
         return None
-    total = sum((Fraction(value or 0) * weight for value, weight in told), Fraction())
-    return float(total / sum(weight for _, weight in told))
+    total = sum((Fraction(value or 0) * weight for value, weight in pairs), Fraction())
+    return float(total / sum(weight for _, weight in pairs))
 
 
 def weighted_median(values: Iterable[tuple[int, int]]) -> int:
-    """The shorter one of the values in the middle, were each there as often as its weight says."""
+    """The median of `(value, weight)` pairs, as if each value occurred `weight` times; the lower one of two in the
+    middle."""
     ordered = sorted(values)
-    left = (sum(weight for _, weight in ordered) - 1) // 2
+    remaining = (sum(weight for _, weight in ordered) - 1) // 2
     for value, weight in ordered:
-        if left < weight:
+        if remaining < weight:
             return value
-        left -= weight
-    raise ValueError("no value weighs anything")
+        remaining -= weight
+    raise ValueError("no value has a weight")

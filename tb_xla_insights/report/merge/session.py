@@ -1,4 +1,4 @@
-"""The report of a session, from the summaries of its hosts."""
+"""Merges the summaries of a session's hosts into its report."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Host:
-    """What is kept of a host; `number` counts hosts as they come. Times count from the host's own zero."""
+    """The retained data of a host; `number` counts hosts in order of arrival. Times count from the host's own zero."""
 
     key: HostKey
     number: int
     name: str
     base_unix_ns: int
     rows: Row
-    told: HostInput
+    comparison_input: HostInput
 
 
 class ReportMerger:
-    """One session's report, from summaries that come one by one, in any order: hosts are told in theirs.
+    """Builds one session's report from summaries of hosts, which are added one by one in any order.
 
-    Of one host the report is its own. Of several it holds what the report has a row for: steps, devices and findings
-    of each, tables by their keys, the longest gaps. (docs/definitions.md, "Sessions of several hosts")
+    The report of a single host is its own. Of several hosts it retains what the report has rows for: steps, devices and
+    findings of each host, tables by their keys, the longest gaps. (docs/definitions.md, "Sessions of several hosts")
     """
 
     def __init__(self, name: str, path: str, all_gaps: bool = False) -> None:
@@ -69,7 +69,7 @@ class ReportMerger:
         self._skipped: list[Diagnostic] = []
         self._hosts: list[_Host] = []
         self._comparison: HostComparison | None = None
-        self._only: HostSummary | None = None
+        self._single_host: HostSummary | None = None
         self._gaps = MergedGaps(all_gaps)
         self._executions: MergedPrograms[Execution] = MergedPrograms("program", "join")
         self._programs: MergedPrograms[Program] = MergedPrograms("program")
@@ -79,20 +79,20 @@ class ReportMerger:
             MergedPropagation(),
             WorkMerger(),
         )
-        self._texts, self._diagnostics = MergedSidecars(), MergedDiagnostics()
+        self._sidecars, self._diagnostics = MergedSidecars(), MergedDiagnostics()
 
     def add(self, summary: HostSummary) -> None:
-        """Takes a host in."""
+        """Adds a host."""
         document, number = summary.document, len(self._hosts)
         self._comparison = None
         (head,) = document["session"]["hosts"]
         key = natural_key(summary.host), head["file"], number
-        rows: Row = {name: it for name, it in document.items() if name in HOST_KEYS}
+        rows: Row = {name: value for name, value in document.items() if name in HOST_KEYS}
         rows["steps"] = StepRows.from_rows(document["steps"])
         rows["main_program"] = next((row["program"] for row in document["programs"]), None)
-        self._only = None if self._hosts else summary
-        told = HostInput(summary.host, _for_arrivals(document), summary.collectives)
-        self._hosts.append(_Host(key, number, summary.host, summary.base_unix_ns, rows, told))
+        self._single_host = None if self._hosts else summary
+        comparison_input = HostInput(summary.host, _keys_for_comparison(document), summary.collectives)
+        self._hosts.append(_Host(key, number, summary.host, summary.base_unix_ns, rows, comparison_input))
         self._gaps.add(key, number, document["gaps"], len(document["step_idle"]["devices"]))
         self._executions.add(key, document["executions"])
         self._programs.add(key, document["programs"])
@@ -100,44 +100,52 @@ class ReportMerger:
         self._annotations.add(key, document["annotations"])
         self._propagation.add(document["propagation"])
         self._work.add(key, document["ops"], document["device_work"])
-        self._texts.add(key, document["metrics"], document["recorded"])
+        self._sidecars.add(key, document["metrics"], document["recorded"])
         self._diagnostics.add(key, summary.host, document["diagnostics"])
 
     def skip(self, diagnostic: Diagnostic) -> None:
-        """Says why a host is not in the report, or what else there is to know of the session."""
+        """Adds a diagnostic of the session, such as the reason why a host is not in the report."""
         self._skipped.append(diagnostic)
-        self._skipped.sort(key=_skipped_first)
+        self._skipped.sort(key=_skipped_hosts_first)
 
     @property
     def comparison(self) -> HostComparison | None:
-        """How its hosts came to what all did together, found out once for as many as there are; None without any."""
+        """The comparison of the hosts by their arrivals at shared collectives, cached until a host is added; None
+        without any host."""
         if self._hosts and self._comparison is None:
-            self._comparison = compare_hosts([host.told for host in self._in_order()])
+            self._comparison = compare_hosts([host.comparison_input for host in self._in_order()])
         return self._comparison
 
     def document(self) -> Report:
         """The report's document."""
-        document = with_bottlenecks(with_host_comparison(self._of_each(self._in_order()), self.comparison))
+        document = with_bottlenecks(
+            with_host_comparison(self._without_comparison(self._in_order()), self.comparison)
+        )
         return {**document, "verdict": verdict(document)}
 
     def _in_order(self) -> list[_Host]:
         """The hosts in the session's order."""
         return sorted(self._hosts, key=lambda host: host.key)
 
-    def _of_each(self, hosts: list[_Host]) -> HostReport:
-        """What hosts tell alone."""
-        told = [it.as_json() for it in self._skipped]
+    def _without_comparison(self, hosts: list[_Host]) -> HostReport:
+        """The report without the results that need the comparison of hosts."""
+        skipped = [diagnostic.as_json() for diagnostic in self._skipped]
         if len(hosts) > 1:
-            return self._together(hosts, told)
-        own = self._only.document if self._only else host_report(SessionTrace(self._name, self._path, []))
-        return {**own, "diagnostics": [*told, *own["diagnostics"]]}
+            return self._merge(hosts, skipped)
+        document = (
+            self._single_host.document
+            if self._single_host
+            else host_report(SessionTrace(self._name, self._path, []))
+        )
+        return {**document, "diagnostics": [*skipped, *document["diagnostics"]]}
 
-    def _together(self, hosts: list[_Host], told: list[DiagnosticRow]) -> HostReport:
-        shifts, first, unknown = _time_base(hosts)
-        parts = _placed(hosts, shifts)
-        places = {
-            host.number: place for host, *place in zip(hosts, shifts, _offsets(parts), strict=True)
-        }  # by the numbers under which gaps are kept
+    def _merge(self, hosts: list[_Host], skipped: list[DiagnosticRow]) -> HostReport:
+        shifts, first, unknown_clocks = _time_base(hosts)
+        parts = _on_session_time_base(hosts, shifts)
+        # Gaps refer to hosts by number: the shift in time and the offset of step indices of each.
+        offsets_of_host = {
+            host.number: offsets for host, *offsets in zip(hosts, shifts, _step_offsets(parts), strict=True)
+        }
         ends = (
             part.rows["session"]["duration_ps"] + shift if part.rows["session"]["hosts"][0]["events"] else 0
             for part, shift in zip(parts, shifts, strict=True)
@@ -145,23 +153,27 @@ class ReportMerger:
         steps = StepRows.joined([part.rows["steps"] for part in parts])
         items: list[Gap] = []
         for number, item in self._gaps.items:
-            shift, offset = places[number]
-            items.append(_in_step(shifted(item, shift), offset))
+            shift, offset = offsets_of_host[number]
+            items.append(_with_step_offset(shifted(item, shift), offset))
         environment = answers.merge_environments(parts)
         duration, programs = max(ends), self._programs.rows()
-        unlike, annotations = differing_hosts_diagnostic(parts), self._annotations.rows()
+        differing, annotations = differing_hosts_diagnostic(parts), self._annotations.rows()
         return {
             "schema": SCHEMA_VERSION,
             "session": {
                 "name": self._name,
                 "path": self._path,
-                "description": next(filter(None, (it.rows["session"]["description"] for it in parts)), None),
+                "description": next(
+                    filter(None, (part.rows["session"]["description"] for part in parts)), None
+                ),
                 "start_unix_ns": str(first),
                 "duration_ps": duration,
                 "hosts": [row for part in parts for row in part.rows["session"]["hosts"]],
             },
             "environment": environment,
-            "diagnostics": _once([*told, *unknown, *([unlike] if unlike else []), *self._diagnostics.rows()]),
+            "diagnostics": _unique(
+                [*skipped, *unknown_clocks, *([differing] if differing else []), *self._diagnostics.rows()]
+            ),
             "devices": answers.merge_devices(parts, duration),
             "steps": steps,
             "gaps": self._gaps.document(items, answers.steps_of_working_hosts(parts)),
@@ -180,15 +192,15 @@ class ReportMerger:
             "annotations": annotations,
             "propagation": self._propagation.document(),
             **self._work.document(annotations),
-            "metrics": self._texts.metrics,
-            "recorded": self._texts.recorded,
+            "metrics": self._sidecars.metrics,
+            "recorded": self._sidecars.recorded,
             "throughput": answers.merge_throughput(parts, steps),
             **merge_findings(parts),
         }
 
 
-def _for_arrivals(document: HostReport) -> Row:
-    """What of a host's document the comparison of hosts looks at."""
+def _keys_for_comparison(document: HostReport) -> Row:
+    """The keys of a host's document that the comparison of hosts needs."""
     annotations = [{"path": row["path"], "host_ps": row["host_ps"]} for row in document["annotations"]]
     return {
         "steps": document["steps"],
@@ -202,57 +214,58 @@ def _for_arrivals(document: HostReport) -> Row:
 
 
 def _time_base(hosts: list[_Host]) -> tuple[list[int], int, list[DiagnosticRow]]:
-    """How much later the zero of each host is than the session's, which is the earliest event of any; that in epoch
-    nanoseconds (0 where no host tells its own); and which hosts cannot be placed, as `trace.build.join_hosts` says."""
-    known = [host.base_unix_ns for host in hosts if host.base_unix_ns]
-    first = earliest(known) if known else 0
+    """The time of each host's zero from the session's, in ps; the session's zero, which is the earliest event of any
+    host, in epoch nanoseconds (0 if no host records its own); and diagnostics about hosts whose time is unknown, as in
+    `trace.build.join_hosts`."""
+    bases = [host.base_unix_ns for host in hosts if host.base_unix_ns]
+    first = earliest(bases) if bases else 0
     shifts: list[int] = []
-    unknown: list[DiagnosticRow] = []
+    unknown_clocks: list[DiagnosticRow] = []
     for host in hosts:
         near = bool(host.base_unix_ns) and is_near(host.base_unix_ns, first)
         shifts.append((host.base_unix_ns - first) * 1000 if near else 0)
         if not near:
-            unknown.append(clock_unknown(host.name, host.base_unix_ns).as_json())
-    return shifts, first, unknown
+            unknown_clocks.append(clock_unknown(host.name, host.base_unix_ns).as_json())
+    return shifts, first, unknown_clocks
 
 
-def _placed(hosts: list[_Host], shifts: list[int]) -> list[HostPart]:
-    """The hosts' rows on the session's time base, with steps and hosts counted as in the session."""
+def _on_session_time_base(hosts: list[_Host], shifts: list[int]) -> list[HostPart]:
+    """The hosts' rows on the session's time base, with the session's step indices and host numbers."""
     parts = [
         HostPart(number, host.name, shifted(host.rows, shift))
         for number, (host, shift) in enumerate(zip(hosts, shifts, strict=True))
     ]
-    placed = []
-    for number, (part, offset) in enumerate(zip(parts, _offsets(parts), strict=True)):
+    result = []
+    for number, (part, offset) in enumerate(zip(parts, _step_offsets(parts), strict=True)):
         rows = dict(part.rows)
         rows["steps"] = rows["steps"].shifted(steps=offset)
-        rows["early_executions"] = [_in_step(row, offset) for row in rows["early_executions"]]
+        rows["early_executions"] = [_with_step_offset(row, offset) for row in rows["early_executions"]]
         rows["compiles"] = [
-            _in_step(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
+            _with_step_offset(row, offset) | {"event": f"{number}.{row['event'].rpartition('.')[2]}"}
             for row in rows["compiles"]
         ]
-        placed.append(replace(part, rows=rows))
-    return placed
+        result.append(replace(part, rows=rows))
+    return result
 
 
-def _offsets(parts: list[HostPart]) -> list[int]:
-    """How many steps the hosts before each have."""
-    found = [0]
+def _step_offsets(parts: list[HostPart]) -> list[int]:
+    """The number of steps of all hosts before each host."""
+    offsets = [0]
     for part in parts[:-1]:
-        found.append(found[-1] + part.steps)
-    return found
+        offsets.append(offsets[-1] + part.steps)
+    return offsets
 
 
-def _in_step(row: InStep, offset: int) -> InStep:
+def _with_step_offset(row: InStep, offset: int) -> InStep:
     return row if row["step"] is None else {**row, "step": row["step"] + offset}
 
 
-def _skipped_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
-    """Hosts that were left out by their names, in whichever order they were met; then the rest as it came."""
-    left_out = diagnostic.id == "skipped_host"
-    return not left_out, *natural_key(diagnostic.host if left_out and diagnostic.host else "")
+def _skipped_hosts_first(diagnostic: Diagnostic) -> tuple[Any, ...]:
+    """Sort key: skipped hosts by their names, whatever the order of arrival, then all else in order of arrival."""
+    is_skipped = diagnostic.id == "skipped_host"
+    return not is_skipped, *natural_key(diagnostic.host if is_skipped and diagnostic.host else "")
 
 
-def _once(rows: list[DiagnosticRow]) -> list[DiagnosticRow]:
-    """Each row once: what the reader said of a host's clock is said again here."""
-    return [row for place, row in enumerate(rows) if row not in rows[:place]]
+def _unique(rows: list[DiagnosticRow]) -> list[DiagnosticRow]:
+    """The rows without repetitions: the reader's diagnostic about a host's clock is found here again."""
+    return [row for index, row in enumerate(rows) if row not in rows[:index]]

@@ -1,4 +1,5 @@
-"""What the files beside the captures of many hosts say: a session's hosts share a directory, so each has read them."""
+"""Merges the contents of sidecar files; the hosts of a session share a directory, so each host has read the same
+files."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ T = TypeVar("T")
 
 
 class MergedSidecars:
-    """The report's `metrics` and `recorded`: those of the first host that has them. The traces' counts beside them are
-    sums; a metrics report is of one process, so it agrees where it does with one host."""
+    """The report's `metrics` and `recorded`: those of the first host that has them. The counts of the traces are
+    summed. A metrics report is of one process, so it agrees with the traces if it agrees with one host."""
 
     def __init__(self) -> None:
         self._metrics: tuple[HostKey, Metrics] | None = None
@@ -28,9 +29,9 @@ class MergedSidecars:
         if metrics is None:
             return
         for row in metrics["against_trace"]:
-            known = self._counts.setdefault(row["what"], {**row, "trace": 0, "agrees": False})
-            known["trace"] += row["trace"]
-            known["agrees"] |= row["agrees"]
+            count = self._counts.setdefault(row["what"], {**row, "trace": 0, "agrees": False})
+            count["trace"] += row["trace"]
+            count["agrees"] |= row["agrees"]
         if metrics["debug"]:
             self._joined_compiles += metrics["debug"]["joined_compiles"]
             self._joined_executions += metrics["debug"]["joined_executions"]
@@ -39,21 +40,21 @@ class MergedSidecars:
     def metrics(self) -> Metrics | None:
         if self._metrics is None:
             return None
-        _, told = self._metrics
-        debug = told["debug"]
+        _, metrics = self._metrics
+        debug = metrics["debug"]
         if debug:
             debug = {
                 **debug,
                 "joined_compiles": self._joined_compiles,
                 "joined_executions": self._joined_executions,
             }
-        return {**told, "against_trace": [*self._counts.values()], "debug": debug}
+        return {**metrics, "against_trace": [*self._counts.values()], "debug": debug}
 
     @property
     def recorded(self) -> Recorded | None:
         return self._recorded and self._recorded[1]
 
 
-def _first(known: tuple[HostKey, T] | None, key: HostKey, told: T | None) -> tuple[HostKey, T] | None:
-    """What the first host tells."""
-    return known if told is None or (known and known[0] < key) else (key, told)
+def _first(current: tuple[HostKey, T] | None, key: HostKey, value: T | None) -> tuple[HostKey, T] | None:
+    """The value of the first host: the current one, unless the new `value` is of an earlier host."""
+    return current if value is None or (current and current[0] < key) else (key, value)

@@ -1,5 +1,5 @@
-"""What only all hosts together tell: the report's `hosts`, the finding about who holds up the others, and what exposed
-collectives are without waiting for them. (docs/definitions.md, "Pods")"""
+"""The results that need all hosts: the report's `hosts`, the finding about stragglers, and exposed collectives without
+the time of waiting for stragglers. (docs/definitions.md, "Pods")"""
 
 from __future__ import annotations
 
@@ -35,174 +35,202 @@ if TYPE_CHECKING:
 
 _EXPOSED = "exposed_collectives"
 
-_EXACT = ("recompilation", "dynamo_recompilation")
-_SAID_BY = {
+_RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
+_FINDINGS_BY_CAUSE = {
     "input": ("input_bound",),
     "python": ("tracing_bound",),
-    "compile": _EXACT,
-    "dynamo": _EXACT,
+    "compile": _RECOMPILATIONS,
+    "dynamo": _RECOMPILATIONS,
     "tracing": ("tracing_bound",),
     "sync_prepare": ("dispatch_overhead",),
     "dispatch": ("dispatch_overhead",),
     "to_device": ("transfer_bound",),
 }
-"""Findings of one host that say what makes it late, by the cause."""
+"""Findings of one host that describe why it is late, by the cause of its lateness."""
 
 
-def with_host_comparison(document: HostReport, compared: HostComparison | None) -> HostsReport:
-    """A report with its `hosts`, and `findings` and `mistakes` that know of late hosts (of one host: late cores);
-    `compared` is None without any host."""
-    if compared is None:
+def with_host_comparison(document: HostReport, comparison: HostComparison | None) -> HostsReport:
+    """Adds `hosts` to a report, and accounts for stragglers (of one host: late cores) in its findings and mistakes.
+    `comparison` is None without any host."""
+    if comparison is None:
         return {**document, "hosts": []}
-    found = [finding_from_row(row) for row in document["findings"]]
-    mistakes, late = document["mistakes"], straggler_finding(compared)
-    rows = exposed_without_waiting(compared)
-    exposed, left = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
-    if exposed and left < exposed:
-        found, mistakes = _without_waiting(document, found, mistakes, left, exposed)
+    findings = [finding_from_row(row) for row in document["findings"]]
+    mistakes, straggler = document["mistakes"], straggler_finding(comparison)
+    rows = exposed_without_waiting(comparison)
+    exposed, remaining = (sum(row[name] for row in rows) for name in ("exposed_ps", "left_ps"))
+    if exposed and remaining < exposed:
+        findings, mistakes = _without_waiting(document, findings, mistakes, remaining, exposed)
     diagnostics, pipeline = document["diagnostics"], document["input_pipeline"]
-    if compared.state == "clocks_apart":
-        found = [replace(it, detail=_unknown(it.detail)) if it.id == _EXPOSED else it for it in found]
-    if late:
-        found, late, mistakes = _without_its_cause(found, late, mistakes)
-        late, mistakes = _with_late(mistakes, late, compared.table.mean_step_ps)
-        found = [*found, late]
-        pipeline = _input(pipeline, late, compared)
-    if compared.state == "compared":
-        found = [it for it in found if _counts(document, it)]
-    if apart := _not_compared(compared):
-        diagnostics = [*diagnostics, apart]
-    told = sort_findings([finding for finding in found if finding.id not in NO_FAULT])
-    told += [finding for finding in found if finding.id in NO_FAULT and has_nothing_to_fix(told)]
-    findings = [it.as_json(finding_kind(it), mistakes["step_ps"]) for it in told]
+    if comparison.state == "clocks_apart":
+        findings = [
+            replace(finding, detail=_with_unknown_waiting(finding.detail))
+            if finding.id == _EXPOSED
+            else finding
+            for finding in findings
+        ]
+    if straggler:
+        findings, straggler, mistakes = _without_straggler_causes(findings, straggler, mistakes)
+        straggler, mistakes = _add_to_mistakes(mistakes, straggler, comparison.table.mean_step_ps)
+        findings = [*findings, straggler]
+        pipeline = _with_late_hosts(pipeline, straggler, comparison)
+    if comparison.state == "compared":
+        findings = [finding for finding in findings if _is_relevant(document, finding)]
+    if diagnostic := _not_compared_diagnostic(comparison):
+        diagnostics = [*diagnostics, diagnostic]
+    ordered = sort_findings([finding for finding in findings if finding.id not in NO_FAULT])
+    ordered += [finding for finding in findings if finding.id in NO_FAULT and has_nothing_to_fix(ordered)]
+    finding_rows = [finding.as_json(finding_kind(finding), mistakes["step_ps"]) for finding in ordered]
     return {
         **document,
         "diagnostics": diagnostics,
         "input_pipeline": pipeline,
-        "findings": findings,
+        "findings": finding_rows,
         "mistakes": mistakes,
-        "hosts": host_rows(compared),
+        "hosts": host_rows(comparison),
     }
 
 
-def _without_its_cause(
-    found: Sequence[Finding], late: Finding, mistakes: Mistakes
+def _without_straggler_causes(
+    findings: Sequence[Finding], straggler: Finding, mistakes: Mistakes
 ) -> tuple[list[Finding], Finding, Mistakes]:
-    """The findings without those that only say again why hosts are late, as these hosts alone have them; the finding
-    about late hosts, with what the others know better: what is compiled there, and why."""
-    ids = {id_ for cause in late.evidence["causes"] for id_ in _SAID_BY.get(cause, ())}
-    same = [
-        it for it in found if is_straggler_cause(it.evidence, late.evidence) and (it.id in ids or _idles(it))
+    """Removes the findings that only late hosts have and that repeat why they are late. A removed finding about
+    recompilations contributes its detail (what is compiled and why) and its advice to the straggler finding."""
+    ids = {id_ for cause in straggler.evidence["causes"] for id_ in _FINDINGS_BY_CAUSE.get(cause, ())}
+    removed = [
+        finding
+        for finding in findings
+        if is_straggler_cause(finding.evidence, straggler.evidence)
+        and (finding.id in ids or _only_reports_idle_time(finding))
     ]
-    exact = next((it for it in same if it.id in _EXACT), None)
-    if exact and late.evidence["cause"] == late.evidence["causes"][0]:
-        own = exact.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
-        late = replace(late, detail=f"{late.detail.removesuffix('.')}: {own}.", advice=exact.advice)
-    telling = sum(finding_kind(it) == "mistake" and (it.gain or 0.0) >= INFO_SHARE for it in same)
-    late = replace(late, evidence=late.evidence | {"said_by": [it.id for it in same]})
-    return [it for it in found if it not in same], late, {**mistakes, "count": mistakes["count"] - telling}
+    recompilation = next((finding for finding in removed if finding.id in _RECOMPILATIONS), None)
+    if recompilation and straggler.evidence["cause"] == straggler.evidence["causes"][0]:
+        reason = recompilation.detail.split(": ", 1)[-1].split(". ", 1)[0].removesuffix(".")
+        detail = f"{straggler.detail.removesuffix('.')}: {reason}."
+        straggler = replace(straggler, detail=detail, advice=recompilation.advice)
+    removed_mistakes = sum(
+        finding_kind(finding) == "mistake" and (finding.gain or 0.0) >= INFO_SHARE for finding in removed
+    )
+    evidence = straggler.evidence | {"said_by": [finding.id for finding in removed]}
+    rest = [finding for finding in findings if finding not in removed]
+    counted: Mistakes = {**mistakes, "count": mistakes["count"] - removed_mistakes}
+    return rest, replace(straggler, evidence=evidence), counted
 
 
-def _idles(finding: Finding) -> bool:
-    """Whether it says no more than that devices are idle, as those of a late host are."""
+def _only_reports_idle_time(finding: Finding) -> bool:
+    """Whether a finding only reports idle devices, as those of a late host are."""
     return finding_kind(finding) == "limit" and (finding.gain or 0.0) < INFO_SHARE
 
 
-def _counts(document: HostReport, finding: Finding) -> bool:
-    """Whether a limit is one of all hosts, where these go at one pace."""
+def _is_relevant(document: HostReport, finding: Finding) -> bool:
+    """Whether a limit is one of all hosts, for hosts that run in step; always true for other findings."""
     span = sum(device["span_ps"] for device in document["devices"])
     worth = max(finding.gain or 0.0, finding.cost_ps / span if span else 0.0)
     return finding_kind(finding) != "limit" or worth >= INFO_SHARE
 
 
-def _not_compared(compared: HostComparison) -> Diagnostic | None:
-    """The diagnostic about hosts of which nobody knows when they came to what all did together."""
-    text = verdict_text(compared) if compared.state == "clocks_apart" else compared.note
+def _not_compared_diagnostic(comparison: HostComparison) -> Diagnostic | None:
+    """The diagnostic about hosts whose arrivals at shared collectives are unknown."""
+    text = verdict_text(comparison) if comparison.state == "clocks_apart" else comparison.note
     return {"id": "hosts_not_compared", "severity": "info", "message": text} if text else None
 
 
-def _unknown(detail: str) -> str:
+def _with_unknown_waiting(detail: str) -> str:
     return f"{detail.removesuffix('.')}; how much of that is waiting for others is not known."
 
 
-def _input(its: InputPipeline, late: Finding, compared: HostComparison) -> InputPipeline:
-    """The report's `input_pipeline` where loading makes hosts late: the others' devices look busy while they wait."""
-    causes = late.evidence["causes"]
+def _with_late_hosts(
+    pipeline: InputPipeline, straggler: Finding, comparison: HostComparison
+) -> InputPipeline:
+    """The report's `input_pipeline` if loading makes hosts late: the other hosts' devices appear busy while they
+    wait."""
+    causes = straggler.evidence["causes"]
     if "input" not in causes:
-        return its
-    hosts = [host for host, cause in zip(late.evidence["hosts"], causes, strict=False) if cause == "input"]
-    if compared.late_hosts.kind == "changing":
-        waits = compared.arrivals.others_wait_ps
-        hosts = [compared.hosts[it].name for it in np.flatnonzero(waits > waits.mean() / 2).tolist()]
-    verdict = input_verdict(max(its["share"], late.gain or 0.0), True)
-    return {**its, "verdict": verdict, "late_hosts": hosts}
+        return pipeline
+    late_hosts = zip(straggler.evidence["hosts"], causes, strict=False)
+    hosts = [host for host, cause in late_hosts if cause == "input"]
+    if comparison.late_hosts.kind == "changing":
+        waits = comparison.arrivals.others_wait_ps
+        indices = np.flatnonzero(waits > waits.mean() / 2).tolist()
+        hosts = [comparison.hosts[index].name for index in indices]
+    verdict = input_verdict(max(pipeline["share"], straggler.gain or 0.0), True)
+    return {**pipeline, "verdict": verdict, "late_hosts": hosts}
 
 
 def finding_from_row(row: FindingRow) -> Finding:
-    """A finding from its row in a report."""
-    known = {field.name for field in fields(Finding)}
+    """Converts a row of a report's `findings` back to a finding."""
+    names = {field.name for field in fields(Finding)}
     windows = [Window(**window) for window in row["windows"]]
-    its: dict[str, Any] = {name: it for name, it in row.items() if name in known}
-    return Finding(**its | {"windows": windows})
+    values: dict[str, Any] = {name: value for name, value in row.items() if name in names}
+    return Finding(**values | {"windows": windows})
 
 
 def _without_waiting(
-    document: HostReport, found: Sequence[Finding], mistakes: Mistakes, left_ps: int, exposed_ps: int
+    document: HostReport, findings: Sequence[Finding], mistakes: Mistakes, remaining_ps: int, exposed_ps: int
 ) -> tuple[list[Finding], Mistakes]:
-    """The findings and mistakes where of what is exposed only a part is the collectives' own: the rest goes with late
-    hosts, and is theirs. What the fix buys shrinks by as much as its cost."""
-    own = next((finding for finding in found if finding.id == _EXPOSED), None)
-    if own is None:
-        return [*found], mistakes
+    """Reduces the finding about exposed collectives to the part that is not waiting for late hosts: cost and gains in
+    proportion. Removes the finding if the rest is irrelevant."""
+    exposed = next((finding for finding in findings if finding.id == _EXPOSED), None)
+    if exposed is None:
+        return [*findings], mistakes
 
-    def part(whole: int) -> int:
-        return round(whole * left_ps / exposed_ps)
+    def scaled(time_ps: int) -> int:
+        return round(time_ps * remaining_ps / exposed_ps)
 
     step = mistakes["step_ps"]
-    fixed, most = (
-        None if its is None or step is None else step - part(step - its)
-        for its in (own.step_if_fixed_ps, own.step_if_fixed_most_ps)
+    fixed, fixed_at_worst = (
+        None if if_fixed is None or step is None else step - scaled(step - if_fixed)
+        for if_fixed in (exposed.step_if_fixed_ps, exposed.step_if_fixed_most_ps)
     )
-    gain, worst = (
-        None if its is None else its * left_ps / exposed_ps for its in (own.gain, own.gain_at_worst)
+    gain, gain_at_worst = (
+        None if share_ is None else share_ * remaining_ps / exposed_ps
+        for share_ in (exposed.gain, exposed.gain_at_worst)
     )
-    waits = share(1 - left_ps / exposed_ps)
-    detail = f"{own.detail.removesuffix('.')}; {waits} of that is waiting for others."
-    less = replace(
-        own, cost_ps=part(own.cost_ps), gain=gain, gain_at_worst=worst, step_if_fixed_ps=fixed,
-        step_if_fixed_most_ps=most, detail=detail,
-    )  # fmt: skip
-    less = replace(less, severity=severity_of_finding(less, gain or 0.0))
+    waiting = share(1 - remaining_ps / exposed_ps)
+    reduced = replace(
+        exposed,
+        cost_ps=scaled(exposed.cost_ps),
+        gain=gain,
+        gain_at_worst=gain_at_worst,
+        step_if_fixed_ps=fixed,
+        step_if_fixed_most_ps=fixed_at_worst,
+        detail=f"{exposed.detail.removesuffix('.')}; {waiting} of that is waiting for others.",
+    )
+    reduced = replace(reduced, severity=severity_of_finding(reduced, gain or 0.0))
     span = sum(device["span_ps"] for device in document["devices"])
-    worth_telling = max(gain or 0.0, less.cost_ps / span if span else 0.0) >= INFO_SHARE
-    without, rest = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
-    if (
-        own is next((it for it in found if finding_kind(it) == "limit"), None)
-        and without is not None
-        and rest is not None
-    ):
-        mistakes = {**mistakes, "step_without_limit_ps": rest - part(rest - without)}
-    others = [finding for finding in found if finding is not own]
-    return [*others, *([less] if worth_telling else [])], mistakes
+    is_relevant = max(gain or 0.0, reduced.cost_ps / span if span else 0.0) >= INFO_SHARE
+    without_limit, without_mistakes = mistakes["step_without_limit_ps"], mistakes["step_if_fixed_ps"]
+    largest_limit = next((finding for finding in findings if finding_kind(finding) == "limit"), None)
+    if exposed is largest_limit and without_limit is not None and without_mistakes is not None:
+        step_without_limit = without_mistakes - scaled(without_mistakes - without_limit)
+        mistakes = {**mistakes, "step_without_limit_ps": step_without_limit}
+    others = [finding for finding in findings if finding is not exposed]
+    return [*others, *([reduced] if is_relevant else [])], mistakes
 
 
-def _with_late(mistakes: Mistakes, late: Finding, mean_step_ps: int | None) -> tuple[Finding, Mistakes]:
-    """The finding about late hosts as a part of the mean step that all findings are told against (which is no shorter
-    than what devices work in it), and the mistakes with it among them. No replay has hosts that come earlier, and what
-    makes one late may be another mistake: together they gain what the larger of both does."""
+def _add_to_mistakes(
+    mistakes: Mistakes, straggler: Finding, mean_step_ps: int | None
+) -> tuple[Finding, Mistakes]:
+    """Adds the straggler finding to the mistakes, and relates it to the mean step of all findings, which is no shorter
+    than the devices' work in it.
+
+    No replay has hosts that arrive earlier, and another mistake may be the cause of lateness: the gain of both together
+    is the larger of the two.
+    """
     step = mistakes["step_ps"] or mean_step_ps
-    if step is None or late.step_if_fixed_ps is None:
-        return late, mistakes
-    alone = round(step * (1 - (late.gain or 0.0)))
-    late = replace(late, step_if_fixed_ps=alone, step_if_fixed_most_ps=alone)
-    fixed = min(mistakes["step_if_fixed_ps"] or step, alone)
-    without = mistakes["step_without_limit_ps"]
-    return late, {
+    if step is None or straggler.step_if_fixed_ps is None:
+        return straggler, mistakes
+    without_straggler = round(step * (1 - (straggler.gain or 0.0)))
+    straggler = replace(
+        straggler, step_if_fixed_ps=without_straggler, step_if_fixed_most_ps=without_straggler
+    )
+    fixed = min(mistakes["step_if_fixed_ps"] or step, without_straggler)
+    without_limit = mistakes["step_without_limit_ps"]
+    return straggler, {
         **mistakes,
-        "count": mistakes["count"] + ((late.gain or 0.0) >= INFO_SHARE),
+        "count": mistakes["count"] + ((straggler.gain or 0.0) >= INFO_SHARE),
         "step_ps": step,
         "usual_step_ps": mistakes["usual_step_ps"] or step,
         "step_if_fixed_ps": fixed,
-        "step_without_limit_ps": fixed if without is None else min(without, fixed),
+        "step_without_limit_ps": fixed if without_limit is None else min(without_limit, fixed),
         "gain": (step - fixed) / step,
     }

@@ -1,4 +1,4 @@
-"""Tables of many hosts as one: rows that agree in their key are one row, whatever the order in which hosts come."""
+"""Merges the tables of many hosts: rows with equal keys become one, whatever the order in which hosts are added."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ T = TypeVar("T", bound=Mapping[str, Any])
 """The rows of one table."""
 
 HostKey = tuple[Any, ...]
-"""What hosts are sorted by."""
+"""The sort key of a host."""
 
 MAX_GAPS = 1000
 
 
 def in_class_order(by_class: Counter[ClassName]) -> ByClass:
-    """Times by class as all tables give them, without the classes that have none."""
+    """Times by class in the order of CLASSES, without classes that have no time."""
     return {name: by_class[name] for name in CLASSES if by_class[name]}
 
 
 class SummedRows(Generic[T]):
-    """Rows that agree in some columns as one, with the sums of the others."""
+    """Merges rows with equal values in the key columns, and sums the other columns."""
 
     def __init__(self, *keys: str) -> None:
         self._keys = keys
@@ -44,19 +44,20 @@ class SummedRows(Generic[T]):
 
     def add(self, rows: Iterable[T]) -> None:
         for row in rows:
-            known = self._rows.setdefault(tuple(repr(row[key]) for key in self._keys), dict.fromkeys(row, 0))
+            key = tuple(repr(row[name]) for name in self._keys)
+            merged = self._rows.setdefault(key, dict.fromkeys(row, 0))
             for name, value in row.items():
-                known[name] = value if name in self._keys else known[name] + value
+                merged[name] = value if name in self._keys else merged[name] + value
 
     def rows(self, *, most: str) -> list[T]:
-        """Those with most of a column first."""
-        ordered = sorted(self._rows.items(), key=lambda it: (-it[1][most], it[0]))
-        return [cast(T, row) for _, row in ordered]  # with the keys of the rows that were added
+        """The merged rows, the largest value of the column `most` first."""
+        ordered = sorted(self._rows.items(), key=lambda item: (-item[1][most], item[0]))
+        return [cast(T, row) for _, row in ordered]  # a merged row has the keys of the added rows
 
 
 class MergedPrograms(Generic[T]):
-    """The report's `executions` or `programs`. The median of a program's runs is that of its hosts' medians, each as
-    often as the host has runs."""
+    """Merges the report's `executions` or `programs`. The median of a program's runs is the median of its hosts'
+    medians, weighted by their numbers of runs."""
 
     def __init__(self, *keys: str) -> None:
         self._keys = keys
@@ -67,17 +68,18 @@ class MergedPrograms(Generic[T]):
             self._rows.setdefault(tuple(row[key] for key in self._keys), []).append((host, row))
 
     def rows(self) -> list[T]:
-        made = (
-            self._row([row for _, row in sorted(its, key=lambda it: it[0])]) for its in self._rows.values()
+        merged = (
+            self._merge([row for _, row in sorted(rows, key=lambda pair: pair[0])])
+            for rows in self._rows.values()
         )
-        return sorted(made, key=lambda row: (-row["device_ps"], *(row[key] for key in self._keys)))
+        return sorted(merged, key=lambda row: (-row["device_ps"], *(row[key] for key in self._keys)))
 
     @staticmethod
-    def _row(rows: Sequence[T]) -> T:
-        made: Row = {**rows[0]}
+    def _merge(rows: Sequence[T]) -> T:
+        merged: Row = {**rows[0]}
         for name in ("launches", "count", *COST_COLUMNS):
-            made[name] = sum(row[name] for row in rows)
-        made["program_ids"] = sorted({id_ for row in rows for id_ in row["program_ids"]}, key=int)
+            merged[name] = sum(row[name] for row in rows)
+        merged["program_ids"] = sorted({id_ for row in rows for id_ in row["program_ids"]}, key=int)
         kinds: Counter[str] = Counter()
         joins: Counter[str] = Counter()
         causes: Counter[tuple[tuple[str, Any], ...]] = Counter()
@@ -85,12 +87,13 @@ class MergedPrograms(Generic[T]):
             kinds[row["kind"]] += row["count"]
             joins.update(row.get("joins", {}))
             for cause in row["causes"]:
-                causes[tuple((key, it) for key, it in cause.items() if key != "count")] += cause["count"]
-        made["kind"] = min(kinds, key=lambda it: (-kinds[it], it))
-        if "joins" in made:
-            made["joins"] = {join: joins[join] for join in JOINS if joins[join]}
-        made["causes"] = [dict(cause) | {"count": count} for cause, count in causes.most_common()]
-        made["spread"] = {
+                key = tuple((name, value) for name, value in cause.items() if name != "count")
+                causes[key] += cause["count"]
+        merged["kind"] = min(kinds, key=lambda kind: (-kinds[kind], kind))
+        if "joins" in merged:
+            merged["joins"] = {join: joins[join] for join in JOINS if joins[join]}
+        merged["causes"] = [dict(cause) | {"count": count} for cause, count in causes.most_common()]
+        merged["spread"] = {
             column: {
                 "min": min(row["spread"][column]["min"] for row in rows),
                 "median": weighted_median((row["spread"][column]["median"], row["count"]) for row in rows),
@@ -98,25 +101,25 @@ class MergedPrograms(Generic[T]):
             }
             for column in COST_COLUMNS
         }
-        return cast(T, made)  # with the keys of the first one
+        return cast(T, merged)  # a merged row has the keys of the first one
 
 
 class MergedAnnotations:
-    """The report's `annotations`: a path of any host once, each below what encloses it, siblings as the first host
-    that has them orders them. What one host's devices carry is not lost."""
+    """Merges the report's `annotations`: each path of any host once, below its parent. Siblings are in the order of the
+    first host that has them. A path that reaches the devices of any host is not lost."""
 
     def __init__(self) -> None:
         self._rows: dict[str, tree.Annotation] = {}
         self._programs: dict[str, set[str]] = {}
-        self._place: dict[str, tuple[HostKey, int]] = {}
+        self._first_positions: dict[str, tuple[HostKey, int]] = {}
         self._lost: dict[str, tuple[HostKey, tree.Lost]] = {}
 
     def add(self, host: HostKey, rows: Iterable[tree.Annotation]) -> None:
-        for place, row in enumerate(rows):
-            path, here = row["path"], (host, place)
-            known = self._rows.get(path)
-            if known is None:
-                known = self._rows[path] = {
+        for index, row in enumerate(rows):
+            path, position = row["path"], (host, index)
+            merged = self._rows.get(path)
+            if merged is None:
+                merged = self._rows[path] = {
                     **row,
                     "count": 0,
                     "host_ps": 0,
@@ -124,72 +127,74 @@ class MergedAnnotations:
                     "device_ops": 0,
                     "executions": 0,
                 }
-                self._place[path], self._programs[path] = here, set()
-            known["count"] += row["count"]
-            known["host_ps"] += row["host_ps"]
-            known["device_ps"] += row["device_ps"]
-            known["device_ops"] += row["device_ops"]
-            known["executions"] += row["executions"]
+                self._first_positions[path], self._programs[path] = position, set()
+            merged["count"] += row["count"]
+            merged["host_ps"] += row["host_ps"]
+            merged["device_ps"] += row["device_ps"]
+            merged["device_ops"] += row["device_ops"]
+            merged["executions"] += row["executions"]
             self._programs[path].update(row["programs"])
-            if here <= self._place[path]:
-                self._place[path] = here
-                known["kind"] = row["kind"]
+            if position <= self._first_positions[path]:
+                self._first_positions[path] = position
+                merged["kind"] = row["kind"]
             if row["lost"] is not None:
                 self._lost[path] = min(self._lost.get(path, (host, row["lost"])), (host, row["lost"]))
 
     def rows(self) -> list[tree.Annotation]:
-        found: list[tree.Annotation] = []
-        for path in sorted(self._rows, key=self._way):
+        result: list[tree.Annotation] = []
+        for path in sorted(self._rows, key=self._sort_key):
             row = self._rows[path]
             lost = None if row["device_ps"] else self._lost.get(path, (None, None))[1]
-            found.append({**row, "programs": sorted(self._programs[path]), "lost": lost})
-        return found
+            result.append({**row, "programs": sorted(self._programs[path]), "lost": lost})
+        return result
 
-    def _way(self, path: str) -> list[tuple[HostKey, int]]:
-        """The places of all that encloses a path, from the outermost one, then its own."""
+    def _sort_key(self, path: str) -> list[tuple[HostKey, int]]:
+        """The positions of a path's ancestors, the outermost first, then its own."""
         parts = path.split("/")
-        around = ("/".join(parts[: depth + 1]) for depth in range(len(parts)))
-        return [self._place[it] for it in around if it in self._place]
+        prefixes = ("/".join(parts[: depth + 1]) for depth in range(len(parts)))
+        return [self._first_positions[prefix] for prefix in prefixes if prefix in self._first_positions]
 
 
 class MergedGaps:
-    """The report's `gaps`: sums, and the longest of all hosts' gaps, of which no more are held than are told."""
+    """Merges the report's `gaps`: sums, and the longest gaps of all hosts. Holds no more gaps than the report lists."""
 
     def __init__(self, all_gaps: bool) -> None:
-        self._most = None if all_gaps else MAX_GAPS
+        self._max_items = None if all_gaps else MAX_GAPS
         self._count = self._total = self._listed = 0
         self._by_class: Counter[ClassName] = Counter()
         self._by_kind: gaps.GapsByKind = {"starved": 0, "queued": 0, "unknown": 0}
         self._items: list[tuple[tuple[int, HostKey, int], int, gaps.Gap]] = []
-        self._patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
+        self._patterns: dict[tuple[str | None, str | None, bool], _MergedPattern] = {}
 
-    def add(self, host: HostKey, number: int, told: gaps.Gaps, cores: int) -> None:
-        """Those of a host, its number as `items` is told it, and how many of its cores recorded work."""
-        self._count += told["count"]
-        self._total += told["total_ps"]
-        self._listed += told["listed_ps"]
-        self._by_class.update(told["by_class_ps"])
-        self._by_kind["starved"] += told["by_kind_ps"]["starved"]
-        self._by_kind["queued"] += told["by_kind_ps"]["queued"]
-        self._by_kind["unknown"] += told["by_kind_ps"]["unknown"]
-        items = told["items"]
-        if self._most is not None and len(self._items) >= self._most:
-            longer = -self._items[-1][0][0]  # no shorter one is told
-            items = [*takewhile(lambda row: row["duration_ps"] >= longer, items)]
-        new = [((-row["duration_ps"], host, place), number, row) for place, row in enumerate(items)]
-        self._items = list(islice(heapq.merge(self._items, new), self._most))
-        for row in told["patterns"]:
+    def add(self, host: HostKey, number: int, document: gaps.Gaps, cores: int) -> None:
+        """Adds the gaps of a host; `number` is the host's number in `items`, `cores` the number of its cores with
+        work."""
+        self._count += document["count"]
+        self._total += document["total_ps"]
+        self._listed += document["listed_ps"]
+        self._by_class.update(document["by_class_ps"])
+        self._by_kind["starved"] += document["by_kind_ps"]["starved"]
+        self._by_kind["queued"] += document["by_kind_ps"]["queued"]
+        self._by_kind["unknown"] += document["by_kind_ps"]["unknown"]
+        items = document["items"]
+        if self._max_items is not None and len(self._items) >= self._max_items:
+            shortest_ps = -self._items[-1][0][0]  # shorter gaps do not enter the list
+            items = [*takewhile(lambda row: row["duration_ps"] >= shortest_ps, items)]
+        new = [((-row["duration_ps"], host, index), number, row) for index, row in enumerate(items)]
+        self._items = list(islice(heapq.merge(self._items, new), self._max_items))
+        for row in document["patterns"]:
             key = row["before"], row["after"], row["inside_run"]
-            self._patterns.setdefault(key, _Pattern()).add(row, cores)
+            self._patterns.setdefault(key, _MergedPattern()).add(row, cores)
 
     @property
     def items(self) -> list[tuple[int, gaps.Gap]]:
-        """The longest ones, each with its host's number."""
+        """The longest gaps, each with its host's number."""
         return [(number, row) for _, number, row in self._items]
 
     def document(self, items: list[gaps.Gap], steps: int) -> gaps.Gaps:
-        """The report's key, with the items as they are in it; `steps`: those of hosts whose devices recorded work."""
-        ordered = sorted(self._patterns.items(), key=lambda it: (-it[1].total_ps, *map(str, it[0])))
+        """The report's key. `items` are the gaps as the report lists them, `steps` is the number of steps of hosts
+        whose devices recorded work."""
+        ordered = sorted(self._patterns.items(), key=lambda item: (-item[1].total_ps, *map(str, item[0])))
         return {
             "count": self._count,
             "total_ps": self._total,
@@ -197,17 +202,17 @@ class MergedGaps:
             "by_class_ps": in_class_order(self._by_class),
             "by_kind_ps": self._by_kind,
             "items": items,
-            "patterns": [pattern.row(*between, steps) for between, pattern in ordered],
+            "patterns": [pattern.row(*key, steps) for key, pattern in ordered],
         }
 
 
-class _Pattern:
+class _MergedPattern:
     """The gaps between two programs, on all hosts."""
 
     def __init__(self) -> None:
         self.total_ps = 0
-        self._count = self._in_steps = self._most = 0
-        self._least: int | None = None
+        self._count = self._in_steps = self._max_ps = 0
+        self._min_ps: int | None = None
         self._per_core = Fraction()
         self._by_class: Counter[ClassName] = Counter()
         self._by_cause: Counter[ClassName] = Counter()
@@ -217,13 +222,13 @@ class _Pattern:
         self.total_ps += row["total_ps"]
         self._in_steps += row["in_steps_ps"]
         self._per_core += Fraction(row["in_steps_ps"], max(1, cores))
-        self._least = row["min_ps"] if self._least is None else min(self._least, row["min_ps"])
-        self._most = max(self._most, row["max_ps"])
+        self._min_ps = row["min_ps"] if self._min_ps is None else min(self._min_ps, row["min_ps"])
+        self._max_ps = max(self._max_ps, row["max_ps"])
         self._by_class.update(row["by_class_ps"])
         self._by_cause.update(row["by_cause_ps"])
 
     def row(self, before: str | None, after: str | None, inside_run: bool, steps: int) -> gaps.GapPattern:
-        """What the report tells of it, between these two programs."""
+        """The report's row for the gaps between these two programs."""
         by_cause = in_class_order(self._by_cause)
         return {
             "before": before,
@@ -234,17 +239,17 @@ class _Pattern:
             "mean_ps": self.total_ps // self._count,
             "in_steps_ps": self._in_steps,
             "per_step_ps": self._per_core // steps if steps else None,
-            "min_ps": self._least or 0,
-            "max_ps": self._most,
-            "cause": max(by_cause, key=lambda it: by_cause[it]),
+            "min_ps": self._min_ps or 0,
+            "max_ps": self._max_ps,
+            "cause": max(by_cause, key=lambda name: by_cause[name]),
             "by_cause_ps": by_cause,
             "by_class_ps": in_class_order(self._by_class),
         }
 
 
 class MergedPropagation:
-    """The report's `propagation`. Of a program that runs on many hosts, `runs` and `phases` are the medians of the
-    hosts', `inversion_share` is of the device time of all."""
+    """Merges the report's `propagation`. For a program on many hosts, `runs` and `phases` are medians over the hosts;
+    `inversion_share` refers to the device time of all hosts."""
 
     def __init__(self) -> None:
         self._device = self._direct = self._recovered = self._bare = self._none = 0
@@ -267,7 +272,7 @@ class MergedPropagation:
 
     def document(self) -> tree.Propagation:
         programs = sorted(
-            map(self._program, self._programs.values()),
+            map(self._merge_program, self._programs.values()),
             key=lambda row: (-row["device_ps"], row["program"], row["program_id"]),
         )
         main = programs[0] if programs else None
@@ -287,7 +292,7 @@ class MergedPropagation:
         }
 
     @staticmethod
-    def _program(rows: Sequence[tree.ProgramOrder]) -> tree.ProgramOrder:
+    def _merge_program(rows: Sequence[tree.ProgramOrder]) -> tree.ProgramOrder:
         inverted = weighted_mean((row["inversion_share"], row["device_ps"]) for row in rows)
         return {
             **rows[0],

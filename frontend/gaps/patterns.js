@@ -1,0 +1,148 @@
+/** The table of recurring patterns, and how causes of gaps are written. */
+
+import { h } from '../lib/dom.js';
+import { columnUnit } from '../lib/totals.js';
+import { LABELS, classCell, classChip } from '../lib/classes.js';
+import { cutName, hue, miniBar } from '../lib/cards.js';
+import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
+import { countColumn, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
+
+/** @typedef {import('../lib/views').Gaps} Gaps */
+/** @typedef {import('../lib/views').GapItem} GapItem */
+/** @typedef {import('../lib/views').GapPattern} GapPattern */
+/** @typedef {import('./group.js').KnownPattern} KnownPattern */
+
+/** What the host did in gaps, a column of both tables. */
+export const HOST_CLASSES = {
+  head: 'What the host did',
+  cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps),
+};
+
+/**
+ * Patterns with gaps, the one with most time first.
+ * @param {KnownPattern[]} recurring patterns in the order of their test ids
+ * @param {(pattern: KnownPattern) => GapItem[]} gapsOf
+ * @param {{idle_ps: number, duration_ps: number}} session idle time of the devices, and length
+ * @param {{isChosen: (pattern: KnownPattern) => boolean, choose: (pattern: KnownPattern) => void,
+ *   open: (gap: GapItem) => void}} on
+ */
+export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isChosen, choose, open }) {
+  const items = recurring.filter(({ count: gapCount }) => gapCount);
+  const gaps = new Map(items.map((pattern) => [pattern, gapsOf(pattern)]));
+  const unit = columnUnit(items, 'total_ps');
+  /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
+  const program = (key, inside) =>
+    textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
+      cell: (pattern) =>
+        inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
+    });
+  return sortableTable({
+    label: 'Recurring patterns',
+    testid: 'gap-patterns',
+    items,
+    sort: '-Total',
+    rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
+    select: choose,
+    open: (pattern) => {
+      const [gap] = gaps.get(pattern) ?? [];
+      if (gap) open(gap);
+    },
+    selected: isChosen,
+    columns: [
+      program('before'),
+      program('after', 'in the middle of its run'),
+      textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), {
+        title: causesText,
+        cell: causesCell,
+      }),
+      countColumn('Count', 'count'),
+      timeColumn('Total', unit, 'total_ps'),
+      timeColumn('Median', unit, 'median_ps'),
+      timeColumn('Mean', unit, 'mean_ps'),
+      {
+        head: `Min – max, ${unit.name}`,
+        number: true,
+        cell: ({ min_ps, max_ps }) =>
+          [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps ? 3 : 1)).join(' – '),
+      },
+      shareColumn('Of idle', (pattern) => pattern.total_ps / idle_ps),
+      HOST_CLASSES,
+      { head: 'When, over the session', cell: (pattern) => ticks(pattern, gaps.get(pattern) ?? [], duration_ps) },
+    ],
+  });
+}
+
+/**
+ * What the pattern with most time takes of a step, and how the idle time of whole steps, which Overview tells, differs
+ * from that of the gaps. Waiting for a late host is busy time, and no gap.
+ * @param {Gaps} gaps
+ * @param {KnownPattern|undefined} first
+ */
+export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
+  const bound = findings.straggler
+    ? 'what other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
+    : 'without it steps are shorter by at most that';
+  return [
+    first?.per_step_ps
+      ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; ${bound}. `
+      : '',
+    inSteps
+      ? `Overview counts whole steps: ${headline(inSteps.idle_ps - inSteps.edges_ps)} of these ${headline(total_ps)}`
+      : '',
+    inSteps?.edges_ps ? `, and ${headline(inSteps.edges_ps)} before a core’s first or after its last run` : '',
+    inSteps ? '. ' : '',
+  ].join('');
+}
+
+/** @param {import('./group.js').Cause['cause']} cause */
+export const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
+
+/**
+ * What the host did longest until the work was queued; where it was queued before, it was not the host.
+ * @param {import('./group.js').Cause['cause']} cause
+ */
+export const causeCell = (cause) =>
+  cause === 'queued'
+    ? h(
+        'span',
+        { title: 'The work was queued before the gap began: the device waited for something else than the host' },
+        classChip('wait'),
+        'device waits',
+      )
+    : classCell(cause);
+
+/** The cause with most time, and where most gaps have another one, that as well. @param {KnownPattern} pattern */
+function causesCell({ cause, causes, count: all }) {
+  const [first] = causes;
+  const often = causes.find(({ count: some }) => 2 * some > all);
+  return h(
+    'span',
+    null,
+    causeCell(first?.cause ?? cause),
+    often && often !== first && h('small', { class: 'muted' }, ` most gaps: ${causeLabel(often.cause)}`),
+  );
+}
+
+/** `input: 80.2 % of the time, 44 of 704 gaps` @param {KnownPattern} pattern */
+const causesText = ({ causes, count: all, total_ps }) =>
+  causes
+    .map(
+      ({ cause, count: some, ps }) =>
+        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`,
+    )
+    .join('\n');
+
+/**
+ * Marks where the gaps of a pattern lie.
+ * @param {GapPattern} pattern
+ * @param {GapItem[]} gaps
+ * @param {number} duration
+ */
+const ticks = (pattern, gaps, duration) =>
+  h(
+    'div',
+    { class: 'ticks', 'aria-hidden': 'true' },
+    [...new Set(gaps.map(({ start_ps }) => Math.round((start_ps / duration) * 200)))].map((place) =>
+      h('i', { style: { left: `${place / 2}%`, background: hue(pattern.cause) } }),
+    ),
+  );
