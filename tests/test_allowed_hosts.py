@@ -32,7 +32,7 @@ def refusal(names: AllowedHosts, host: str, **headers: str) -> str | None:
     ["localhost", "localhost:6006", "LocalHost.:6006", "a.b.localhost:6006", "127.0.0.1:6006", "10.1.2.3",
      "[::1]:6006", "[fe80::1%25eth0]:6006", f"{OWN_NAME}:6006", OWN_NAME.upper()],
 )  # fmt: skip
-def test_names_that_only_lead_here(host: str) -> None:
+def test_names_that_always_resolve_to_this_machine(host: str) -> None:
     assert refusal(AllowedHosts(), host) is None
 
 
@@ -41,7 +41,7 @@ def test_names_that_only_lead_here(host: str) -> None:
     [FOREIGN, "localhost.rebound.example", "notlocalhost:6006", f"{OWN_NAME}.rebound.example", "gpu-box:6006",
      "box.local", "127.0.0.1.rebound.example", "2130706433", "xn--bcher-kva.example", "1.2.3.4.5"],
 )  # fmt: skip
-def test_names_that_could_be_made_to_lead_here(host: str) -> None:
+def test_names_that_another_site_could_make_resolve_here(host: str) -> None:
     name = host.partition(":")[0].lower()
     assert (refusal(AllowedHosts(), host) or "").endswith(f"start it with --xla_insights_hosts={name}")
 
@@ -50,11 +50,11 @@ def test_names_that_could_be_made_to_lead_here(host: str) -> None:
     "host",
     ["[::1", "a b", "a,b", "a@localhost", "localhost@a", "localhost:x", "localhost/", "[::1]x", "a:1:2"],
 )
-def test_what_is_no_name(host: str) -> None:
+def test_malformed_host_headers(host: str) -> None:
     assert refusal(AllowedHosts(["*"]), host, Sec_Fetch_Site="same-origin") == f"{host} is no name of a host"
 
 
-def test_where_the_network_is_served_names_that_nobody_can_register_will_do(
+def test_unregistrable_names_are_accepted_if_the_network_is_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.plugin.allowed_hosts._printed_name", lambda: "gpu-7.lab.example")
@@ -84,7 +84,7 @@ def test_names_of_proxies() -> None:
     assert refusal(AllowedHosts(parse_names("*")), FOREIGN) is None
 
 
-def test_over_https_any_name_will_do() -> None:
+def test_any_name_is_accepted_over_https() -> None:
     names = AllowedHosts()
     for headers in (
         {"Sec_Fetch_Site": "same-origin"},  # browsers tell it to https and to their own machine only
@@ -106,7 +106,7 @@ def test_over_https_any_name_will_do() -> None:
 @pytest.mark.parametrize(
     "text", ["http://lab.example", "lab.example:8888", "a b", "..", "bücher.example", "*.a"]
 )
-def test_what_is_no_list_of_names(text: str, logdir: Path) -> None:
+def test_malformed_lists_of_names(text: str, logdir: Path) -> None:
     with pytest.raises(InputError, match=r"is no name of a host; write it as lab\.example, without port$"):
         parse_names(text)
     with pytest.raises(ValueError, match="is no name of a host"):
@@ -122,7 +122,7 @@ def test_no_data_under_another_name(client: Client) -> None:
     assert post(client, "stop", headers, session="s").status_code == 403
 
 
-def test_the_page_comes_under_any_name_to_say_so(client: Client) -> None:
+def test_the_page_is_served_under_any_name_to_show_the_error(client: Client) -> None:
     shell = client.get("/data/plugin_entry.html", query_string={"name": "xla_insights"})
     [path] = [part for part in shell.text.split('"') if part.endswith("/index.js")]
     assert client.get(f"{BASE}/{path.removeprefix('./')}", headers={"Host": FOREIGN}).status_code == 200

@@ -70,7 +70,7 @@ def test_addresses(text: str, addresses: tuple[str, ...]) -> None:
     ["", " , ", "localhost", "9012", ":9012", "localhost:", "localhost:0", "localhost:65536", "::1:9012",
      "http://localhost:9012", "unix:/a/socket", "a b:1", "localhost:9012/x", "-a:1", "a:1\n", "é:1"],
 )  # fmt: skip
-def test_what_is_no_address(text: str) -> None:
+def test_malformed_addresses(text: str) -> None:
     if text == "a:1\n":  # blanks around an address are nothing
         assert parse_addresses(text) == ("a:1",)
         return
@@ -78,7 +78,7 @@ def test_what_is_no_address(text: str) -> None:
         parse_addresses(text)
 
 
-def test_a_captures_file_is_called_after_its_address() -> None:
+def test_the_file_is_named_after_the_address() -> None:
     assert host_name("localhost:9012") == "localhost_9012"
     assert host_name("[::1]:9012") == "__1_9012"
 
@@ -96,7 +96,7 @@ class TestRealServer:
         assert report["steps"]
         assert report["devices"][0]["busy_ps"] > 0
 
-    def test_runs_of_jax_lead_back_to_their_calls(self, profiler_server: str, tmp_path: Path) -> None:
+    def test_runs_of_jax_are_joined_with_their_calls(self, profiler_server: str, tmp_path: Path) -> None:
         """Also those of its fast path, which records no other call than that for one device."""
         capture([profiler_server], str(tmp_path), SHORT)
         session = xi.load(str(tmp_path))
@@ -108,7 +108,7 @@ class TestRealServer:
         [trace] = session.trace.traces
         assert {trace.name(row) for row in trace.annotations.tolist()} == {"train"}
 
-    def test_a_busy_server_is_asked_again(self, profiler_server: str, tmp_path: Path) -> None:
+    def test_a_busy_server_is_retried(self, profiler_server: str, tmp_path: Path) -> None:
         port = profiler_server.rpartition(":")[2]
         made = capture([f"localhost:{port}", f"127.0.0.1:{port}"], str(tmp_path), Options(duration_ms=200))
         [session] = (tmp_path / "plugins/profile").iterdir()
@@ -118,18 +118,18 @@ class TestRealServer:
         }
         assert made.message is None
 
-    def test_an_empty_trace_leaves_nothing(self, profiler_server: str, tmp_path: Path) -> None:
+    def test_an_empty_trace_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:
         nothing = Options(duration_ms=50, host_level=0, retries=0)
         with pytest.raises(InputError, match=f"{profiler_server}: the trace is empty"):
             capture([profiler_server], str(tmp_path), nothing)
         assert not list(tmp_path.glob("plugins/profile/*"))
 
-    def test_a_server_that_cannot_write_there(self, profiler_server: str, tmp_path: Path) -> None:
+    def test_a_server_that_cannot_write_to_the_logdir(self, profiler_server: str, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(InputError, match=r"cannot write to .*/file/plugins/profile/.*; name a LOGDIR"):
             capture([profiler_server], str(tmp_path / "file"), SHORT)
 
-    def test_cancelled_it_leaves_nothing(self, profiler_server: str, tmp_path: Path) -> None:
+    def test_a_cancelled_capture_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:
         made = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
         thread = threading.Thread(target=made.run)
         thread.start()
@@ -140,7 +140,9 @@ class TestRealServer:
         assert made.progress()["state"] == "cancelled"
         assert not list(tmp_path.glob("plugins/profile/*/*"))
 
-    def test_ended_early_it_keeps_what_was_recorded(self, profiler_server: str, tmp_path: Path) -> None:
+    def test_a_capture_ended_early_keeps_what_was_recorded(
+        self, profiler_server: str, tmp_path: Path
+    ) -> None:
         made = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
         thread = threading.Thread(target=made.run)
         thread.start()
@@ -223,7 +225,7 @@ class TestLongAnswers:
         return b"\x32\x80\x80\x80\x01" + bytes(1 << 21)
 
     @pytest.mark.parametrize("compression", [None, grpc.Compression.Gzip])
-    def test_they_are_bounded(self, tmp_path: Path, compression: grpc.Compression | None) -> None:
+    def test_responses_are_limited(self, tmp_path: Path, compression: grpc.Compression | None) -> None:
         with answering(self.long, compression) as address:
             server = Server(address)
             with pytest.raises(grpc.RpcError) as error:
@@ -231,7 +233,7 @@ class TestLongAnswers:
             server.close()
         assert is_too_long(error.value)
 
-    def test_the_capture_is_there(self, tmp_path: Path) -> None:
+    def test_the_capture_succeeds_despite_a_long_response(self, tmp_path: Path) -> None:
         with answering(self.long) as address:
             done = capture([address], str(tmp_path), SHORT)
         assert (done.state, done.message) == ("done", None)

@@ -149,7 +149,7 @@ def test_parts_of_a_launch_are_no_launches(catalog: Catalog) -> None:
     "name", ["data_loading", "fetchBatch", "DataLoader", "prefetch_next", "INPUT", "loading", "HTTPData"]
 )
 def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name: str) -> None:
-    assert catalog.loads(name)
+    assert catalog.describes_loading(name)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_annotations_that_speak_of_loading_data_are_input(catalog: Catalog, name
     ],
 )
 def test_other_annotations_do_not(catalog: Catalog, name: str) -> None:
-    assert not catalog.loads(name)
+    assert not catalog.describes_loading(name)
 
 
 def extra(tmp_path: Path, document: object) -> str:

@@ -69,7 +69,7 @@ def chrome(its: SessionTrace) -> Chrome:
     return Chrome(its)
 
 
-def test_events_come_by_start_and_nest(chrome: Chrome) -> None:
+def test_events_are_ordered_by_start_and_nest(chrome: Chrome) -> None:
     assert_in_order(chrome)
     assert chrome.count > 1000
 
@@ -89,7 +89,7 @@ def assert_in_order(chrome: Chrome) -> None:
     assert sum(map(len, chrome.tracks.values())) == chrome.count
 
 
-def test_what_overlaps_nests_as_it_is_written_and_as_it_is_read(chrome: Chrome) -> None:
+def test_overlapping_events_nest_in_written_and_in_parsed_times(chrome: Chrome) -> None:
     for name, events in chrome.tracks.items():
         assert_nests(events, name)
 
@@ -148,7 +148,7 @@ def test_annotations_steps_and_runs(its: SessionTrace, chrome: Chrome) -> None:
         assert sum(len(chrome.tracks[name]) for name in mine) == len(device.ops)
 
 
-def test_what_overlaps_without_nesting_takes_tracks_of_its_own() -> None:
+def test_events_that_overlap_without_nesting_are_in_separate_tracks() -> None:
     its = session(
         capture(thread("python", ("forward", 0, 90)), Core([("a", 0, 10), ("b", 5, 10), ("c", 20, 5)]))
     )
@@ -164,7 +164,7 @@ def test_names_of_any_kind() -> None:
     assert Chrome(its).head["session"] == "session"
 
 
-def test_a_capture_without_devices_and_one_without_anything() -> None:
+def test_a_capture_without_devices_and_an_empty_one() -> None:
     assert [
         name
         for name in Chrome(session(capture(thread("python", ("forward", 0, 90))))).tracks
@@ -184,7 +184,7 @@ def test_times_keep_every_picosecond(pairs: list[tuple[int, int]]) -> None:
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=50))
-def test_whole_nanoseconds_are_read_as_such(nanoseconds: list[int]) -> None:
+def test_whole_nanoseconds_are_parsed_exactly(nanoseconds: list[int]) -> None:
     ps = np.array(nanoseconds, np.int64) * 1000
     for text, ns in zip(_times(ps, ps, np.ones(len(ps), np.bool_)), nanoseconds, strict=True):
         event = json.loads(b'{"ts":' + text)
@@ -250,6 +250,6 @@ def lane_of(spans: list[tuple[int, int]]) -> Lane:
 def test_real_captures_nest_too(shared_traces: Path) -> None:
     for name in ("torch_xla/spmd_fsdp_debug", "public/tpu_v6e_jax", "public/gpu_mi300_jax"):
         chrome = Chrome(session(real_trace(shared_traces / name)))
-        test_events_come_by_start_and_nest(chrome)
-        test_what_overlaps_nests_as_it_is_written_and_as_it_is_read(chrome)
+        test_events_are_ordered_by_start_and_nest(chrome)
+        test_overlapping_events_nest_in_written_and_in_parsed_times(chrome)
         test_perfetto_drops_nothing(chrome)

@@ -76,7 +76,9 @@ def is_lazy(trace: Trace) -> bool:
 
 def class_of_annotation(trace: Trace, row: int) -> str:
     annotations = set(trace.annotations.tolist())
-    if any(CATALOG.loads(trace.name(event)) for event in chain(trace, row) if event in annotations):
+    if any(
+        CATALOG.describes_loading(trace.name(event)) for event in chain(trace, row) if event in annotations
+    ):
         return "input"
     driving_lines = trace.driving_lines
     has_dynamo = any(
@@ -130,7 +132,7 @@ def class_by_events(trace: Trace, row: int, t: int) -> str | None:
         ):
             return "from_device"
         if trace.name(r) == "$train.py:3 f" and any(
-            CATALOG.loads(trace.name(event)) for event in chain(trace, r) if event in annotations
+            CATALOG.describes_loading(trace.name(event)) for event in chain(trace, r) if event in annotations
         ):
             return "input"
         if trace.name(r) == "RunExecutable":

@@ -225,7 +225,9 @@ def test_a_directory_in_the_place_of_a_capture(tmp_path: Path, capsys: Capture) 
 
 
 @pytest.mark.parametrize("command", [["report"], ["window", "--start-ms", "0", "--end-ms", "1"]])
-def test_what_is_no_file_is_not_waited_for(command: list[str], tmp_path: Path, capsys: Capture) -> None:
+def test_special_files_are_refused_without_waiting(
+    command: list[str], tmp_path: Path, capsys: Capture
+) -> None:
     pipe = tmp_path / "vm.xplane.pb"
     os.mkfifo(pipe)
     for path, named in (("/dev/null", "/dev/null"), (tmp_path, pipe), (pipe, pipe)):
@@ -233,7 +235,7 @@ def test_what_is_no_file_is_not_waited_for(command: list[str], tmp_path: Path, c
         assert line == f"xla-insights: {named}: is a pipe or a device; name a .xplane.pb file"
 
 
-def test_a_cut_capture_is_told_and_the_rest_is_reported(tmp_path: Path, capsys: Capture) -> None:
+def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsys: Capture) -> None:
     path = write_cut_session(tmp_path, "vm")
     assert main(["report", "--json", str(path)]) == 0
     printed = capsys.readouterr()
@@ -241,7 +243,7 @@ def test_a_cut_capture_is_told_and_the_rest_is_reported(tmp_path: Path, capsys: 
     assert printed.err.startswith("warning (vm): ")
 
 
-def test_a_host_that_cannot_be_read_is_told(tmp_path: Path, capsys: Capture) -> None:
+def test_an_unreadable_host_is_reported(tmp_path: Path, capsys: Capture) -> None:
     directory = write_session(tmp_path / "plugins/profile/s", "good")
     (directory / "bad.xplane.pb").write_bytes(b"\xff" * 10)
     assert main(["report", str(tmp_path)]) == 0
@@ -249,7 +251,7 @@ def test_a_host_that_cannot_be_read_is_told(tmp_path: Path, capsys: Capture) -> 
     assert "Warning (bad): " in text
 
 
-def test_a_fault_of_ours_is_one_line(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "tb_xla_insights.cli.report_text.print_report", raising(ZeroDivisionError("two\nlines"))
     )
@@ -294,7 +296,7 @@ def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch
         (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], 1, "B is worse than A: "),
     ],
 )
-def test_a_reader_that_leaves_early_is_no_error(arguments: list[str], code: int, told: str) -> None:
+def test_a_closed_pipe_is_no_error(arguments: list[str], code: int, told: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     run = str(LOGDIR / ("torch_xla_slow_input" if told else "synthetic_case_study_8_tpu_cores"))
@@ -313,7 +315,7 @@ def test_a_reader_that_leaves_early_is_no_error(arguments: list[str], code: int,
 @pytest.mark.parametrize(
     ("where", "code", "told"), [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")]
 )
-def test_an_output_that_takes_nothing_is_no_traceback(where: str, code: int, told: str, logdir: Path) -> None:
+def test_a_full_output_is_no_traceback(where: str, code: int, told: str, logdir: Path) -> None:
     if where == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
@@ -381,7 +383,7 @@ def test_the_module_runs_as_a_command() -> None:
     assert done.stdout == f"xla-insights {xi.__version__}\n"
 
 
-def test_progress_says_what_is_waited_for() -> None:
+def test_the_progress_line_names_what_is_read() -> None:
     one = Reading("vm", 4000)
     assert _progress_line([one], 1) == "Preparing"
     assert _progress_line([one], 3) == "Preparing"

@@ -41,7 +41,7 @@ def test_two_sessions_as_json(capsys: Capture) -> None:
     assert "pairs" not in document
 
 
-def test_pairs_alone_and_beside_two_sessions(capsys: Capture, tmp_path: Path) -> None:
+def test_pairs_alone_and_with_two_sessions(capsys: Capture, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(f"model,a,b\none,{LAZY},{DYNAMO}\ntwo,3,2\n")
     document = json.loads(printed(capsys, "--pairs", str(file), "--json"))
@@ -56,7 +56,7 @@ def test_pairs_alone_and_beside_two_sessions(capsys: Capture, tmp_path: Path) ->
     assert "Differences" in printed(capsys, LAZY, DYNAMO, "--pairs", str(file))
 
 
-def test_one_session_is_named_out_of_a_logdir(capsys: Capture) -> None:
+def test_a_session_of_a_logdir_is_chosen_by_name(capsys: Capture) -> None:
     name = "synthetic_dynamo_issue_lazy/2023_01_12_18_04_22_synthetic"
     document = json.loads(printed(capsys, str(LOGDIR), DYNAMO, "--session-a", name, "--json"))
     assert document["a"]["session"]["name"] == name
@@ -71,7 +71,7 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: Capture) -> None:
     assert line.endswith("--help")
 
 
-def test_what_cannot_be_read_is_told(capsys: Capture, tmp_path: Path) -> None:
+def test_unreadable_input_is_a_one_line_error(capsys: Capture, tmp_path: Path) -> None:
     assert main(["compare", LAZY, str(tmp_path / "missing")]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert "missing: no such file or directory" in line

@@ -90,7 +90,7 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_folder_of_another_session_keeps_none_of_its_tables(
+def test_tables_of_an_earlier_export_are_removed_if_empty_now(
     kind: str, tmp_path: Path, capsys: Capture
 ) -> None:
     if kind == "parquet":
@@ -135,7 +135,7 @@ def _is_number(text: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_names_that_are_no_text(kind: str, tmp_path: Path) -> None:
+def test_names_that_are_not_valid_text(kind: str, tmp_path: Path) -> None:
     if kind == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     capture = tmp_path / os.fsdecode(b"host\xff.xplane.pb")
@@ -145,7 +145,7 @@ def test_names_that_are_no_text(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["export", "--format", "csv", "-o"], ["report", "--html"]])
-def test_a_write_that_fails_leaves_what_was_there(
+def test_a_failed_write_leaves_the_existing_file(
     command: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python does not notice that such a file is cut
@@ -164,7 +164,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_without_pyarrow_the_remedy_is_told(
+def test_without_pyarrow_the_error_names_the_remedy(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -176,7 +176,7 @@ def test_without_pyarrow_the_remedy_is_told(
 
 
 @pytest.mark.parametrize("kind", ["chrome", "csv"])
-def test_a_place_that_cannot_be_written(kind: str, tmp_path: Path, capsys: Capture) -> None:
+def test_an_unwritable_output(kind: str, tmp_path: Path, capsys: Capture) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert main(["export", SESSION, "--format", kind, "-o", str(blocked / "below")]) == 3
@@ -201,7 +201,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("piped", [True, False])
-def test_what_is_printed_is_the_trace_alone(piped: bool, tmp_path: Path) -> None:
+def test_stdout_has_only_the_trace(piped: bool, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", SESSION, "--format", "chrome"]
     with (tmp_path / "trace.json").open("w+b") as file:
         where = subprocess.PIPE if piped else file

@@ -121,7 +121,7 @@ def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
     assert told(out).split() == ["Name", "Count", "────────────", "a", "0"]
 
 
-def test_columns_of_zeros_go_before_text_is_broken() -> None:
+def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
     for width, row in ((70, "Start, ms Reads Most host time"), (40, "Start, ms Most host time")):
         out = console(width)
         table = common.table("Steps", "Step", "Start, ms", "Reads", "Most host time", left=(0, 3))
@@ -130,7 +130,7 @@ def test_columns_of_zeros_go_before_text_is_broken() -> None:
         assert " ".join(told(out).splitlines()[1].split()) == f"Step {row}"
 
 
-def test_a_terminal_tells_its_width() -> None:
+def test_tables_fit_the_width_of_the_terminal() -> None:
     main_end, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", str(LOGDIR / LOGS[1])]
@@ -171,7 +171,7 @@ def test_a_synthetic_session_is_called_so() -> None:
     assert "System    PyTorch/XLA · PJRT · 1 CPU device\n" in text_of("torch_xla_early_item")
 
 
-def test_input_that_holds_nothing_up() -> None:
+def test_input_that_is_hidden() -> None:
     wanting = "8.612 ms of idle time on all cores (< 0.1 % of their spans) is waiting for data."
     assert section(text_of(CASE), "Input") == [
         "Input",
@@ -224,7 +224,7 @@ def test_early_executions() -> None:
     assert "Executions before the step is over" not in text_of("torch_xla_dynamic_shapes")
 
 
-def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
+def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     text = plain(text_of("torch_xla_early_item"))
     assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
         "0.169 0.126 / 0.157 / 0.237 ms 0.843 / 1.010 / 1.370 ms exact"
@@ -245,7 +245,7 @@ def test_what_executions_cost_and_how_far_the_host_is_ahead() -> None:
     assert "indistinguishable from zero (fitted to 7 runs)" in plain(told(out))
 
 
-def test_a_spread_has_one_unit_where_one_fits() -> None:
+def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
     out = console()
     [row, *_] = report(CASE)["programs"]
     rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
@@ -320,7 +320,7 @@ def test_transfers() -> None:
     assert "3.6 GB (3 known)" in plain(told(out))
 
 
-def test_whether_cores_are_idle_together() -> None:
+def test_gaps_show_whether_the_other_cores_are_idle() -> None:
     [row] = [it for it in section(text_of(CASE), "Gaps") if it.startswith("TPU:2 ")]
     assert row.startswith(
         "TPU:2 1 441.009 390.263 1209 all idle starved compile compile 318.407 ms, IR tracing"
@@ -346,7 +346,7 @@ def test_ops_of_a_window_add_up_over_their_annotations(capsys: Capture) -> None:
     assert total == f"all ops 648 {times} {shares} %"
 
 
-def test_of_several_hosts_rows_tell_whose_they_are(logdir: Path) -> None:
+def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     document: Any = xi.load(str(logdir)).report()
     text = printed(document)
     assert heads(text, "Steps").split()[:2] == ["Step", "Host"]

@@ -42,8 +42,8 @@ def trace_at(path: Path) -> Trace:
 def test_the_stats_of_an_event_and_of_its_kind(path: Path) -> None:
     trace = trace_at(path)
     stats = event_stats(trace, 0)
-    assert {s.name: s.value for s in stats if not s.of_kind} == STATS
-    assert {s.name: s.value for s in stats if s.of_kind} == {"flops": 12, "tf_op": "a/b"}
+    assert {s.name: s.value for s in stats if not s.from_metadata} == STATS
+    assert {s.name: s.value for s in stats if s.from_metadata} == {"flops": 12, "tf_op": "a/b"}
     assert {s.name: s.kind for s in stats} == {
         "run_id": "int", "program_id": "int", "share": "float", "hlo_op": "text", "data": "bytes", "long_name": "text",
         "empty": "text", "negative": "int", "flops": "int", "tf_op": "text",
@@ -91,5 +91,5 @@ def test_events_of_real_captures(shared_traces: Path, folder: str) -> None:
         events = sorted(theirs.events, key=lambda event: (event.offset_ps, -event.duration_ps))
         for number in pick.sample(range(line.count), min(line.count, 10)):
             stats = event_stats(trace, line.first + number)
-            assert {s.name: s.value for s in stats if not s.of_kind} == events[number].stats
-            assert {s.name: s.value for s in stats if s.of_kind} == plane.kinds[events[number].kind][2]
+            assert {s.name: s.value for s in stats if not s.from_metadata} == events[number].stats
+            assert {s.name: s.value for s in stats if s.from_metadata} == plane.kinds[events[number].kind][2]

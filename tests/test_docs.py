@@ -55,7 +55,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-def test_every_route_is_listed_and_every_listed_route_is_there() -> None:
+def test_exactly_the_existing_routes_are_listed() -> None:
     listed = dict(re.findall(r"^\| `data/(\w+)` \| (POST)?", PAGES["docs/routes.md"], re.MULTILINE))
     routes, captures = Routes(cast(Any, None), cast(Any, None)), Captures(cast(Any, None), None)
     gets, posts = routes.gets() | captures.gets(), routes.posts() | captures.posts()
@@ -117,7 +117,7 @@ def test_every_make_target_is_named(target: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_inside_the_project_lead_somewhere(page: str) -> None:
+def test_links_inside_the_project_have_a_target(page: str) -> None:
     place = (ROOT / page).parent
     for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", PAGES[page]):
         target = (place / link).resolve() if link else ROOT / page

@@ -10,7 +10,7 @@ from benchmarks.every_change import FILES, Capture
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parts[-5])
-def test_whole_lines_before_the_damage_are_kept_and_the_rest_is_said(path: Path) -> None:
+def test_whole_lines_before_the_damage_are_kept_and_the_damage_is_reported(path: Path) -> None:
     capture = Capture(path.read_bytes())
     size = len(capture.data)
     for number, at in enumerate(range(1, size, size // 40)):

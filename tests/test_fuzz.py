@@ -10,11 +10,11 @@ import pytest
 from fuzz.change import changed, damaged
 from fuzz.loop import Loop
 from fuzz.seeds import made, parts
-from fuzz.shrink import shrunk
+from fuzz.shrink import shrink
 from fuzz.target import Limits, Target
 from fuzz.targets import TARGETS
 from fuzz.tree import at_path, nth, parsed, with_parts, written
-from fuzz.worker import Tally, Worker, measured
+from fuzz.worker import Tally, Worker, check_limits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +38,7 @@ def brief(target: Target) -> settings:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda its: its.name)
-def test_whatever_is_made_up_holds_what_is_promised(target: Target) -> None:
+def test_generated_inputs_pass_their_checks(target: Target) -> None:
     @brief(target)
     @given(st.randoms(use_true_random=True))
     def holds(pick: Random) -> None:
@@ -48,7 +48,7 @@ def test_whatever_is_made_up_holds_what_is_promised(target: Target) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda its: f"{its.parent.name}/{its.name}")
-def test_what_failed_once_does_not_fail_again(case: Path) -> None:
+def test_inputs_of_past_failures_pass(case: Path) -> None:
     set(BY_NAME[case.parent.name].check(case.read_bytes()))
 
 
@@ -81,7 +81,7 @@ def _check(data: bytes) -> Iterator[str]:
 LIMITS = Limits(10, 1, 1 << 30, 1)
 
 
-def test_a_failure_is_made_small_and_kept(tmp_path: Path) -> None:
+def test_failures_are_shrunk_and_saved(tmp_path: Path) -> None:
     target = Target(
         "test", lambda pick: b"good" * pick.randrange(9) + b"bad" + b"x" * 50, _check, LIMITS, 1.0
     )
@@ -90,38 +90,40 @@ def test_a_failure_is_made_small_and_kept(tmp_path: Path) -> None:
     worker.attempt(target, target.make(Random(1)), 1)
     [failure] = worker.failures
     assert (failure.smallest, failure.seed, begun[0]) == (b"bad", 1, failure.data)
-    assert failure.sign == 'ValueError _check raise ValueError("bad")'
+    assert failure.signature == 'ValueError _check raise ValueError("bad")'
     loop = Loop(tmp_path, [target])
     for _ in range(5):
-        loop._take(worker.tallies, worker.failures, [], worker.worst)
+        loop._add_results(worker.tallies, worker.failures, [], worker.worst)
     loop.save()
     assert len(list(tmp_path.glob("failures/test/*/*.smallest"))) == 1
     assert Loop(tmp_path, [target]).tallies["test"].inputs == 5
 
 
-def test_what_is_the_first_of_something_is_changed_further() -> None:
+def test_inputs_with_a_new_feature_are_added_to_the_corpus() -> None:
     target = Target("decode", lambda _: b"", _check, LIMITS, 1.0, "XSpace")
     worker = Worker([target], lambda *_: None)
     data = [written(tree) for tree in made()[:3]]
-    for its in (*data, data[0]):
-        worker.attempt(target, its, 0)
-    assert worker.new == [("decode", its) for its in data]
+    for content in (*data, data[0]):
+        worker.attempt(target, content, 0)
+    assert worker.new == [("decode", content) for content in data]
 
 
-def test_what_takes_too_much_is_told() -> None:
+def test_inputs_beyond_the_memory_limit_are_failures() -> None:
     def large(_: bytes) -> Iterator[str]:
         yield str(len(bytearray(5_000_000)))
 
     tally = Tally()
-    measured(Target("test", lambda _: b"", large, Limits(10, 0, 10_000_000, 0), 1.0), b"", tally, memory=True)
+    check_limits(
+        Target("test", lambda _: b"", large, Limits(10, 0, 10_000_000, 0), 1.0), b"", tally, memory=True
+    )
     assert 0.5 < tally.bytes[0] < 0.6
-    with pytest.raises(Exception, match=r"5,\d+,\d+ bytes for 0 bytes, where 1,000,000 are allowed"):
-        measured(
+    with pytest.raises(Exception, match=r"5,\d+,\d+ bytes for 0 bytes, beyond the limit of 1,000,000"):
+        check_limits(
             Target("test", lambda _: b"", large, Limits(10, 0, 1_000_000, 0), 1.0), b"", tally, memory=True
         )
 
 
-def test_a_message_is_made_small_field_by_field() -> None:
+def test_messages_are_shrunk_field_by_field() -> None:
     data = written(made()[0])
-    assert b"fusion" in shrunk(data, "XSpace", lambda its: b"fusion" in its, 5)
-    assert len(shrunk(data, "XSpace", lambda its: b"fusion" in its, 5)) < 30
+    assert b"fusion" in shrink(data, "XSpace", lambda smaller: b"fusion" in smaller, 5)
+    assert len(shrink(data, "XSpace", lambda smaller: b"fusion" in smaller, 5)) < 30

@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.busy import device_summaries, idle
 from tb_xla_insights.analysis.idle.gaps import gaps_report
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, MIN_GAP_PS, find_gaps
-from tb_xla_insights.analysis.time.class_times import by_class, class_times, covered_times
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
@@ -82,7 +82,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
                 expected.append((number, start, end, shares, together))
     found = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
-         {name: time // US for name, time in by_class(gaps.shares[i]).items()}, int(gaps.together_ps[i]) // US)
+         {name: time // US for name, time in times_by_class(gaps.shares[i]).items()}, int(gaps.together_ps[i]) // US)
         for i in range(len(gaps))
     ]  # fmt: skip
     assert found == expected

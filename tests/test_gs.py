@@ -80,7 +80,7 @@ def test_sessions_of_a_bucket(access: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "path", ["gs://profiles/nothing", "gs://profiles/logs/x.xplane.pb", "gs://other/logs"]
 )
-def test_what_is_not_there_is_one_line(access: dict[str, str], path: str) -> None:
+def test_a_missing_object_is_a_one_line_error(access: dict[str, str], path: str) -> None:
     done = run(access, "report", path)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == f"xla-insights: {path}: no such file or directory; check the path\n"

@@ -13,7 +13,7 @@ from simulated import ENQUEUED, LATENCY, MARKER, Simulation
 
 from tb_xla_insights.analysis.diagnostics import diagnose
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.partial_steps import partial_steps
+from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
 from tb_xla_insights.analysis.steps.sources import recorded_steps
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.steps.table import steps_report
@@ -104,7 +104,7 @@ def test_steps_without_recorded_work_are_cut() -> None:
             simulation.launch(500)
         simulation.made.step(begin, simulation.now - begin, number + 5)
     trace = simulation.made.trace()
-    assert (durations(trace), partial_steps(trace)) == ([500] * (STEPS - 3), 3)
+    assert (durations(trace), count_partial_steps(trace)) == ([500] * (STEPS - 3), 3)
     assert len(recorded_steps(trace)) == STEPS
 
 
@@ -119,7 +119,7 @@ def test_steps_do_not_overlap_and_contain_their_work(
     steps, launches = steps_of(trace), find_launches(trace)
     assert all(first.end_ps <= second.start_ps for first, second in pairwise(steps))
     assert [row["executions"] for row in steps_report(session(trace))] == [1] * STEPS
-    if launches.handed_over is not None:
+    if launches.handed_over_times is not None:
         runs = launches.runs
         for number, step in enumerate(steps):
             is_of_step = launches.step_of_run == number

@@ -78,7 +78,7 @@ def test_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
 @pytest.mark.parametrize(
     ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 2)]
 )
-def test_no_half_file_stays(number: signal.Signals, times: int, store: WebStore, tmp_path: Path) -> None:
+def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebStore, tmp_path: Path) -> None:
     """The signal comes twice where what started the command passes it on. The file is begun, as all but the last host
     are read; with it goes what is kept for later."""
     store.faults[HOSTS[3]] = stall = Stall()
@@ -154,7 +154,7 @@ def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled:
     program = (
         "import importlib\n"
         "from tb_xla_insights.cli.main import command\n"
-        "importlib.import_module('tb_xla_insights.tasks.run')._SMALL_BYTES = -1\n"
+        "importlib.import_module('tb_xla_insights.tasks.run')._MAX_IN_PROCESS_BYTES = -1\n"
         "command()"
     )
     more = {"LOKY_MAX_CPU_COUNT": "2", "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
@@ -162,7 +162,7 @@ def test_the_processes_that_read_hosts(store: WebStore, tmp_path: Path, stalled:
     assert interrupted(command, stall, os.environ | more) == (130, "", "xla-insights: stopped\n")
 
 
-def test_a_thread_that_is_amid_numpy(store: WebStore) -> None:
+def test_a_thread_inside_numpy(store: WebStore) -> None:
     """Python's end would end the thread within NumPy's C++, which aborts the process then."""
     store.faults[HOSTS[0]] = stall = Stall()
     program = (

@@ -23,7 +23,7 @@ from tb_xla_insights.logdir.store import FilesChangedError, Store, session_opene
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.tasks.host import read_host
-from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
+from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 from tb_xla_insights.trace.details import event_stats
 
 SESSION = "2026_01_01_00_00_00"
@@ -63,7 +63,7 @@ def read_while(path: Path, happens: Callable[[], Any]) -> int:
     return round(read_host(str(path), "vm", load_catalog(), progress).span_ps[1] / STEP_PS)
 
 
-def test_a_capture_that_is_replaced_while_it_is_read_is_the_old_one_as_a_whole(path: Path) -> None:
+def test_a_capture_replaced_during_reading_is_read_in_its_old_state(path: Path) -> None:
     assert read_while(path, lambda: replace(path, 5)) == 3
     assert read_while(path, lambda: None) == 5
 
@@ -77,14 +77,14 @@ def test_a_session_that_is_renamed_while_it_is_read_is_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 40, 10_000])
-def test_a_capture_that_is_cut_or_written_while_it_is_read_is_no_mixture(path: Path, size: int) -> None:
+def test_a_capture_truncated_or_written_during_reading_is_never_a_mixture(path: Path, size: int) -> None:
     with pytest.raises(
         InputError, match="the file changed while it was read; read it again once it is written"
     ):
         read_while(path, lambda: os.truncate(path, size))
 
 
-def test_another_content_of_the_same_size_and_time_is_another_file(path: Path, store: Store) -> None:
+def test_new_content_of_the_same_size_and_time_is_detected(path: Path, store: Store) -> None:
     loaded = store.loaded(SESSION).choose(None)
     status, content = path.stat(), path.read_bytes()
     path.write_bytes(content.replace(b"forward", b"reverse"))
@@ -106,7 +106,7 @@ def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Stor
     assert steps_of(store) == 5
 
 
-def test_a_page_is_not_told_of_files_that_it_does_not_know(path: Path, store: Store) -> None:
+def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) -> None:
     """It has drawn the rows of one capture; the session is let go, and read again from another one."""
     fingerprint = store.load(SESSION).fingerprint
     assert store.loaded(SESSION, fingerprint=fingerprint)
@@ -129,7 +129,7 @@ def test_a_session_that_is_read_again_from_the_same_files_is_the_same(store: Sto
     assert store.loaded(SESSION, fingerprint=fingerprint)
 
 
-def test_a_session_that_is_gone_is_told_and_read_once_it_is_back(path: Path, store: Store) -> None:
+def test_a_missing_session_is_an_error_and_is_read_once_it_is_back(path: Path, store: Store) -> None:
     store.listing.refresh(wait=None)
     aside = path.parent.rename(path.parents[1] / "aside")
     with pytest.raises(InputError, match="no such file; check the path"):
@@ -138,7 +138,7 @@ def test_a_session_that_is_gone_is_told_and_read_once_it_is_back(path: Path, sto
     assert steps_of(store) == 3
 
 
-def test_a_session_that_is_removed_while_sessions_are_looked_for_hides_no_other(
+def test_a_session_removed_during_listing_hides_no_other(
     logdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.listdir
@@ -152,7 +152,7 @@ def test_a_session_that_is_removed_while_sessions_are_looked_for_hides_no_other(
     assert [it.name for it in find_sessions([Root(str(logdir))])] == ["run/2026_01_02_00_00_00"]
 
 
-def test_two_servers_of_a_logdir_tell_the_same_of_it(path: Path, store: Store, logdir: Path) -> None:
+def test_two_servers_of_a_logdir_give_the_same_fingerprints(path: Path, store: Store, logdir: Path) -> None:
     other = Store(Listing([Root(str(logdir))]), session_opener())
     assert steps_of(store) == steps_of(other) == 3
     assert store.load(SESSION).fingerprint == other.load(SESSION).fingerprint
@@ -181,23 +181,21 @@ def no_room(*_: Any, **__: Any) -> Iterator[str]:
     yield
 
 
-def test_where_no_file_can_be_written_hosts_are_read_all_the_same(
+def test_hosts_are_read_even_if_no_temporary_file_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How far they are is then known of this process alone."""
     monkeypatch.setattr("tb_xla_insights.tasks.progress.TemporaryDirectory", no_room)
     with shared_progress(2) as progress:
-        progress.tell(1, 5, 9)
-        assert progress.told() == [[NOT_BEGUN, NOT_BEGUN], [5, 9]]
+        progress.record(1, 5, 9)
+        assert progress.snapshot() == [[NOT_STARTED, NOT_STARTED], [5, 9]]
     write_session(tmp_path / "plugins/profile/s", "a", "b")
     loaded = Store(Listing([Root(str(tmp_path))]), session_opener(budget=1)).loaded("s")
     assert len(loaded.choose(["all"]).trace.traces) == 2
-    assert np.array(progress.told()).shape == (2, 2)
+    assert np.array(progress.snapshot()).shape == (2, 2)
 
 
-def test_results_that_find_no_place_on_the_disk_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.spool._MAX_MEMORY_BYTES", 1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     with (

@@ -44,7 +44,7 @@ def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], told:
     assert [it.message.startswith(told) for it in found] == [True] * bool(told)
 
 
-def test_every_host_is_read_in_order_and_its_progress_told(session: SessionFiles) -> None:
+def test_every_host_is_read_in_order_and_reports_its_progress(session: SessionFiles) -> None:
     readings = initial_readings(session)
     trace = read_session(session, load_catalog(), readings)
     assert [host.host for host in trace.traces] == ["a", "b", "c", "d", "e"]
@@ -53,7 +53,7 @@ def test_every_host_is_read_in_order_and_its_progress_told(session: SessionFiles
     assert all(reading.bytes_read == reading.bytes > 0 for reading in readings)
 
 
-def test_a_host_that_fails_is_left_out_and_told(session: SessionFiles) -> None:
+def test_a_host_that_fails_is_left_out_with_a_diagnostic(session: SessionFiles) -> None:
     Path(session.hosts[1].file.path).unlink()
     readings = initial_readings(session)
     trace = read_session(session, load_catalog(), readings)
@@ -65,7 +65,7 @@ def test_a_host_that_fails_is_left_out_and_told(session: SessionFiles) -> None:
     assert readings[1].message == skipped.message
 
 
-def test_when_all_fail_the_first_says_why(session: SessionFiles) -> None:
+def test_if_all_hosts_fail_the_error_is_that_of_the_first(session: SessionFiles) -> None:
     for host in session.hosts:
         Path(host.file.path).write_text("<html>")
     with pytest.raises(InputError, match=r"a\.xplane\.pb: .*\(5 hosts, all fail\)$"):
@@ -94,7 +94,7 @@ def test_stopped_before_anything_was_read_is_an_error(session: SessionFiles) -> 
         read_session(session, load_catalog(), stop=lambda: True)
 
 
-def test_a_fault_of_the_reader_is_one_line(
+def test_a_bug_in_the_reader_is_a_one_line_error(
     session: SessionFiles, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.trace.read.read_trace", raising(ZeroDivisionError("two\nlines")))

@@ -94,7 +94,7 @@ def test_a_time_that_is_no_date_hides_no_session(
     assert session.modified_unix_ns == 0
 
 
-def test_a_session_differs_once_a_file_of_it_does(tmp_path: Path) -> None:
+def test_sessions_are_unequal_once_a_file_changes(tmp_path: Path) -> None:
     path = capture(tmp_path / "plugins/profile/s", content=b"1")
     before = find_sessions([Root(str(tmp_path))])
     assert find_sessions([Root(str(tmp_path))]) == before
@@ -103,7 +103,7 @@ def test_a_session_differs_once_a_file_of_it_does(tmp_path: Path) -> None:
     assert find_sessions([Root(str(tmp_path))]) != before
 
 
-def test_links_join_runs_and_loops_end(tmp_path: Path) -> None:
+def test_links_are_followed_and_loops_end(tmp_path: Path) -> None:
     logdir = tmp_path / "logdir"
     capture(tmp_path / "far/plugins/profile/s")
     logdir.mkdir()
@@ -113,7 +113,7 @@ def test_links_join_runs_and_loops_end(tmp_path: Path) -> None:
     assert names(Root(str(logdir))) == ["near/s"]
 
 
-def test_a_link_to_itself_hides_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_link_to_itself_hides_no_other_session(tmp_path: Path) -> None:
     capture(tmp_path / "plugins/profile/s")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     assert names(Root(str(tmp_path))) == ["s"]
@@ -169,7 +169,7 @@ def test_groups_lead_the_names(tmp_path: Path) -> None:
     assert sorted(names(Root(str(tmp_path / "x"), "a"), Root(str(tmp_path / "y"), "b"))) == ["a/s", "b/run/s"]
 
 
-def test_equal_names_of_two_places_stay_apart(tmp_path: Path) -> None:
+def test_equal_names_under_two_roots_are_distinguished(tmp_path: Path) -> None:
     capture(tmp_path / "x/plugins/profile/s")
     capture(tmp_path / "y/plugins/profile/s")
     found = names(Root(str(tmp_path / "x")), Root(str(tmp_path / "y")))
@@ -206,7 +206,7 @@ def test_every_way_to_name_a_remote_session(bucket: str) -> None:
         resolve(f"{bucket}/nowhere")
 
 
-def test_a_url_that_nothing_opens_says_what_to_install() -> None:
+def test_a_url_without_an_installed_file_system_names_the_package() -> None:
     with pytest.raises(InputError, match=r"^nothing://x: "):
         find_sessions([Root("nothing://x")])
 
@@ -234,7 +234,7 @@ def test_a_capture_outside_a_logdir_names_its_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [None, "s"])
-def test_where_nothing_is_the_error_names_the_place(tmp_path: Path, name: str | None) -> None:
+def test_an_empty_path_is_an_error_that_names_it(tmp_path: Path, name: str | None) -> None:
     with pytest.raises(InputError, match="no such file or directory"):
         resolve(str(tmp_path / "missing"), name)
     with pytest.raises(InputError, match="no profile under this directory"):

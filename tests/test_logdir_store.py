@@ -50,7 +50,7 @@ def store_of(logdir: Path, session_opener: Any, budget: int = 10**9) -> Store:
     return Store(Listing([Root(str(logdir))]), session_opener, budget)
 
 
-def test_a_session_is_read_once_however_many_ask(logdir: Path) -> None:
+def test_a_session_is_read_once_for_concurrent_requests(logdir: Path) -> None:
     session_opener = Opener()
     session_opener.may_go_on.clear()
     store = store_of(logdir, session_opener)
@@ -101,7 +101,7 @@ def test_changed_files_are_noticed_and_read_on_reload(logdir: Path) -> None:
     assert not store.has_changed(reloaded)
 
 
-def test_the_session_used_longest_ago_goes_when_memory_runs_short(logdir: Path) -> None:
+def test_the_least_recently_used_session_is_evicted_when_memory_runs_short(logdir: Path) -> None:
     for name in ("a", "b", "c"):
         write_session(logdir / "plugins/profile" / name, "vm")
     session_opener = Opener(size=10**6)
@@ -113,7 +113,7 @@ def test_the_session_used_longest_ago_goes_when_memory_runs_short(logdir: Path) 
     assert session_opener.opened == ["a", "b", "c", "b"]
 
 
-def test_a_session_beyond_the_budget_is_kept_as_long_as_it_is_the_last(logdir: Path) -> None:
+def test_the_last_used_session_stays_even_beyond_the_budget(logdir: Path) -> None:
     session_opener = Opener(size=10**9)
     store = store_of(logdir, session_opener, budget=1)
     assert store.loaded(OLD) is store.loaded(OLD)
@@ -122,7 +122,7 @@ def test_a_session_beyond_the_budget_is_kept_as_long_as_it_is_the_last(logdir: P
     assert session_opener.opened == [OLD, NEW, OLD]
 
 
-def test_what_cannot_be_read_stays_an_error_until_it_is_reloaded(logdir: Path) -> None:
+def test_a_failed_load_stays_an_error_until_it_is_reloaded(logdir: Path) -> None:
     outcome: list[Any] = [raising(InputError("x.xplane.pb: byte 3: no field; record again"))]
     store = store_of(logdir, lambda load: outcome[0](load))
     for _ in range(2):
@@ -133,7 +133,7 @@ def test_what_cannot_be_read_stays_an_error_until_it_is_reloaded(logdir: Path) -
     assert store.loaded(OLD)
 
 
-def test_a_fault_of_ours_is_one_line_too(logdir: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_is_a_one_line_error(logdir: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = store_of(logdir, raising(ZeroDivisionError("two\nlines")))
     with pytest.raises(InputError) as caught:
         store.loaded(OLD)
@@ -157,7 +157,7 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
     assert not cast(Any, store.loaded(OLD)).report["stopped"]
 
 
-def test_room_is_taken_in_the_order_in_which_it_is_asked_for() -> None:
+def test_memory_is_granted_in_order_of_request() -> None:
     room, order, inside = MemoryGate(10), [], [threading.Event() for _ in range(3)]
     leave = [threading.Event() for _ in range(3)]
 
@@ -185,7 +185,7 @@ def test_room_is_taken_in_the_order_in_which_it_is_asked_for() -> None:
     assert (order, room.used_bytes) == ([0, 1, 2], 0)
 
 
-def test_what_views_find_out_counts_once_they_were_looked_at(logdir: Path) -> None:
+def test_memoised_results_of_views_count_as_memory_of_their_session(logdir: Path) -> None:
     now = [0.0]
     store = Store(Listing([Root(str(logdir))]), Opener(10**6), 3 * 10**6, clock=lambda: now[0])
     old, new = store.loaded(OLD), store.loaded(NEW)
@@ -198,7 +198,7 @@ def test_what_views_find_out_counts_once_they_were_looked_at(logdir: Path) -> No
     assert store.loaded(OLD) is not old
 
 
-def test_files_that_could_not_be_read_are_read_once_they_are_others(logdir: Path) -> None:
+def test_a_failed_load_is_retried_once_its_files_change(logdir: Path) -> None:
     [capture] = (logdir / "plugins/profile" / OLD).iterdir()
     whole = capture.read_bytes()
     capture.write_bytes(b"")
@@ -212,7 +212,7 @@ def test_files_that_could_not_be_read_are_read_once_they_are_others(logdir: Path
     assert store.loaded(OLD)
 
 
-def test_files_are_those_of_when_they_are_read_not_of_when_they_were_listed(logdir: Path) -> None:
+def test_a_load_reads_the_current_files_not_the_listed_ones(logdir: Path) -> None:
     store = store_of(logdir, session_opener())
     store.listing.refresh(wait=None)
     write_session(logdir / "plugins/profile" / OLD, "another")
@@ -243,7 +243,7 @@ def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
     assert not store.stop(OLD)
 
 
-def test_reading_building_and_drawing_have_their_part_of_the_wait(logdir: Path) -> None:
+def test_reading_building_and_drawing_have_their_share_of_the_progress(logdir: Path) -> None:
     now = [100.0]
     [session] = [it for it in Listing([Root(str(logdir))]).refresh(wait=None) if it.name == NEW]
     load = Load(session, clock=lambda: now[0])
@@ -279,7 +279,7 @@ def test_the_default_budget_is_a_share_of_memory() -> None:
     assert default_budget() >= 512 << 20
 
 
-def test_a_look_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, now, may_go_on = [], [0.0], threading.Event()
 
     def slow_find(places: Any) -> Any:
@@ -302,7 +302,7 @@ def test_a_look_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch: py
     assert len(looks) == 2
 
 
-def test_a_known_session_is_found_while_a_look_goes_on(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_session_is_found_during_a_refresh(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing, may_go_on = Listing([Root(str(logdir))]), threading.Event()
     listing.refresh(wait=None)
 
@@ -323,7 +323,7 @@ def test_an_empty_logdir_says_so(tmp_path: Path) -> None:
     assert Listing([]).message == "No logdir: start TensorBoard with --logdir PATH."
 
 
-def test_a_place_that_cannot_be_asked_keeps_what_is_known() -> None:
+def test_sessions_stay_listed_when_a_refresh_fails() -> None:
     listing = Listing([Root("nothing://x")])
     assert listing.refresh(wait=None) == ()
     assert str(listing.message).startswith("nothing://x: ")

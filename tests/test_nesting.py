@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tb_xla_insights.trace.nesting import (
-    DEEPEST,
+    MAX_DEPTH,
     nearest_ancestor,
     nearest_enclosing,
     nest_events,
@@ -79,12 +79,12 @@ def test_lines_do_not_know_of_each_other(one: list[Interval], two: list[Interval
 
 
 def test_deeper_than_any_call_stack() -> None:
-    count = DEEPEST + 500
+    count = MAX_DEPTH + 500
     rows = [(row, 10_000 - row) for row in range(count)]
     depth, parent, self_ps = nested(rows)
     assert parent == list(range(-1, count - 1))
-    assert depth == [min(row, DEEPEST) for row in range(count)]
-    assert self_ps[: DEEPEST - 1] == [2] * (DEEPEST - 1)
+    assert depth == [min(row, MAX_DEPTH) for row in range(count)]
+    assert self_ps[: MAX_DEPTH - 1] == [2] * (MAX_DEPTH - 1)
     after = [(9_000 + row, 9_001 + row) for row in range(990)]  # the outer ones are still open there
     _, parent, self_ps = nested([*rows, *after])
     assert parent[count:] == [1000 - row - 1 for row in range(990)]

@@ -66,7 +66,9 @@ def test_no_output_over_an_input(
     assert (session / name).read_bytes() == before
 
 
-def test_a_table_that_is_a_link_to_the_capture(session: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_table_name_that_links_to_the_capture_is_refused(
+    session: Path, tmp_path: Path, capsys: Capture
+) -> None:
     capture = session / "vm.xplane.pb"
     before = capture.read_bytes()
     (tmp_path / "steps.csv").hardlink_to(capture)
@@ -76,14 +78,14 @@ def test_a_table_that_is_a_link_to_the_capture(session: Path, tmp_path: Path, ca
     assert capture.read_bytes() == before
 
 
-def test_another_capture_is_none_either(session: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_other_captures_are_refused_as_outputs(session: Path, tmp_path: Path, capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["report", str(session), "--html", str(tmp_path / "other.xplane.pb")])
     assert "is named like a capture" in capsys.readouterr().err
     assert not (tmp_path / "other.xplane.pb").exists()
 
 
-def test_beside_the_inputs_there_is_room(session: Path) -> None:
+def test_new_files_next_to_the_inputs_are_accepted(session: Path) -> None:
     assert main(["report", str(session), "--html", str(session / "page.html")]) == 0
     assert main(["export", str(session), "--format", "csv", "-o", str(session)]) == 0
     assert (session / "steps.csv").exists()
@@ -96,7 +98,7 @@ def write_half(path: Path) -> None:
 
 
 class TestReplacing:
-    def test_what_fails_leaves_what_was_there(self, tmp_path: Path) -> None:
+    def test_a_failed_write_leaves_the_existing_file(self, tmp_path: Path) -> None:
         file, link = tmp_path / "file", tmp_path / "link"
         file.write_text("old")
         file.chmod(0o640)
@@ -124,7 +126,7 @@ class TestReplacing:
             place.write_text("new")
         assert (tmp_path / ("x" * 255)).read_text() == "new"
 
-    def test_what_is_printed_to_is_written_as_it_is(
+    def test_special_files_are_written_directly(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         out = (tmp_path / "out").open("w")

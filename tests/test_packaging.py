@@ -151,7 +151,7 @@ def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: P
     assert is_packed(unpacked / "frontend")
 
 
-def test_without_npm_the_page_is_as_it_is_and_the_build_says_so(source: Path, tmp_path: Path) -> None:
+def test_without_npm_the_page_is_not_packed_and_the_build_warns(source: Path, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "npm").write_text("#!/bin/sh\nexit 9\n")
@@ -179,7 +179,7 @@ def test_the_wheel_carries_the_kernels_for_every_python_from_3_11_on(wheel: zipf
     assert not [it for it in wheel.namelist() if it.endswith(".c")]
 
 
-def test_the_wheel_tells_nothing_of_the_machine(wheel: zipfile.ZipFile, source: Path) -> None:
+def test_the_wheel_does_not_depend_on_the_machine(wheel: zipfile.ZipFile, source: Path) -> None:
     assert {it.date_time for it in wheel.infolist()} == {(2023, 11, 14, 22, 13, 20)}
     written = [
         it for it in wheel.infolist() if not it.filename.endswith("/RECORD")
@@ -195,7 +195,7 @@ def test_the_changelog_begins_with_the_version() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="setuptools finds Microsoft's compiler by itself")
 @pytest.mark.skipif(find_spec("ziglang") is not None, reason="Zig compiles here where nothing else does")
-def test_without_a_compiler_the_build_says_in_one_line_what_to_install(source: Path, tmp_path: Path) -> None:
+def test_without_a_compiler_the_build_names_the_remedy_in_one_line(source: Path, tmp_path: Path) -> None:
     done = build(source, tmp_path, CC="no-such-compiler")
     assert done.returncode
     told = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"

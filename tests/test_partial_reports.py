@@ -51,19 +51,19 @@ def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]
     return made
 
 
-def test_reports_are_made_after_the_first_the_second_the_fourth_host_and_so_on() -> None:
+def test_reports_are_built_after_1_2_4_8_hosts() -> None:
     assert reports_at(Reader(0.0), 0.01, 20) == [1, 2, 4, 8, 16]
 
 
-def test_between_them_every_two_seconds() -> None:
+def test_reports_in_between_are_built_every_two_seconds() -> None:
     assert reports_at(Reader(0.0), 1.0, 9) == [1, 2, 4, 6, 8]
 
 
-def test_reports_that_cost_much_are_made_seldom() -> None:
+def test_slow_reports_are_built_less_often() -> None:
     assert reports_at(Reader(1.0), 1.0, 32) == [1, 2, 4, 8, 16, 25, 32]
 
 
-def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
+def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     reader = Reader(0.0)
     parts: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
     made: list[PartialReport] = []
@@ -80,7 +80,7 @@ def test_hosts_that_came_are_told_while_another_one_is_waited_for() -> None:
     assert len(made) == 2
 
 
-def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> None:
+def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None:
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 
@@ -101,7 +101,7 @@ def test_what_only_all_hosts_can_tell_is_left_out_and_nothing_is_gained() -> Non
     )
 
 
-def test_without_findings_only_the_busy_time_is_told() -> None:
+def test_the_partial_verdict_without_findings_is_the_busy_time() -> None:
     one: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
     assert (
         partial_report(one)["verdict"]["text"].replace("\u202f", " ")

@@ -9,7 +9,7 @@ from captures import Core, Event, capture, real_trace, session, thread
 from launching import demo
 from simulated import Simulation
 
-from tb_xla_insights.analysis.steps.partial_steps import partial_diagnostics, partial_steps
+from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps, partial_diagnostics
 
 STEP = {"_r": 1, "step_num": 5}
 
@@ -31,7 +31,7 @@ def test_annotations_of_steps_outside_all_steps(outside: list[tuple[str, int, in
     events: list[Event] = [*outside, *inside, ("Training_Step", 20, 60, STEP)]
     events.sort(key=lambda item: item[1])
     trace = capture(thread("python", *events, role="driving"))
-    assert partial_steps(trace) == count
+    assert count_partial_steps(trace) == count
     diagnostics = partial_diagnostics(session(trace))
     assert [item.id for item in diagnostics] == ["partial_steps"] * (count > 0)
 
@@ -45,7 +45,7 @@ def test_launches_after_the_last_step_are_a_cut_step(outside: int) -> None:
         simulation.launch(100)
         if number < 4 - outside:
             simulation.made.step(begin, simulation.now - begin, number + 5)
-    assert partial_steps(simulation.made.trace()) == outside
+    assert count_partial_steps(simulation.made.trace()) == outside
 
 
 def test_last_step_without_duration_is_whole() -> None:
@@ -59,23 +59,23 @@ def test_other_threads_have_no_steps() -> None:
         thread("python", ("Training_Step", 20, 60, STEP), role="driving"),
         thread("python", ("load_batch", 0, 200), role="loader"),
     )
-    assert partial_steps(trace) == 0
+    assert count_partial_steps(trace) == 0
 
 
 def test_steps_from_markers_have_a_cut_step_before_the_first() -> None:
     markers = [("StepMarker", at, 10) for at in (10, 40, 70)]
-    assert partial_steps(capture(thread("python", *markers, role="driving"))) == 1
+    assert count_partial_steps(capture(thread("python", *markers, role="driving"))) == 1
 
 
 @pytest.mark.parametrize(("first", "count"), [("f(1)", 1), ("warm_up(2)", 2)])
 def test_last_step_from_runs_is_cut(first: str, count: int) -> None:
     """The end of its step is unknown, and so is the start of a step with a run before the first."""
     runs = [(first, 0, 10), ("f(1)", 20, 20), ("f(1)", 60, 20), ("f(1)", 100, 20)]
-    assert partial_steps(capture(thread("python", ("x", 0, 8)), Core(modules=runs))) == count
+    assert count_partial_steps(capture(thread("python", ("x", 0, 8)), Core(modules=runs))) == count
 
 
 def test_case_study() -> None:
-    assert partial_steps(demo("synthetic_case_study_8_tpu_cores")) == 1
+    assert count_partial_steps(demo("synthetic_case_study_8_tpu_cores")) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_case_study() -> None:
 )
 def test_real_captures(shared_traces: Path, folder: str, count: int) -> None:
     """Captures from the server begin or end within steps."""
-    assert partial_steps(real_trace(shared_traces / "torch_xla" / folder)) == count
+    assert count_partial_steps(real_trace(shared_traces / "torch_xla" / folder)) == count

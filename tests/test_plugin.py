@@ -91,7 +91,7 @@ def test_a_logdir_without_a_session_leaves_the_tab_inactive(tmp_path: Path) -> N
     assert json.loads(client.get("/data/plugins_listing").data)["xla_insights"]["enabled"] is False
 
 
-def test_being_active_is_answered_from_the_last_look(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_active_uses_the_last_listing(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float | None] = []
 
     def look(_: object, wait: float | None = 0, **_more: object) -> tuple[str, ...]:
@@ -209,11 +209,11 @@ def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
     assert "vm" in opened(client, name, reload=True)["message"]
 
 
-def test_what_a_list_repeats_is_answered_once() -> None:
+def test_repeated_items_of_a_list_are_answered_once() -> None:
     assert Arguments("data/timeline", {"rows": "b,a,,b,a"}).names("rows") == ["b", "a"]
 
 
-def test_stopping_a_session_that_is_not_read_does_nothing(client: Client) -> None:
+def test_stopping_a_session_that_is_not_being_read_does_nothing(client: Client) -> None:
     assert document(post(client, "stop", session=OLD)) == {"stopped": False}
 
 
@@ -254,7 +254,7 @@ def test_a_wrong_request_is_answered_in_one_line(
     assert "\n" not in message
 
 
-def test_a_session_that_takes_long_to_read_is_to_be_asked_for_later(
+def test_a_request_for_a_session_still_being_read_is_answered_503(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.store.Load.wait", lambda *_: False)
@@ -263,7 +263,7 @@ def test_a_session_that_takes_long_to_read_is_to_be_asked_for_later(
     assert "still being read" in document(answer)["error"]
 
 
-def test_a_fault_of_ours_is_one_line_and_logged(
+def test_a_bug_is_a_one_line_error_and_logged(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.store.Store.load", raising(ZeroDivisionError("secret")))
@@ -276,7 +276,7 @@ def test_a_fault_of_ours_is_one_line_and_logged(
 
 
 @pytest.mark.parametrize("route", ["data/sessions", "data/session", "data/overview", "nothing"])
-def test_everything_is_only_read(client: Client, route: str) -> None:
+def test_get_routes_refuse_other_methods(client: Client, route: str) -> None:
     assert client.post(f"{BASE}/{route}").status_code == 405
 
 
@@ -290,13 +290,13 @@ def test_an_error_does_not_repeat_a_whole_request(client: Client) -> None:
     assert len(document(get(client, "data/session", session="x" * 50_000))["error"]) == 5_001
 
 
-def test_json_is_packed_for_whoever_takes_it(client: Client) -> None:
+def test_json_is_gzipped_for_clients_that_accept_it(client: Client) -> None:
     packed = client.get(f"{BASE}/data/sessions", headers={"Accept-Encoding": "gzip, br"})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert json.loads(gzip.decompress(packed.data)) == data(client, "sessions")
 
 
-def test_threads_that_answer_share_one_heap(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
+def test_request_threads_share_one_heap(monkeypatch: pytest.MonkeyPatch, logdir: Path) -> None:
     called: list[bool] = []
     monkeypatch.setattr("tb_xla_insights.plugin.plugin.use_single_heap", lambda: called.append(True))
     tensorboard("--logdir", str(logdir))
@@ -309,7 +309,7 @@ def test_wrong_flags_are_refused(flag: str, logdir: Path) -> None:
         tensorboard("--logdir", str(logdir), flag)
 
 
-def test_a_catalog_of_one_s_own_is_read(logdir: Path, tmp_path: Path) -> None:
+def test_the_catalogue_of_the_user_is_read(logdir: Path, tmp_path: Path) -> None:
     missing = tmp_path / "nowhere.json"
     client = tensorboard("--logdir", str(logdir), "--xla_insights_catalog", str(missing))
     failed = opened(client, OLD)

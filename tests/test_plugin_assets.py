@@ -60,7 +60,7 @@ def beside(entry: str, place: str) -> str:
         ("index.css", "text/css", "a { b: c }\n"),
     ],
 )
-def test_modules_are_served_as_they_are_typed_and_for_keeps(
+def test_modules_are_served_with_their_type_and_cached(
     folder: Path, place: str, kind: str, content: str, is_packed: bool
 ) -> None:
     if is_packed:
@@ -92,7 +92,7 @@ def test_modules_are_served_as_they_are_typed_and_for_keeps(
         ("", None),
     ],
 )
-def test_a_packed_page_is_sent_as_the_client_takes_it(
+def test_a_packed_page_is_sent_in_an_encoding_that_the_client_accepts(
     folder: Path, accepted: str, encoding: str | None
 ) -> None:
     pack(folder)
@@ -107,7 +107,7 @@ def test_a_packed_page_is_sent_as_the_client_takes_it(
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_a_source_map_lies_beside_its_script(folder: Path) -> None:
+def test_source_maps_are_served_next_to_their_scripts(folder: Path) -> None:
     pack(folder)
     assets = Assets(folder)
     answer = client(assets).get(f"{assets.entry()}.map", headers={"Accept-Encoding": "gzip, br"})
@@ -115,13 +115,13 @@ def test_a_source_map_lies_beside_its_script(folder: Path) -> None:
     assert answer.headers["Content-Type"].startswith("application/json")
 
 
-def test_a_link_of_an_editor_s_own_is_passed_over(folder: Path) -> None:
+def test_lock_links_of_editors_are_ignored(folder: Path) -> None:
     entry = Assets(folder).entry()
     (folder / ".#index.js").symlink_to("somebody@somewhere.1:2")
     assert Assets(folder).entry() == entry
 
 
-def test_an_edit_is_served_at_once_and_what_was_packed_before_it_no_more(folder: Path) -> None:
+def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Path) -> None:
     assets = Assets(folder)
     plain = assets.entry()
     pack(folder)

@@ -84,7 +84,7 @@ def test_a_body_in_chunks(port: int) -> None:
     assert asked(port, iter([b"no length\r\n"]), chunks)[:2] == NO_OBJECT
 
 
-def test_a_chunk_that_ends_long_before_its_length(port: int) -> None:
+def test_a_chunk_that_is_shorter_than_announced(port: int) -> None:
     """Werkzeug makes up what is missing, so that a few bytes would fill the memory."""
     assert asked(port, iter([b"ffffffffffffffff\r\n{}"]), "Transfer-Encoding: chunked")[:2] == TOO_LARGE
 
@@ -99,5 +99,5 @@ def test_a_body_without_an_end(port: int) -> None:
     assert asked(port, endless, "Content-Length: 10000000000", method="GET") == (200, None, True)
 
 
-def test_who_sends_a_little_too_much_gets_the_answer(port: int) -> None:
+def test_a_client_that_sends_slightly_too_much_gets_the_response(port: int) -> None:
     assert asked(port, iter([bytes(10**6)]), "Content-Length: 1000000")[:2] == TOO_LARGE

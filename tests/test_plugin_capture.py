@@ -62,7 +62,7 @@ def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
     assert (tmp_path / "logs/plugins/profile" / told["session"]).is_dir()
 
 
-def test_a_session_that_the_logdir_does_not_show_is_told(
+def test_a_session_missing_in_the_listing_is_reported(
     client: Client, profiler_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", lambda _: [])
@@ -83,7 +83,7 @@ def test_one_at_a_time_until_it_is_cancelled(client: Client, logdir: Path, profi
     assert sorted(logdir.rglob("*.pb")) == before
 
 
-def test_a_failure_is_told_in_one_line(client: Client) -> None:
+def test_a_failure_is_reported_in_one_line(client: Client) -> None:
     address = f"localhost:{free_port()}"
     assert post(client, "capture", addresses=address, retries=0).status_code == 200
     told = ended(client)
@@ -102,7 +102,7 @@ def test_before_the_first_capture_there_is_none(client: Client) -> None:
      {"addresses": "a:1", "duration_ms": 0}, {"addresses": "a:1", "duration_ms": "long"},
      {"addresses": "a:1", "host_level": 4}, {"addresses": "\ud800"}, {"addresses": "a:１"}],
 )  # fmt: skip
-def test_what_is_no_capture(client: Client, body: dict[str, Any]) -> None:
+def test_invalid_capture_arguments(client: Client, body: dict[str, Any]) -> None:
     answer = post(client, "capture", **body)
     assert answer.status_code == 400
     assert "\n" not in document(answer)["error"]
@@ -125,7 +125,7 @@ def test_a_body_that_ends_too_early(client: Client) -> None:
     assert "must be a JSON object" in document(answer)["error"]
 
 
-def test_of_several_places_the_first_one_gets_it(tmp_path: Path, profiler_server: str) -> None:
+def test_captures_go_to_the_first_root(tmp_path: Path, profiler_server: str) -> None:
     client = tensorboard("--logdir_spec", f"a:{tmp_path}/x,b:{tmp_path}/y")
     assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
     session = ended(client)["session"]
@@ -160,7 +160,7 @@ class TestWhoMayAsk:
             REBOUND,
         ],
     )
-    def test_nobody_else(self, client: Client, headers: dict[str, str]) -> None:
+    def test_requests_of_other_pages_are_refused(self, client: Client, headers: dict[str, str]) -> None:
         answer = post(client, "capture", headers, addresses="localhost:1")
         assert answer.status_code == 403
         assert "error" in document(answer)
@@ -176,10 +176,10 @@ class TestWhoMayAsk:
             {**OWN, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
         ],
     )
-    def test_the_page(self, client: Client, headers: dict[str, str]) -> None:
+    def test_requests_of_the_page_are_accepted(self, client: Client, headers: dict[str, str]) -> None:
         assert post(client, "capture_cancel", headers).status_code == 200
 
-    def test_a_proxy_that_changes_the_name_is_to_be_named(self, logdir: Path) -> None:
+    def test_a_proxy_that_changes_the_host_header_must_be_listed(self, logdir: Path) -> None:
         headers = {**OWN, "Origin": "http://lab.example:8888"}
         refused = post(tensorboard("--logdir", str(logdir)), "capture_cancel", headers)
         assert refused.status_code == 403
@@ -187,7 +187,7 @@ class TestWhoMayAsk:
         named = tensorboard("--logdir", str(logdir), "--xla_insights_hosts=lab.example")
         assert post(named, "capture_cancel", headers).status_code == 200
 
-    def test_off(self, logdir: Path) -> None:
+    def test_capturing_can_be_turned_off(self, logdir: Path) -> None:
         client = tensorboard("--logdir", str(logdir), "--xla_insights_capture=off")
         told = data(client, "sessions")
         assert (told["capture"], told["capture_logdir"]) == (False, None)

@@ -38,7 +38,7 @@ def run(program: str, *arguments: object, **environment: str) -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, env=variables, cwd=ROOT, check=False)
 
 
-def test_importing_it_and_recording_nothing_is_free() -> None:
+def test_importing_the_module_and_recording_without_a_logdir_import_no_framework() -> None:
     program = """
 import sys
 before = set(sys.modules)
@@ -89,20 +89,20 @@ class TestLogdirThatIsMade:
         monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: Silent(runs))
         record(logdir, **options).start()
 
-    def test_it_stays_where_the_profiler_starts(
+    def test_the_logdir_stays_if_the_profiler_starts(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.start(tmp_path / "runs/new", monkeypatch, False)
         assert (tmp_path / "runs/new").is_dir()
 
-    def test_it_goes_where_another_profile_runs(
+    def test_the_logdir_is_removed_if_another_profile_runs(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(InputError, match=r"^record: the profiler does not start"):
             self.start(tmp_path / "runs/new", monkeypatch, True)
         assert not list(tmp_path.iterdir())
 
-    def test_one_that_was_there_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_existing_logdir_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "runs").mkdir()
         with pytest.raises(InputError):
             self.start(tmp_path / "runs", monkeypatch, True)
@@ -110,7 +110,7 @@ class TestLogdirThatIsMade:
             self.start(tmp_path / "runs/new", monkeypatch, True)
         assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
 
-    def test_it_goes_where_the_explanation_fails(
+    def test_the_logdir_is_removed_if_the_explanation_fails(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(ZeroDivisionError):
@@ -123,7 +123,7 @@ class TestJax:
     def _jax(self) -> None:
         pytest.importorskip("jax", reason="recording is tested with JAX; install jax")
 
-    def test_a_session_with_what_belongs_to_it(self, tmp_path: Path) -> None:
+    def test_a_session_with_its_sidecar_files(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
@@ -165,14 +165,14 @@ with record(logdir, samples=np.int64(64), description="batch 64"):
         assert report["session"]["description"] == "batch 64"
 
     @pytest.mark.parametrize("python", [False, True])
-    def test_python_calls_are_recorded_where_wanted(self, tmp_path: Path, python: bool) -> None:
+    def test_python_calls_are_recorded_on_request(self, tmp_path: Path, python: bool) -> None:
         done = run(f"{TRAIN}\nwith record(logdir, python={python}):\n    train(4)\n", tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         [file] = tmp_path.glob("plugins/profile/*/*.xplane.pb")
         assert (b" train" in file.read_bytes() and b"$<string>:" in file.read_bytes()) == python
 
     @pytest.mark.parametrize("samples", [0, -1, float("nan"), float("inf"), "64"])
-    def test_what_is_no_number_of_samples_is_told_before_the_trace(
+    def test_an_invalid_number_of_samples_is_an_error_before_the_trace(
         self, tmp_path: Path, samples: Any
     ) -> None:
         with pytest.raises(InputError, match=r"^record: samples is .*; give the number of samples per step"):
@@ -211,7 +211,7 @@ for first in (4, 8):
         steps = [[step["number"] for step in xi.load(str(it)).report()["steps"]] for it in sessions]
         assert steps == [[4, 5, 6, 7], [8, 9, 10, 11]]
 
-    def test_what_goes_wrong_in_training_is_what_the_script_sees(self, tmp_path: Path) -> None:
+    def test_exceptions_of_the_training_have_precedence(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
@@ -279,7 +279,7 @@ except InputError as error:
         for line, place in zip(done.stdout.splitlines(), ("file/below", "gone"), strict=True):
             assert line.startswith(f"{tmp_path}/{place}: the profile cannot be written (")
 
-    def test_a_server_that_is_not_there(self, tmp_path: Path) -> None:
+    def test_a_missing_server(self, tmp_path: Path) -> None:
         program = """
 import sys
 from tb_xla_insights.record import record
@@ -290,7 +290,7 @@ with record(sys.argv[1], server="localhost:1"):
         assert "InputError: localhost:1: nothing listens there" in done.stderr.splitlines()[-1]
         assert done.stdout == ""
 
-    def test_debug_text_that_does_not_come_is_said(self, tmp_path: Path) -> None:
+    def test_missing_debug_text_is_a_warning(self, tmp_path: Path) -> None:
         program = (
             TRAIN
             + """
@@ -303,7 +303,7 @@ with record(logdir, debug=True):
 
 
 class TestDebugText:
-    def test_what_any_part_of_the_process_writes_is_kept_and_passed_on(self) -> None:
+    def test_output_of_any_part_of_the_process_is_captured_and_forwarded(self) -> None:
         program = """
 import os, subprocess, sys
 from tb_xla_insights.record.stderr import DebugText
@@ -321,7 +321,7 @@ print(repr(kept))
         assert done.stdout.strip() == repr("python\nnative\nchild\n")
         assert done.stderr.split() == ["before", "python", "native", "child", "after"]
 
-    def test_a_process_that_goes_on_writing_does_not_hold_it_up(self) -> None:
+    def test_a_child_process_that_keeps_writing_does_not_block_the_stop(self) -> None:
         program = """
 import subprocess, sys
 from tb_xla_insights.record.stderr import DebugText
@@ -334,9 +334,7 @@ assert child.returncode == 0
 """
         assert run(program).stdout.strip() == "''"
 
-    def test_the_file_that_pytorch_xla_writes_instead(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_debug_file_of_pytorch_xla(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = tmp_path / "debug"
         file.write_text("old\n")
         monkeypatch.setenv("PT_XLA_DEBUG_FILE", str(file))

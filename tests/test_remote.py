@@ -33,11 +33,11 @@ HOSTS = [f"{SESSION}/{name}.xplane.pb" for name in ("a", "b", "c", "d")]
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
     """A session of four hosts, in a store that is asked for many blocks."""
     monkeypatch.setattr(blocks, "BLOCK_BYTES", BLOCK)
-    remote._keep.clear()
+    remote._cache.clear()
     with web_store() as served:
         served.files = dict.fromkeys(HOSTS, CONTENT)
         yield served
-    remote._keep.clear()
+    remote._cache.clear()
 
 
 def report(store: WebStore, capsys: pytest.CaptureFixture[str], path: str = "/logs") -> tuple[int, Any, str]:
@@ -47,7 +47,7 @@ def report(store: WebStore, capsys: pytest.CaptureFixture[str], path: str = "/lo
     return code, json.loads(said.out) if said.out else None, said.err
 
 
-def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
+def test_each_byte_is_requested_once_and_the_state_of_a_file_a_few_times(
     store: WebStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, document, _ = report(store, capsys)
@@ -71,7 +71,7 @@ def test_each_byte_is_asked_for_once_and_a_file_for_its_state_a_few_times(
         (0, "window --start-ms 0 --end-ms 5"),
     ],
 )
-def test_an_answer_asks_for_no_byte_twice(
+def test_an_answer_requests_no_byte_twice(
     store: WebStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_kept: int, command: str
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", most_kept)
@@ -81,7 +81,7 @@ def test_an_answer_asks_for_no_byte_twice(
     assert [set(store.bytes_asked(path)) for path in HOSTS[:2]] == [{1}, {1}]
 
 
-def test_what_comes_over_a_network_is_what_lies_on_a_disk(
+def test_remote_and_local_captures_give_the_same_trace(
     store: WebStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.files = {f"{SESSION}/{CAPTURE.name}": CONTENT}
@@ -93,7 +93,7 @@ def test_what_comes_over_a_network_is_what_lies_on_a_disk(
             assert there[key] == here[key], key
 
 
-def test_hosts_and_blocks_are_asked_for_side_by_side(store: WebStore) -> None:
+def test_hosts_and_blocks_are_requested_in_parallel(store: WebStore) -> None:
     """Answers wait until all that may be under way at a time have been asked for: one after the other none comes."""
     last = HOSTS[-1]
     together = threading.Barrier(len(HOSTS))
@@ -116,7 +116,7 @@ def test_hosts_and_blocks_are_asked_for_side_by_side(store: WebStore) -> None:
     assert sorted(met) == ["blocks"] * blocks.MAX_REQUESTS + ["hosts"] * 4
 
 
-def test_progress_counts_the_bytes_that_came(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_counts_the_bytes_received(store: WebStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MAX_REQUESTS", 1)
     session = resolve(f"{store.address}/logs")
     readings = initial_readings(session)
@@ -169,7 +169,7 @@ ANY_FAULT: dict[str, tuple[Callable[[Answer, Asked], bool], str]] = {
 
 
 @pytest.mark.parametrize("kind", ANY_FAULT)
-def test_a_host_that_fails_is_told_in_one_line_and_the_others_are_shown(
+def test_a_failing_host_is_reported_in_one_line_and_the_others_are_shown(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     fault, told = ANY_FAULT[kind]
@@ -184,7 +184,7 @@ def test_a_host_that_fails_is_told_in_one_line_and_the_others_are_shown(
     assert "\n" not in skipped["message"]
 
 
-def test_a_file_that_changes_while_it_is_read_is_told(
+def test_a_file_that_changes_during_reading_is_reported(
     store: WebStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.faults[HOSTS[1]] = replaced(store)
@@ -196,7 +196,7 @@ def test_a_file_that_changes_while_it_is_read_is_told(
 
 
 @pytest.mark.parametrize("kind", ANY_FAULT)
-def test_only_where_nothing_can_be_read_the_command_fails(
+def test_the_command_fails_only_if_no_host_can_be_read(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     fault, told = ANY_FAULT[kind]
@@ -208,7 +208,7 @@ def test_only_where_nothing_can_be_read_the_command_fails(
     )
 
 
-def test_after_a_failure_no_more_is_asked_for(store: WebStore) -> None:
+def test_nothing_is_requested_after_a_failure(store: WebStore) -> None:
     store.faults[HOSTS[0]] = lambda answer, asked: asked.first is not None and answer.refuse(403)
     with pytest.raises(InputError):
         read_session(resolve(f"{store.address}{HOSTS[0]}"), load_catalog())
@@ -216,7 +216,7 @@ def test_after_a_failure_no_more_is_asked_for(store: WebStore) -> None:
 
 
 @pytest.mark.parametrize("how", ["whole", "without_length"])
-def test_a_store_that_knows_no_ranges_sends_the_file_once(
+def test_a_store_without_range_requests_sends_the_file_once(
     store: WebStore, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
     store.files = {HOSTS[0]: CONTENT}
@@ -229,7 +229,7 @@ def test_a_store_that_knows_no_ranges_sends_the_file_once(
     assert len(store.of(HOSTS[0])) - opened == 1
 
 
-def test_an_answer_of_another_length_is_told(store: WebStore) -> None:
+def test_a_response_of_the_wrong_length_is_an_error(store: WebStore) -> None:
     def short(answer: Answer, _: Asked) -> bool:
         answer.answer(206, CONTENT[:9])
         return True
@@ -241,7 +241,7 @@ def test_an_answer_of_another_length_is_told(store: WebStore) -> None:
     assert told in str(raised.value)
 
 
-def test_what_few_bytes_are_wanted_of_is_not_fetched_whole(store: WebStore) -> None:
+def test_a_file_is_not_fetched_whole_for_a_few_bytes(store: WebStore) -> None:
     with open_source(f"{store.address}{HOSTS[0]}") as source:
         assert source.read(5 * BLOCK + 7, 9).tobytes() == CONTENT[5 * BLOCK + 7 :][:9]
         assert source.read(5 * BLOCK + 90, 9).tobytes() == CONTENT[5 * BLOCK + 90 :][:9]
@@ -352,7 +352,7 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
         ("/empty", "no profile under this directory; captures lie in "),
     ],
 )
-def test_where_nothing_is_the_line_says_so(
+def test_a_missing_url_is_a_one_line_error(
     store: WebStore, capsys: pytest.CaptureFixture[str], place: str, told: str
 ) -> None:
     store.files["/empty/notes.txt"] = b""
@@ -365,7 +365,7 @@ def test_where_nothing_is_the_line_says_so(
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
-def test_a_logdir_that_cannot_be_listed_is_one_line(
+def test_a_logdir_that_cannot_be_listed_is_a_one_line_error(
     store: WebStore, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     store.faults["/logs"] = lambda answer, _: answer.refuse(status)
@@ -381,7 +381,7 @@ def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:
     assert [it.name for it in find_sessions([Root(f"{store.address}/logs")])] == ["run/2026_01_02_00_00_00"]
 
 
-def test_no_more_of_closed_files_is_kept_than_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_closed_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MAX_CACHE_BYTES", 10)
     keep = blocks.BlockCache()
     for name in "abc":

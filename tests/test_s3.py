@@ -88,7 +88,7 @@ def test_a_report_is_that_of_the_same_files_on_a_disk(
     ).replace(str(DEMO), "")
 
 
-def test_stats_of_one_event_are_read_where_they_lie(access: dict[str, str]) -> None:
+def test_stats_of_one_event_are_read_from_their_byte_range(access: dict[str, str]) -> None:
     command = [sys.executable, "-c", ANNOTATION, "s3://profiles/logs"]
     done = subprocess.run(command, env=access, capture_output=True, text=True, check=True)
     assert "step_num" in done.stdout
@@ -103,7 +103,7 @@ def test_stats_of_one_event_are_read_where_they_lie(access: dict[str, str]) -> N
         ("s3://profiles/logs", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "s3://profiles/logs: cannot be read"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_one_line(
+def test_an_unreadable_object_is_a_one_line_error(
     access: dict[str, str], path: str, more: dict[str, str], told: str
 ) -> None:
     done = run(access | more, "report", path)
@@ -142,7 +142,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
         client.close()
         server.stop()
         s3fs.S3FileSystem.clear_instance_cache()
-        remote._keep.clear()
+        remote._cache.clear()
 
 
 def backend() -> Any:
@@ -161,7 +161,7 @@ def put_many(count: int) -> None:
         bucket.put_object("counted", f"logs/run/plugins/profile/{name}/vm.xplane.pb", b"")
 
 
-def test_many_sessions_are_listed_a_thousand_names_a_request_and_once(counted: Any) -> None:
+def test_many_sessions_are_listed_once_with_a_thousand_names_per_request(counted: Any) -> None:
     _, lines = counted
     put_many(1_200)
     looks: list[Callable[[], SessionFiles]] = [
@@ -188,9 +188,7 @@ def put_session(client: Any) -> list[str]:
     return keys
 
 
-def test_a_session_is_asked_for_block_by_block_and_each_once(
-    counted: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_block_of_a_session_is_requested_once(counted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import s3fs
 
     client, lines = counted
@@ -217,7 +215,7 @@ def test_a_session_is_asked_for_block_by_block_and_each_once(
     ("how", "told"),
     [("deleted", ": byte .*: no such file; check the path"), ("replaced", ": the file changed while it was read; .*")],
 )  # fmt: skip
-def test_a_file_that_goes_or_changes_on_the_way_is_told_and_the_others_are_shown(
+def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are_shown(
     counted: Any, monkeypatch: pytest.MonkeyPatch, how: str, told: str
 ) -> None:
     import s3fs

@@ -134,7 +134,7 @@ def test_a_host_that_fails_is_left_out_of_every_answer(folder: Path, capsys: Any
         assert line.startswith("warning (w-2): ")
 
 
-def test_when_all_hosts_fail_every_answer_says_why(folder: Path) -> None:
+def test_if_all_hosts_fail_every_answer_gives_the_reason(folder: Path) -> None:
     for name in HOSTS:
         (folder / f"{name}.xplane.pb").write_text("<html>")
     session = xi.load(str(folder))

@@ -20,7 +20,7 @@ from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
 from tb_xla_insights.tasks.host import Task
 from tb_xla_insights.tasks.in_flight import run_in_threads
 from tb_xla_insights.tasks.pool import run_in_processes, workers_for
-from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
+from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 from tb_xla_insights.trace.model import Trace
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -167,12 +167,12 @@ def test_who_says_stop_waits_for_no_host(hosts: list[HostCapture]) -> None:
 @pytest.mark.parametrize("processes", [False, True])
 def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: bool) -> None:
     with shared_progress(len(hosts) + 1) as progress:
-        assert progress.told()[0] == [NOT_BEGUN, NOT_BEGUN]
+        assert progress.snapshot()[0] == [NOT_STARTED, NOT_STARTED]
         task = Task(count, load_catalog(), progress)
         list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
-        *told, other = progress.told()
+        *told, other = progress.snapshot()
     assert not Path(progress.path).exists()
-    progress.tell(0, 1, 1)  # as a thread may that still waits for a store
+    progress.record(0, 1, 1)  # as a thread may that still waits for a store
     assert all(0 < read <= size for read, size in told)
     assert [size for _, size in told] == [Path(host.path).stat().st_size for host in hosts]
-    assert other == [NOT_BEGUN, NOT_BEGUN]
+    assert other == [NOT_STARTED, NOT_STARTED]

@@ -6,7 +6,7 @@ import pytest
 from captures import Event, capture, session, thread
 
 from tb_xla_insights.analysis.diagnostics import diagnose
-from tb_xla_insights.analysis.unknown_names import unknown_names
+from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 
@@ -24,7 +24,7 @@ NARROW = "\N{NARROW NO-BREAK SPACE}"
 def test_unknown_events_are_reported_from_three_percent_on(events: list[Event], expected: str | None) -> None:
     """Nested time counts once."""
     trace = capture(thread("python", ("StepMarker", 0, 5), *events, ("StepMarker", 95, 5), role="driving"))
-    text = unknown_names(trace)
+    text = describe_unknown_names(trace)
     assert (text is None) == (expected is None)
     assert (expected or "").replace(" %", NARROW + "%") in (text or "")
 

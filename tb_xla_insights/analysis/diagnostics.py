@@ -18,9 +18,9 @@ from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times
-from tb_xla_insights.analysis.unknown_names import unknown_names
+from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
-from tb_xla_insights.catalog.classes import CLASSES, HOST_DOES
+from tb_xla_insights.catalog.classes import CLASSES, HOST_ACTIVITY
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.threads import host_planes
@@ -105,7 +105,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
     if difference := _step_time_difference(trace):
         yield "step_times", "info", difference
     yield from _join_diagnostics(trace)
-    if names := unknown_names(trace):
+    if names := describe_unknown_names(trace):
         yield "unknown_names", "info", names
     if framework == "unknown" and len(trace):
         text = "Nothing in this capture comes from PyTorch/XLA, JAX or TensorFlow: advice is general."
@@ -132,7 +132,7 @@ def _step_time_difference(trace: Trace) -> str | None:
     if len(steps) < 2:
         return None
     annotated_ps = sum(step.duration_ps for step in steps)
-    if find_launches(trace).handed_over is not None:
+    if find_launches(trace).handed_over_times is not None:
         return (
             "The host only hands steps over and runs ahead: a step lasts from the end of the work before it to the end "
             f"of its own, while its annotation lasts {brief_time(annotated_ps // len(steps))} on average."
@@ -147,7 +147,7 @@ def _step_time_difference(trace: Trace) -> str | None:
     return (
         f"{brief_time(between_ps)}, {share(between_ps / loop_ps)} of the time from the first step to the last, lie "
         "between the annotations of steps and are in no step; there the host mostly "
-        f"{HOST_DOES[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
+        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
     )
 
 

@@ -56,7 +56,7 @@ def environment(session: SessionTrace) -> Environment:
         "runtime": runtime,
         "accelerator": accelerator,
         "hlo_scopes": any(has_scopes(trace) for trace in session.traces),
-        "synthetic": any(trace_is_synthetic(trace) for trace in session.traces),
+        "synthetic": any(is_synthetic(trace) for trace in session.traces),
         "label": environment_label(framework, runtime, accelerator, len(session.devices)),
     }
 
@@ -105,7 +105,7 @@ def has_scopes(trace: Trace) -> bool:
     return any("/" in trace.strings[text].split(":", 1)[0] for text in set(texts[texts >= 0].tolist()))
 
 
-def trace_is_synthetic(trace: Trace) -> bool:
+def is_synthetic(trace: Trace) -> bool:
     """Whether the file says that a generator wrote it."""
     return any(
         plane.name == "Task Environment" and bool(plane.stats.get("synthetic")) for plane in trace.planes

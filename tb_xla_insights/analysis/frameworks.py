@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tb_xla_insights.catalog.classes import HOST_DOES
+from tb_xla_insights.catalog.classes import HOST_ACTIVITY
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,6 @@ WORDS: Mapping[str, Words] = {
 """By framework, with the names of the report's `environment`."""
 
 
-def host_does(framework: str) -> dict[str, str]:
+def host_activities(framework: str) -> dict[str, str]:
     """Returns, by class, what the host does: phrases that follow `the host`."""
-    return HOST_DOES | {"tracing": WORDS[framework].builds}
+    return HOST_ACTIVITY | {"tracing": WORDS[framework].builds}

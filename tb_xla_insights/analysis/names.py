@@ -48,5 +48,5 @@ def is_loading_annotation(trace: Trace) -> NDArray[np.bool_]:
     """Per event metadata, whether annotations have its name and it says that they load data."""
     is_loading = np.zeros(len(trace.metadata.name), np.bool_)
     for meta in np.unique(trace.meta[trace.annotations]).tolist():
-        is_loading[meta] = trace.catalog.loads(trace.strings[trace.metadata.name[meta]])
+        is_loading[meta] = trace.catalog.describes_loading(trace.strings[trace.metadata.name[meta]])
     return is_loading

@@ -17,7 +17,7 @@ _CPP_SCOPE = "::"
 _MAX_NAMES = 3
 
 
-def unknown_names(trace: Trace) -> str | None:
+def describe_unknown_names(trace: Trace) -> str | None:
     """Returns a message for a host whose working threads spend at least INFO_SHARE of the capture in unknown runtime
     events; None below that."""
     names = [trace.strings[text] for text in trace.metadata.name]

@@ -1,4 +1,4 @@
-"""From the names of host events to what they mean: their classes, and tags for events that analyses ask for."""
+"""The catalogue of host events: classes and tags by event name."""
 
 from tb_xla_insights.catalog.catalog import CLASSES, Catalog, load_catalog
 

@@ -1,18 +1,18 @@
-"""The class and the tags of an event, told from its name.
+"""Looks up the class and the tags of an event by its name.
 
 The table is data (`host_events.json`): groups of names, prefixes and suffixes that share a class, tags and a note.
-Users add a file of the same form, whose entries replace or extend those of the table.
+Users can add a file of the same format, whose entries replace or extend the table's.
 
     {"optional_prefixes": ["MyClient::"],
      "groups": [{"era": "our trainer", "class": "input", "tags": ["loader"], "note": "reads shards",
                  "names": ["ReadShard"], "prefixes": ["shard::"], "suffixes": ["::ReadShard"]}]}
 
-A name `$func` stands for the Python tracer's frames of that function, whichever file they are in, `$file.py func` for
-those of that file. Frames of functions that are called as a loader is (`next_batch`, `load_data`, `batches`) load. A
-compiler pass, a part of a compilation or an execute call that names its module, as `dce (jit_f)` does, is known by what
-precedes that. A name `[core] call` stands for every core's part of an execute call, `[0] call`, `[1] call` and so on.
+A name `$func` matches the Python tracer's frames of that function in any file, `$file.py func` those in that file.
+Frames of functions with a loader's name (`next_batch`, `load_data`, `batches`) count as loading. A compiler pass, a
+part of a compilation or an execute call with its module appended, as in `dce (jit_f)`, is looked up without the module.
+A name `[core] call` matches every core's part of an execute call: `[0] call`, `[1] call` and so on.
 
-Tags say what an event is beside its class:
+Tags describe events beside their class:
 - synchronisations: `step_marker`, `sync_call` (the calls around a synchronisation), `sync` (one synchronisation),
   `schedule` (it hands its graph over), `barrier`, `read` (a value fetched from the device)
 - executions: `launch` (an execute call), `scheduled` and `run_start` (one core's part of it), `enqueue` (it enters the
@@ -45,24 +45,25 @@ __all__ = ["CLASSES", "Catalog", "load_catalog"]
 
 _SUFFIX = re.compile(r"#[^#]*=[^#]*#$")
 _FRAME = re.compile(r"\$([^\s:]+)\S* (.+)")
-_OF_MODULE = re.compile(r"(.+) \([\w.-]+\)")
-_OF_CORE = re.compile(r"\[\d+\] ")
+_WITH_MODULE = re.compile(r"(.+) \([\w.-]+\)")
+_CORE_INDEX = re.compile(r"\[\d+\] ")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _INPUT_WORD = re.compile(
     r"(data|load|batch|input|fetch|prefetch)(s|es|ing|ed|er|ers)?|(data|batch|input)(set|sets|load|loader|loaders|loading|"
     r"iter|fetch|fetching|pipeline|queue)|(mini|micro)batch(es)?|(pre)?fetch(ing)?data|load(ing)?data"
 )
 _MODEL_WORD = re.compile(r"\w*norm|embed(ding|dings)?")
-"""Parts of a model whose names have a word of loading in them: batch_norm, input_layernorm, input_embedding."""
+"""Words of model parts, whose names may also contain a word about loading: batch_norm, input_layernorm,
+input_embedding."""
 
 _NAME_MODULES = {"pass", "compile_part", "launch", "scheduled"}
-"""Tags of what may name its module at the end."""
+"""Tags of events that may have their module appended."""
 
 _LOADING_FUNCTION = re.compile(
     r"_*((get|next|load|fetch|read|make|sample|prepare|iter|iterate)_+)?((mini|micro|train|training)_*)?"
     r"(batch(es)?|data|examples|samples)|_*prefetch(_\w+)?|_*(batch|data|train)_*(loader|iterator|iter|generator)"
 )
-"""Of a Python function, the whole name: parts of libraries have single words of loading in theirs, too."""
+"""Matches the whole name of a Python function, since library functions may contain single words about loading."""
 
 _LISTS = ("names", "prefixes", "suffixes")
 
@@ -79,7 +80,7 @@ _LOADING_FRAME = _Entry(CLASS_INDEX["input"], frozenset(("python_tracer", "loadi
 
 @dataclass
 class Catalog:
-    """Names to classes. Make one with `load_catalog`."""
+    """Classes and tags by event name. Create it with `load_catalog`."""
 
     _names: dict[str, _Entry] = field(default_factory=dict)
     _prefixes: dict[str, _Entry] = field(default_factory=dict)
@@ -92,19 +93,19 @@ class Catalog:
     _cache: dict[str, _Entry] = field(default_factory=dict)
 
     def class_index(self, name: str) -> int:
-        """Index into CLASSES of the events of this name, -1 where the table gives them none."""
+        """The index into CLASSES of events with this name, -1 if they have no class."""
         return self._entry(name).class_index
 
     def tags(self, name: str) -> frozenset[str]:
-        """The tags of the events of this name."""
+        """The tags of events with this name."""
         return self._entry(name).tags
 
     def knows(self, name: str) -> bool:
-        """Whether the table says anything about the name: what it knows is nobody's annotation."""
+        """Whether the name is in the table; such a name is no annotation."""
         return self._entry(name) is not _UNKNOWN
 
-    def loads(self, name: str) -> bool:
-        """Whether one of the words of a user's annotation speaks of loading data."""
+    def describes_loading(self, name: str) -> bool:
+        """Whether a user's annotation has a word about loading data in its name."""
         words = [word.lower() for word in _WORD.findall(_SUFFIX.sub("", name))]
         if any(map(_MODEL_WORD.fullmatch, words)):
             return False
@@ -120,28 +121,32 @@ class Catalog:
         name = _SUFFIX.sub("", name)
         frame = _FRAME.fullmatch(name)
         if frame:
-            for known in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
-                if known in self._names:
-                    return self._names[known]
+            for candidate in (f"${frame[1]} {frame[2]}", f"${frame[2]}"):
+                if candidate in self._names:
+                    return self._names[candidate]
             if _LOADING_FUNCTION.fullmatch(frame[2]):
                 return _LOADING_FRAME
         entry = self._match(name)
         for prefix in self._optional:
             if entry is _UNKNOWN and name.startswith(prefix):
                 entry = self._match(name[len(prefix) :])
-        if name not in self._names and (of_module := _OF_MODULE.fullmatch(name)):
-            named = self._match(_OF_CORE.sub("[core] ", of_module[1]))
+        if name not in self._names and (match := _WITH_MODULE.fullmatch(name)):
+            named = self._match(_CORE_INDEX.sub("[core] ", match[1]))
             entry = named if named.tags & _NAME_MODULES else entry
         return entry
 
     def _match(self, name: str) -> _Entry:
         if name in self._names:
             return self._names[name]
-        # Most names of a capture start and end like none of the table's: one call each tells those.
+        # Most names in a capture match no prefix and no suffix, which one call each decides.
         if name.startswith(self._starts):
-            return next(self._prefixes[it] for n in self._start_sizes if (it := name[:n]) in self._prefixes)
+            return next(
+                self._prefixes[entries] for n in self._start_sizes if (entries := name[:n]) in self._prefixes
+            )
         if name.endswith(self._ends):
-            return next(self._suffixes[it] for n in self._end_sizes if (it := name[-n:]) in self._suffixes)
+            return next(
+                self._suffixes[entries] for n in self._end_sizes if (entries := name[-n:]) in self._suffixes
+            )
         return _UNKNOWN
 
     def _add(self, table: Mapping[str, Any]) -> None:
@@ -156,16 +161,16 @@ class Catalog:
                 store.update(dict.fromkeys(group.get(key, ()), entry))
         self._starts, self._ends = tuple(self._prefixes), tuple(self._suffixes)
         self._start_sizes, self._end_sizes = (
-            sorted(set(map(len, it)), reverse=True) for it in (self._starts, self._ends)
+            sorted(set(map(len, entries)), reverse=True) for entries in (self._starts, self._ends)
         )
         self._optional = tuple(dict.fromkeys([*self._optional, *table.get("optional_prefixes", ())]))
 
 
 def load_catalog(extra: str | None = None) -> Catalog:
-    """The table of known host events, with the user's own file laid over it.
+    """Loads the table of known host events, with the user's file `extra` on top.
 
-    An entry of `extra` replaces the table's entry for the same name, prefix or suffix; longer prefixes win over shorter
-    ones wherever they come from. Raises InputError, naming the file and the place in it.
+    An entry of `extra` replaces the table's entry for the same name, prefix or suffix; longer prefixes take precedence
+    over shorter ones, whichever file they come from. Raises InputError with the file and the position in it.
     """
     catalog = Catalog()
     catalog._add(json.loads(Path(__file__).with_name("host_events.json").read_text("utf-8")))
@@ -190,7 +195,7 @@ def _read(path: str) -> Mapping[str, Any]:
 
 
 def _problem(table: Any) -> str | None:
-    """What is wrong with a user's table, and where."""
+    """The first problem of a user's table with its position, None if it is valid."""
     if not isinstance(table, dict) or not isinstance(table.get("groups"), list):
         return 'top level: an object with a list "groups" is expected'
     if not _texts(table.get("optional_prefixes", [])):

@@ -1,4 +1,4 @@
-"""The thirteen classes of host time, in the order in which every table and column numbers them."""
+"""The thirteen classes of host time, in the order of their indices in all tables and columns."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ HELPER_WORK = tuple(
     CLASS_INDEX[name]
     for name in ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare", "input")
 )
-"""What a helper thread does for the driving thread, the most specific first. `input` comes last: a program
-that waits for its next batch does nothing else."""
+"""Classes of helper threads' work for the driving thread, the most specific first. `input` comes last: a program that
+waits for its next batch does nothing else."""
 
 LABELS = {
     "tracing": "IR tracing",
@@ -49,9 +49,9 @@ LABELS = {
     "to_device": "transfer to device",
     "from_device": "transfer from device",
 }
-"""Classes that people call by another name."""
+"""Display names of classes that differ from their keys."""
 
-HOST_DOES = {
+HOST_ACTIVITY = {
     "tracing": "builds the graph",
     "sync_prepare": "prepares the graph",
     "dynamo": "runs torch.compile",
@@ -66,9 +66,9 @@ HOST_DOES = {
     "other": "does other work",
     "unrecorded": "records nothing",
 }
-"""What the host does, by class, after `the host`."""
+"""A phrase for each class, to follow "the host"."""
 
 
 def label(name: str) -> str:
-    """A class as people read it, on the page, the terminal and in exports."""
+    """The display name of a class, on the page, in the terminal and in exports."""
     return LABELS.get(name, name.replace("_", " "))

@@ -10,7 +10,7 @@ from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.report.execution_views import usual_step
@@ -32,7 +32,7 @@ def usual_step_view(session: SessionTrace) -> dict[str, Any] | None:
         return None
     trace, index = next(
         (trace, usual - offset)
-        for trace, offset in with_offsets(session)
+        for trace, offset in traces_with_step_offsets(session)
         if 0 <= usual - offset < len(steps_of(trace))
     )
     step = steps_of(trace)[index]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.device_work.document import WorkMerger
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
@@ -39,7 +39,7 @@ def session_work(
     its id) or all. `user_peaks` (FLOP/s and bytes/s of a device) override the known ones. Raises InputError if the
     session has no such step or device."""
     merger, has_match = WorkMerger(), step is None and device is None
-    for number, (trace, offset) in enumerate(with_offsets(session)):
+    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         ids = [own_device.id for own_device in trace.devices]
         host_step = None if step is None else step - offset
         has_device = device is None or device in ids

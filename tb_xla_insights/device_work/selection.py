@@ -9,7 +9,7 @@ import numpy as np
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
 from tb_xla_insights.analysis.propagation.tree import chosen_runs
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"
@@ -62,7 +62,7 @@ def select(session: SessionTrace, device: str | None, step: str | None, default_
     is_replaced = device is not None and devices_of_host is None
     if devices_of_host is None:
         devices_of_host, device = _default_device(traces, default_host)
-    offsets = {id(trace): offset for trace, offset in with_offsets(session)}
+    offsets = {id(trace): offset for trace, offset in traces_with_step_offsets(session)}
     first_host = next(iter(devices_of_host), None)
     if first_host is None:
         return Selection(device or ALL, ALL, is_replaced)

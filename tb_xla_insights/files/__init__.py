@@ -1,1 +1,1 @@
-"""Files on disk and behind URLs: read by ranges or as text, written whole, and one line for what goes wrong."""
+"""Files on disk and behind URLs: reading by ranges or as text, atomic writing, and one-line error messages."""

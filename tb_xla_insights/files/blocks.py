@@ -1,4 +1,4 @@
-"""The blocks of a remote file: each is fetched once, several side by side, some ahead of the reader."""
+"""The blocks of a remote file: each is fetched once, several in parallel, some ahead of the reader."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 BLOCK_BYTES = 2 << 20
-"""Bytes that one request asks for."""
+"""The size of one request."""
 
 MAX_REQUESTS = 8
-"""Requests of one file at a time."""
+"""The limit of parallel requests for one file."""
 
 MAX_PREFETCH_BYTES = 1 << 30
-"""Of a file up to this size a reader that wants all of it gets block after block, whatever it has asked for yet."""
+"""A file up to this size is prefetched whole if its reader wants all of it."""
 
 STALL_TIMEOUT_S = 300.0
-"""A store that sends no block for so long has stalled. File systems with limits of their own give up before."""
+"""A store that sends no block for this long has stalled. File systems with timeouts of their own give up earlier."""
 
 MAX_CACHE_BYTES = 128 << 20
-"""Bytes of closed files that are kept for whoever opens these files next."""
+"""The size limit of the cache for blocks of closed files, which later readers of these files use."""
 
 _POLL_S = 0.2
-_LOOK_S = 0.2
+_SIGNAL_POLL_S = 0.2
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class StalledError(OSError):
 
 
 class StoppedError(Exception):
-    """The reader was told to stop before the store answered."""
+    """The caller stopped the reading before the store answered."""
 
 
 def call_with_timeout(call: Callable[[], T], seconds: float | None = None) -> T:
@@ -44,41 +44,43 @@ def call_with_timeout(call: Callable[[], T], seconds: float | None = None) -> T:
 
     The call runs in a daemon thread, so a call that never returns blocks neither the caller nor the process's exit.
     """
-    answer: Future[T] = Future()
-    threading.Thread(target=_answer, args=(answer, call), daemon=True).start()
+    result: Future[T] = Future()
+    threading.Thread(target=_call_into, args=(result, call), daemon=True).start()
     limit = STALL_TIMEOUT_S if seconds is None else seconds
-    until = time.monotonic() + limit
-    # A signal that comes between Python's look at signals and the wait is seen after the wait only.
-    while not wait([answer], min(_LOOK_S, max(0.0, until - time.monotonic()))).done:
-        if time.monotonic() >= until:
+    deadline = time.monotonic() + limit
+    # A signal that arrives between Python's check for signals and the wait is handled only after the wait.
+    while not wait([result], min(_SIGNAL_POLL_S, max(0.0, deadline - time.monotonic()))).done:
+        if time.monotonic() >= deadline:
             raise StalledError(f"no answer for {limit:g} s")
-    return answer.result()
+    return result.result()
 
 
-def _answer(answer: Future[Any], call: Callable[[], Any]) -> None:
+def _call_into(result: Future[Any], call: Callable[[], Any]) -> None:
     try:
-        answer.set_result(call())
-    except BaseException as error:  # whoever waits gets it
-        answer.set_exception(_to_raise(error))
+        result.set_result(call())
+    except BaseException as error:  # raised in the waiting thread
+        result.set_exception(_to_raise(error))
 
 
 def _to_raise(error: BaseException) -> Exception:
-    """What a request that was cancelled in its own thread is to whoever waits for it: a failure like others."""
+    """The exception to raise in the waiting thread; a request cancelled in its own thread becomes an OSError."""
     return error if isinstance(error, Exception) else OSError(f"{type(error).__name__} {error}".strip())
 
 
 def split_into_blocks(data: bytes) -> dict[int, memoryview]:
-    """A whole file's blocks."""
+    """The blocks of a whole file, by number."""
+    view = memoryview(data)
     return {
-        at // BLOCK_BYTES: memoryview(data)[at : at + BLOCK_BYTES] for at in range(0, len(data), BLOCK_BYTES)
+        start // BLOCK_BYTES: view[start : start + BLOCK_BYTES] for start in range(0, len(data), BLOCK_BYTES)
     }
 
 
 class Blocks:
-    """A file of `size` bytes. `fetch(start, end)` asks the store for a range; one that answers with the whole file is
-    asked once. `arrived` is told how many bytes have come; once `stop` says so, nobody waits any longer.
+    """The blocks of a file of `size` bytes.
 
-    The first failure is that of all blocks that have not come: asking for more would not help.
+    `fetch(start, end)` requests a range from the store; a store that returns the whole file instead gets one request.
+    `arrived` is called with the number of bytes that have arrived. Once `stop` returns True, readers stop waiting. The
+    first failure fails all blocks that have not arrived: more requests would not help.
     """
 
     def __init__(
@@ -91,147 +93,151 @@ class Blocks:
         whole: bool = False,
     ) -> None:
         self.size = size
-        self._count = -(-size // BLOCK_BYTES)
-        self._fetch, self._arrived, self._stop = fetch, arrived, stop
-        self._whole = whole and size <= MAX_PREFETCH_BYTES
+        self._block_count = -(-size // BLOCK_BYTES)
+        self._fetch, self._on_bytes, self._stop = fetch, arrived, stop
+        self._prefetch_all = whole and size <= MAX_PREFETCH_BYTES
         self._lock = threading.Lock()
         self._blocks: dict[int, Future[memoryview]] = {}
-        self._asked_for: set[int] = set()
-        self._waiting: deque[int] = deque()
+        self._requested: set[int] = set()
+        self._queued: deque[int] = deque()
         self._failure: Exception | None = None
-        self._workers = self._bytes = 0
-        # One request goes ahead: a store that ignores ranges would answer each of them with the whole file.
-        self._at_once = 1
-        self._last = time.monotonic()
-        self._closed = False
+        self._workers = self._bytes_arrived = 0
+        # One request at first: a store that ignores ranges would answer each request with the whole file.
+        self._max_requests = 1
+        self._last_arrival = time.monotonic()
+        self._is_closed = False
 
     def put(self, blocks: Mapping[int, bytes | memoryview]) -> None:
-        """Blocks that need not be fetched any more."""
+        """Adds blocks that need not be fetched."""
         with self._lock:
             for number, block in blocks.items():
-                self._came(number, block)
+                self._store_block(number, block)
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
-        """Fills `buffer` from `offset` on, as far as the file goes. Raises what the store raises, StalledError and
-        StoppedError."""
+        """Fills `buffer` from `offset` up to the end of the file; returns the number of bytes. Raises the store's
+        exceptions, StalledError and StoppedError."""
         end = min(offset + len(buffer), self.size)
         if end <= offset:
             return 0
         numbers = range(offset // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
-        for number, block in zip(numbers, self._ask_for(numbers), strict=True):
+        for number, block in zip(numbers, self._request(numbers), strict=True):
             start = number * BLOCK_BYTES
-            part = self._wait_for(block)[max(offset - start, 0) : end - start]
-            at = max(start - offset, 0)
-            buffer[at : at + len(part)] = part
+            part = self._await_block(block)[max(offset - start, 0) : end - start]
+            position = max(start - offset, 0)
+            buffer[position : position + len(part)] = part
         return end - offset
 
-    def of(self, ranges: Iterable[tuple[int, int]]) -> dict[int, bytes]:
-        """Of the blocks with bytes of these ranges (offset, length) those that have come."""
+    def finished_blocks(self, ranges: Iterable[tuple[int, int]]) -> dict[int, bytes]:
+        """The arrived blocks that overlap these ranges (offset, length), by number."""
         numbers = {
             number
             for offset, length in ranges
             for number in range(offset // BLOCK_BYTES, (offset + max(length, 1) - 1) // BLOCK_BYTES + 1)
         }
         with self._lock:
-            found = {number: self._blocks[number] for number in sorted(numbers & self._blocks.keys())}
-        # A view of a store's answer would keep the whole of it.
+            futures = {number: self._blocks[number] for number in sorted(numbers & self._blocks.keys())}
+        # Copies: a view would keep the store's whole answer in memory.
         return {
-            number: bytes(it.result()) for number, it in found.items() if it.done() and not it.exception()
+            number: bytes(block.result())
+            for number, block in futures.items()
+            if block.done() and not block.exception()
         }
 
     def close(self) -> None:
-        """Lets go of all blocks, and asks for no more."""
+        """Releases all blocks, and drops queued requests."""
         with self._lock:
-            self._closed = True
-            self._waiting.clear()
+            self._is_closed = True
+            self._queued.clear()
             self._blocks = {}
 
-    def _ask_for(self, numbers: range) -> list[Future[memoryview]]:
-        """The blocks, on their way now if they have not come; and those that the reader is going to want next."""
+    def _request(self, numbers: range) -> list[Future[memoryview]]:
+        """Requests these blocks, with priority, and the blocks that the reader is likely to want next."""
         with self._lock:
-            for number in reversed(numbers):  # before all others that wait
-                if number in self._waiting:
-                    self._waiting.remove(number)
-                    self._waiting.appendleft(number)
+            for number in reversed(numbers):  # ahead of all other queued blocks
+                if number in self._queued:
+                    self._queued.remove(number)
+                    self._queued.appendleft(number)
                 elif number not in self._blocks:
-                    self._queue(number, self._waiting.appendleft)
-            ahead = range(numbers.stop, min(self._count, numbers.stop + self._run_before(numbers[-1])))
-            for number in range(self._count) if self._whole else ahead:
+                    self._enqueue(number, self._queued.appendleft)
+            ahead = range(
+                numbers.stop, min(self._block_count, numbers.stop + self._sequential_blocks(numbers[-1]))
+            )
+            for number in range(self._block_count) if self._prefetch_all else ahead:
                 if number not in self._blocks:
-                    self._queue(number, self._waiting.append)
-            self._whole = False  # all of them are asked for
+                    self._enqueue(number, self._queued.append)
+            self._prefetch_all = False  # all blocks are requested now
             if self._failure is not None:
-                self._fail(self._failure)
-            self._begin()
+                self._fail_pending(self._failure)
+            self._start_threads()
             return [self._blocks[number] for number in numbers]
 
-    def _run_before(self, number: int) -> int:
-        """How many blocks right before this one the store was asked for: who has read on for long will read on."""
+    def _sequential_blocks(self, number: int) -> int:
+        """The number of requested blocks directly before this one: a sequential reader is likely to continue."""
         return next(
-            (run for run in range(MAX_REQUESTS) if number - run - 1 not in self._asked_for), MAX_REQUESTS
+            (run for run in range(MAX_REQUESTS) if number - run - 1 not in self._requested), MAX_REQUESTS
         )
 
-    def _wait_for(self, block: Future[memoryview]) -> memoryview:
+    def _await_block(self, block: Future[memoryview]) -> memoryview:
         began = time.monotonic()
         while not wait([block], min(_POLL_S, STALL_TIMEOUT_S)).done:
             if self._stop():
                 raise StoppedError
-            if time.monotonic() - max(began, self._last) >= STALL_TIMEOUT_S:
+            if time.monotonic() - max(began, self._last_arrival) >= STALL_TIMEOUT_S:
                 raise StalledError(f"no answer for {STALL_TIMEOUT_S:g} s")
         return block.result()
 
-    # What follows is called with the lock, but for the threads that fetch.
+    # The methods below are called with the lock held, except `_fetch_queued`, which runs in threads.
 
-    def _queue(self, number: int, put: Callable[[int], None]) -> None:
+    def _enqueue(self, number: int, put: Callable[[int], None]) -> None:
         self._blocks[number] = Future()
-        self._asked_for.add(number)
+        self._requested.add(number)
         put(number)
 
-    def _begin(self) -> None:
-        """Starts threads for the blocks that wait."""
-        for _ in range(min(self._at_once - self._workers, len(self._waiting))):
+    def _start_threads(self) -> None:
+        """Starts threads for the queued blocks."""
+        for _ in range(min(self._max_requests - self._workers, len(self._queued))):
             self._workers += 1
-            threading.Thread(target=self._work, daemon=True).start()
+            threading.Thread(target=self._fetch_queued, daemon=True).start()
 
-    def _work(self) -> None:
+    def _fetch_queued(self) -> None:
         while True:
             with self._lock:
-                if not self._waiting:
+                if not self._queued:
                     self._workers -= 1
                     return
-                number = self._waiting.popleft()
+                number = self._queued.popleft()
             start, end = number * BLOCK_BYTES, min((number + 1) * BLOCK_BYTES, self.size)
             try:
                 data = self._fetch(start, end)
                 if len(data) not in (end - start, self.size):
                     raise OSError(f"{len(data)} bytes came where {end - start} were asked for")
-            except BaseException as error:  # whoever waits gets it
+            except BaseException as error:  # raised in the waiting thread
                 with self._lock:
                     self._failure = _to_raise(error)
-                    self._fail(self._failure)
+                    self._fail_pending(self._failure)
                 continue
             with self._lock:
                 if len(data) == end - start:
-                    self._came(number, data)
+                    self._store_block(number, data)
                 else:
-                    for at, block in split_into_blocks(data).items():
-                        self._came(at, block)
-                    self._waiting.clear()
-                self._at_once = MAX_REQUESTS
-                self._begin()
+                    for index, whole_block in split_into_blocks(data).items():
+                        self._store_block(index, whole_block)
+                    self._queued.clear()
+                self._max_requests = MAX_REQUESTS
+                self._start_threads()
 
-    def _came(self, number: int, block: bytes | memoryview) -> None:
-        if self._closed:
+    def _store_block(self, number: int, block: bytes | memoryview) -> None:
+        if self._is_closed:
             return
         future = self._blocks.setdefault(number, Future())
         if not future.done():
             future.set_result(memoryview(block))
-            self._bytes += len(block)
-            self._last = time.monotonic()
-            self._arrived(self._bytes)
+            self._bytes_arrived += len(block)
+            self._last_arrival = time.monotonic()
+            self._on_bytes(self._bytes_arrived)
 
-    def _fail(self, error: Exception) -> None:
-        self._waiting.clear()
+    def _fail_pending(self, error: Exception) -> None:
+        self._queued.clear()
         for block in self._blocks.values():
             if not block.done():
                 block.set_exception(error)
@@ -239,26 +245,26 @@ class Blocks:
 
 @dataclass(frozen=True)
 class CachedBlocks:
-    """Of a file of `size` bytes the blocks that are kept."""
+    """The cached blocks of a file of `size` bytes."""
 
     size: int
     blocks: dict[int, bytes]
 
 
 class BlockCache:
-    """Blocks of files that were closed, for whoever opens them next; those of the files used longest ago go first."""
+    """A cache of blocks of closed files, for later readers; the least recently used files are evicted first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._files: OrderedDict[tuple[str, str], CachedBlocks] = OrderedDict()
 
-    def put(self, file: tuple[str, str], kept: CachedBlocks) -> None:
-        """Blocks of a file, which its path and its mark name."""
+    def put(self, file: tuple[str, str], cached: CachedBlocks) -> None:
+        """Adds blocks of a file, identified by its path and fingerprint."""
         with self._lock:
             if before := self._files.pop(file, None):
-                kept = CachedBlocks(kept.size, before.blocks | kept.blocks)
-            self._files[file] = kept
-            used = sum(len(block) for it in self._files.values() for block in it.blocks.values())
+                cached = CachedBlocks(cached.size, before.blocks | cached.blocks)
+            self._files[file] = cached
+            used = sum(len(block) for entry in self._files.values() for block in entry.blocks.values())
             while used > MAX_CACHE_BYTES:
                 _, oldest = self._files.popitem(last=False)
                 used -= sum(map(len, oldest.blocks.values()))

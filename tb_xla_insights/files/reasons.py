@@ -1,14 +1,14 @@
-"""What went wrong with a file, in one line that says what to do, whatever file system raised it."""
+"""One-line messages, with a remedy, for errors of any file system."""
 
 from __future__ import annotations
 
-_REFUSED = (401, 403)
-_GONE = (404, 410)
+_REFUSED_STATUS = (401, 403)
+_MISSING_STATUS = (404, 410)
 
 
 def reason(error: Exception, *, listing: bool = False) -> str:
-    """One line for what an operating or file system said of a file, or of a directory that was to be listed."""
-    text = " ".join(_text(_hidden(error)).split())
+    """A one-line message for an error of an operating or file system about a file, or with `listing` a directory."""
+    text = " ".join(_text(_underlying(error)).split())
     if is_missing(error):
         return f"no such file{' or directory' if listing else ''}; check the path"
     if isinstance(error, PermissionError) and error.strerror == "Permission denied":
@@ -21,17 +21,17 @@ def reason(error: Exception, *, listing: bool = False) -> str:
 
 
 def is_missing(error: Exception) -> bool:
-    """Whether it says that there is no such file."""
-    error = _hidden(error)
-    return isinstance(error, FileNotFoundError) or _status(error) in _GONE
+    """Whether the error means that the file does not exist."""
+    error = _underlying(error)
+    return isinstance(error, FileNotFoundError) or _status(error) in _MISSING_STATUS
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it says that this user may not, or that the store does not know this user."""
-    error = _hidden(error)
+    """Whether the error means that access was refused, or that the store does not know the user."""
+    error = _underlying(error)
     return (
         isinstance(error, PermissionError)
-        or _status(error) in _REFUSED
+        or _status(error) in _REFUSED_STATUS
         or "Credentials" in type(error).__name__
         or str(error).startswith("Forbidden")  # gcsfs
     )
@@ -41,8 +41,9 @@ def _status(error: Exception) -> object:
     return getattr(error, "status", None) or getattr(error, "code", None)
 
 
-def _hidden(error: Exception) -> Exception:
-    """fsspec's HTTP file system calls every failure a missing file, and has what it was as the cause."""
+def _underlying(error: Exception) -> Exception:
+    """The actual error: fsspec's HTTP file system raises FileNotFoundError for every failure, with the actual error as
+    its cause."""
     cause = error.__cause__
     if isinstance(error, FileNotFoundError) and isinstance(cause, Exception):
         module = type(cause).__module__.partition(".")[0]

@@ -17,16 +17,16 @@ from tb_xla_insights.files.blocks import (
 from tb_xla_insights.files.reasons import reason
 from tb_xla_insights.files.source import CHANGED_MESSAGE, Bytes, Source
 
-_MARKS = ("ETag", "etag", "md5Hash")
+_FINGERPRINT_KEYS = ("ETag", "etag", "md5Hash")
 MODIFIED_TIME_KEYS = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
-"""Under which names file systems tell when a file was changed, the best first."""
+"""The keys under which file systems report a file's modification time, the most reliable first."""
 
-_keep = BlockCache()
+_cache = BlockCache()
 
 
 class RemoteFile(Source):
-    """See `open_source`. Each byte is asked for once, blocks that `keep` names even by the next one who opens the
-    file."""
+    """A file behind a URL, see `open_source`. Each block is requested once. Blocks passed to `cache_ranges` stay cached
+    for later readers of the file."""
 
     def __init__(
         self, url: str, whole: bool, arrived: Callable[[int], None], stop: Callable[[], bool]
@@ -35,18 +35,20 @@ class RemoteFile(Source):
         try:
             self._system, self._path = call_with_timeout(lambda: _file_system(url))
             info = call_with_timeout(self._info)
-            self._told = _told(info)
-            kept = _keep.get((url, self._told[1]))
-            # A store that does not tell the size is asked for the whole file.
-            whole_file = call_with_timeout(self._all) if not kept and info.get("size") is None else None
-        except Exception as error:  # each file system raises its own kinds
+            self._identity = _identity(info)
+            cached = _cache.get((url, self._identity[1]))
+            # If the store does not report the size, the whole file is fetched.
+            content = (
+                call_with_timeout(self._fetch_whole) if not cached and info.get("size") is None else None
+            )
+        except Exception as error:  # each file system raises its own exceptions
             raise InputError(f"{url}: {reason(error)}") from error
         if info.get("type") == "directory":
             raise InputError(f"{url}: is a directory; name a .xplane.pb file")
-        self.size = kept.size if kept else int(info["size"]) if whole_file is None else len(whole_file)
-        self.fingerprint = f"{self.size}-{self._told[1]}"
+        self.size = cached.size if cached else int(info["size"]) if content is None else len(content)
+        self.fingerprint = f"{self.size}-{self._identity[1]}"
         self._blocks = Blocks(self.size, self._fetch, arrived, stop, whole=whole)
-        self._blocks.put(kept.blocks if kept else split_into_blocks(whole_file or b""))
+        self._blocks.put(cached.blocks if cached else split_into_blocks(content or b""))
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         try:
@@ -61,21 +63,23 @@ class RemoteFile(Source):
     def check(self) -> None:
         try:
             info = call_with_timeout(self._info)
-        except Exception:  # gone by now, but all of it had come
+        except Exception:  # the file is gone by now, but was read completely
             return
-        if _told(info) != self._told:
+        if _identity(info) != self._identity:
             raise InputError(CHANGED_MESSAGE.format(self.path))
 
-    def keep(self, ranges: Iterable[tuple[int, int]]) -> None:
-        # What has no mark may be another content of the same size.
-        if self._told[1]:
-            _keep.put((self.path, self._told[1]), CachedBlocks(self.size, self._blocks.of(ranges)))
+    def cache_ranges(self, ranges: Iterable[tuple[int, int]]) -> None:
+        # Without a fingerprint, other content of the same size would not be noticed.
+        if self._identity[1]:
+            _cache.put(
+                (self.path, self._identity[1]), CachedBlocks(self.size, self._blocks.finished_blocks(ranges))
+            )
 
     def close(self) -> None:
         self._blocks.close()
 
     def _info(self) -> dict[str, Any]:
-        self._system.invalidate_cache(self._path)  # what a listing told is of that time
+        self._system.invalidate_cache(self._path)  # a cached listing may be outdated
         info: dict[str, Any] = self._system.info(self._path)
         return info
 
@@ -83,21 +87,22 @@ class RemoteFile(Source):
         data: bytes = self._system.cat_file(self._path, start=start, end=end)
         return data
 
-    def _all(self) -> bytes:
-        """The content of a file whose size the store does not tell."""
+    def _fetch_whole(self) -> bytes:
+        """Fetches a file whose size the store does not report."""
         data: bytes = self._system.cat_file(self._path)
         return data
 
 
 def remote_fingerprint(info: Mapping[str, Any]) -> str:
-    """Differs when a remote file was replaced, as far as its file system tells; empty where it does not."""
-    marks = [str(info[key]) for key in _MARKS if info.get(key)]
-    # Some stores tell a time more exactly in a listing than of the file alone.
-    return "-".join(marks or [str(info[key]) for key in MODIFIED_TIME_KEYS if info.get(key)])
+    """A fingerprint that changes when a remote file is replaced; empty if its file system reports nothing to build one
+    from."""
+    parts = [str(info[key]) for key in _FINGERPRINT_KEYS if info.get(key)]
+    # Some stores report a more exact time in a listing than for the file alone.
+    return "-".join(parts or [str(info[key]) for key in MODIFIED_TIME_KEYS if info.get(key)])
 
 
-def _told(info: Mapping[str, Any]) -> tuple[int | None, str]:
-    """The size, if the store tells it, and the mark."""
+def _identity(info: Mapping[str, Any]) -> tuple[int | None, str]:
+    """The size, None if the store does not report it, and the fingerprint."""
     return info.get("size"), remote_fingerprint(info)
 
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place and moved to it."""
+"""Atomic writing: files are written beside their target and then renamed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tb_xla_insights.errors import InputError
 
 @contextmanager
 def report_write_errors(path: Path, remedy: str) -> Iterator[None]:
-    """What cannot be written in this block becomes an InputError that names the path and says what to do."""
+    """Turns an OSError in this block into an InputError that names the path and the remedy."""
     try:
         yield
     except OSError as error:
@@ -24,30 +24,30 @@ def report_write_errors(path: Path, remedy: str) -> Iterator[None]:
 
 @contextmanager
 def replace_atomically(path: Path) -> Iterator[Path]:
-    """Where to write what `path` is to hold once the block has ended; nothing changes there where it fails or is
-    stopped.
+    """Yields a path to write to, which replaces `path` when the block ends; if the block fails or is interrupted,
+    `path` does not change.
 
-    A link stays, and the file that it leads to is replaced. A device, a pipe and the file to which this process prints
-    are written to as they are. Raises OSError.
+    A link is kept, and its target replaced. A device, a pipe, and a file to which this process prints are written in
+    place. Raises OSError.
     """
-    if _is_open_end(path):
+    if _is_written_in_place(path):
         yield path
         return
-    place = Path(os.path.realpath(path))
-    # Another user of a shared folder cannot guess the name, nor have put a link there.
-    partial = place.with_name(f".xla-insights-{secrets.token_hex(8)}")
+    target = Path(os.path.realpath(path))
+    # A random name: another user of a shared folder cannot have put a link there.
+    temporary = target.with_name(f".xla-insights-{secrets.token_hex(8)}")
     try:
-        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        yield partial
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        yield temporary
         with suppress(FileNotFoundError):
-            partial.chmod(stat.S_IMODE(place.stat().st_mode))
-        partial.replace(place)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     finally:
         with suppress(OSError):
-            partial.unlink()
+            temporary.unlink()
 
 
-def _is_open_end(path: Path) -> bool:
+def _is_written_in_place(path: Path) -> bool:
     with suppress(OSError):
         status = path.stat()
         printed_to = (os.path.samestat(status, os.fstat(number)) for number in (1, 2))

@@ -1,8 +1,8 @@
-"""Where a capture's bytes come from: random reads of a local file, or of any URL that fsspec opens.
+"""Random reads of a local file, or of any URL that fsspec opens.
 
-A file is never mapped: a map of a file that somebody truncates kills the process. Reads go into buffers of
-our own, and `fingerprint` tells later reads of single ranges whether the file is still the one that was
-decoded. A file that is written while it is read is told, as nobody knows which bytes are of which content.
+Files are never mapped, since truncating a mapped file kills the process; reads copy into buffers. `fingerprint` shows
+later reads whether the file is still the one that was decoded. A file that changes while it is read is an error, since
+its bytes may be of different contents.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Source(ABC):
 
     @abstractmethod
     def read_into(self, offset: int, buffer: Bytes) -> int:
-        """Fills `buffer` from `offset`; the number of bytes is less than its length where the file ends.
-        Raises InputError."""
+        """Fills `buffer` from `offset`. Returns the number of bytes, less than the buffer's length at the end of the
+        file. Raises InputError."""
 
     def read(self, offset: int, length: int) -> Bytes:
-        """The bytes from `offset`, fewer than `length` where the file ends. Raises InputError."""
+        """The bytes from `offset`, fewer than `length` at the end of the file. Raises InputError."""
         buffer = np.empty(max(0, min(length, self.size - offset)), np.uint8)
         return buffer[: self.read_into(offset, buffer)]
 
-    def check(self) -> None:  # noqa: B027  a local file has nothing to add
-        """Raises InputError where what was read is of several contents: a remote file was replaced meanwhile."""
+    def check(self) -> None:  # noqa: B027  local files are checked at each read
+        """Raises InputError if the file was replaced while it was read, for remote files."""
 
-    def keep(self, ranges: Iterable[tuple[int, int]]) -> None:  # noqa: B027  the system keeps local ones
-        """Says which ranges (offset, length) will be read again, by whoever opens the file next."""
+    def cache_ranges(self, ranges: Iterable[tuple[int, int]]) -> None:  # noqa: B027  the system caches local files
+        """Caches ranges (offset, length) for later readers of the file."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -71,7 +71,7 @@ class _LocalFile(Source):
         status = os.fstat(self._descriptor)
         self.size = status.st_size
         self.fingerprint = local_fingerprint(status)
-        self._written = _written(status)
+        self._modified = _modified(status)
 
     def read_into(self, offset: int, buffer: Bytes) -> int:
         filled = 0
@@ -81,10 +81,10 @@ class _LocalFile(Source):
                 if count == 0:
                     break
                 filled += count
-            written = _written(os.fstat(self._descriptor))
+            modified = _modified(os.fstat(self._descriptor))
         except OSError as error:
             raise InputError(f"{self.path}: byte {offset + filled}: {reason(error)}") from error
-        if written != self._written:  # what was read before is of another content
+        if modified != self._modified:  # earlier reads returned other content
             raise InputError(CHANGED_MESSAGE.format(self.path))
         return filled
 
@@ -98,12 +98,12 @@ def is_url(path: str) -> bool:
 
 
 def local_fingerprint(status: os.stat_result) -> str:
-    """Differs when a local file was replaced or written, even where it was given its size and time from before."""
+    """A fingerprint that changes when a local file is replaced or written, even if its size and time are restored."""
     return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ino}-{status.st_ctime_ns}"
 
 
-def _written(status: os.stat_result) -> tuple[int, int]:
-    """Differs when an open file was written. One that was removed, or given another name, still is what it was."""
+def _modified(status: os.stat_result) -> tuple[int, int]:
+    """A value that changes when an open file is written, but not when it is removed or renamed."""
     return status.st_size, status.st_mtime_ns
 
 
@@ -114,10 +114,10 @@ def open_source(
     arrived: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Source:
-    """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError where that fails.
+    """Opens a local path or a URL (`gs://…`, `s3://…`, …). Raises InputError if that fails.
 
-    Of a remote file, which comes block by block: `whole` says that all of it will be read, `arrived` is told how many
-    bytes have come, and once `stop` says so, reading what has not come raises InputError.
+    A remote file is fetched block by block: `whole` prefetches all of it, `arrived` is called with the number of bytes
+    that have arrived, and once `stop` returns True, reading bytes that have not arrived raises InputError.
     """
     if is_url(path):
         from tb_xla_insights.files.remote import RemoteFile
@@ -126,17 +126,19 @@ def open_source(
     local = path.removeprefix("file://")
     if os.path.isdir(local):
         raise InputError(f"{path}: is a directory; name a .xplane.pb file")
-    if os.path.exists(local) and not os.path.isfile(local):  # opening a pipe waits for one who writes into it
+    if os.path.exists(local) and not os.path.isfile(local):  # opening a pipe would wait for its writer
         raise InputError(f"{path}: is a pipe or a device; name a .xplane.pb file")
     return _LocalFile(local)
 
 
 def file_names(directory: str) -> list[str]:
-    """The names of the files in a local directory or below a URL. Raises what its file system raises."""
+    """The names of the files in a local directory or below a URL. Raises the exceptions of its file system."""
     if not is_url(directory):
         with os.scandir(directory.removeprefix("file://")) as entries:
             return [entry.name for entry in entries if entry.is_file()]
     import fsspec
 
     system, path = fsspec.core.url_to_fs(directory)
-    return [posixpath.basename(it["name"]) for it in system.ls(path, detail=True) if it["type"] == "file"]
+    return [
+        posixpath.basename(entry["name"]) for entry in system.ls(path, detail=True) if entry["type"] == "file"
+    ]

@@ -1,4 +1,4 @@
-"""Files of text that people and programs write: read up to a limit, whatever lies under their name."""
+"""Text files that users and programs write: read up to a size limit, also from pipes and devices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 MAX_TEXT_BYTES = 8_000_000
 """Of one file."""
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -18,7 +18,7 @@ _MARKS = (
 
 
 class TextError(ValueError):
-    """Why a file is no such text, in some words; `at` is where, as `, line 3, column 2`, where that is known."""
+    """Why a file is no valid text, as a short phrase; `at` is the position, as in `, line 3, column 2`, if known."""
 
     def __init__(self, reason: str, at: str = "") -> None:
         super().__init__(reason)
@@ -26,28 +26,28 @@ class TextError(ValueError):
 
 
 def read_text(path: str) -> str:
-    """The text of a local file of at most `MAX_TEXT_BYTES`, UTF-8 or what its byte order mark says.
+    """The text of a local file of at most `MAX_TEXT_BYTES`, in UTF-8 or as its byte order mark says.
 
-    A pipe is read to its end, and is empty where nobody has it open to write; a device is read up to the limit.
-    Raises TextError and OSError.
+    A pipe is read to its end, and is empty without a writer; a device is read up to the limit. Raises TextError and
+    OSError.
     """
-    # Without O_NONBLOCK, opening a pipe waits for one who writes into it.
+    # Without O_NONBLOCK, opening a pipe would wait for its writer.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size <= MAX_TEXT_BYTES:
             os.set_blocking(file.fileno(), True)
             content = bytearray()
-            while part := file.read(MAX_TEXT_BYTES + 1 - len(content)):
-                content += part
+            while chunk := file.read(MAX_TEXT_BYTES + 1 - len(content)):
+                content += chunk
             if len(content) <= MAX_TEXT_BYTES:
                 return decode_text(bytes(content))
     raise TextError(f"larger than {MAX_TEXT_BYTES // 10**6} MB")
 
 
 def decode_text(content: bytes, errors: str = "strict") -> str:
-    """The text of a file: UTF-8, or what its byte order mark says; PowerShell redirects output into UTF-16. Raises
+    """Decodes a file: UTF-8, or as its byte order mark says (PowerShell redirects output as UTF-16). Raises
     TextError."""
-    mark, encoding = next((it for it in _MARKS if content.startswith(it[0])), (b"", "utf-8"))
+    mark, encoding = next((row for row in _BYTE_ORDER_MARKS if content.startswith(row[0])), (b"", "utf-8"))
     try:
         return content[len(mark) :].decode(encoding, errors)
     except UnicodeDecodeError as error:
@@ -55,8 +55,8 @@ def decode_text(content: bytes, errors: str = "strict") -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What JSON says. Raises TextError, also for what Python's parser alone lets through or stumbles over: `NaN` and
-    `Infinity`, numbers of thousands of digits, and values within thousands of others."""
+    """Parses JSON. Raises TextError, also for what Python's parser accepts (`NaN`, `Infinity`) or fails at with other
+    exceptions (numbers of thousands of digits, thousands of nested values)."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except json.JSONDecodeError as error:

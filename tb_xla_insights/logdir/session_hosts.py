@@ -16,7 +16,7 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.spool import Spool, packed
 from tb_xla_insights.memory import available_bytes
 from tb_xla_insights.tasks import Failure, HostCapture, HostResult, run
-from tb_xla_insights.tasks.progress import NOT_BEGUN, shared_progress
+from tb_xla_insights.tasks.progress import NOT_STARTED, shared_progress
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
@@ -152,9 +152,9 @@ class SessionHosts:
         with shared_progress(len(readings)) as progress:
 
             def may_continue() -> bool:
-                bytes_read = progress.told()
+                bytes_read = progress.snapshot()
                 for position, host in enumerate(remaining.values()):
-                    if bytes_read[host.number][0] != NOT_BEGUN:
+                    if bytes_read[host.number][0] != NOT_STARTED:
                         readings[host.path].update(*bytes_read[host.number])
                     elif position == 0:
                         readings[host.path].update()

@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
 from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.compile_text import (
@@ -166,7 +166,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
 
 
 def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> dict[str, list[Any]] | None:
-    for trace, offset in with_offsets(session):
+    for trace, offset in traces_with_step_offsets(session):
         if 0 <= step - offset < len(steps_of(trace)):
             return _run_columns(trace, step - offset, device_ids)
     return None

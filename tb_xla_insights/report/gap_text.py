@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from tb_xla_insights.analysis.findings.base import join_words
-from tb_xla_insights.analysis.frameworks import host_does
+from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
 
@@ -43,7 +43,7 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
     waits = [key for key in late if key in told]
     if not waits:
         told = _most(gap["by_class_ps"], whole)
-    does = host_does(framework)
+    does = host_activities(framework)
     done = {does[key]: ps for key, ps in told.items() if isinstance(key, str)}
     times = brief_times(*done.values())
     doing = join_words([f"{text} ({time})" for text, time in zip(done, times, strict=True)])

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.idle.idle_time import find_gaps
 from tb_xla_insights.analysis.launches.executions import runs_on
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps.partial_steps import partial_steps
+from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.device_work.step_op_times import op_times
@@ -133,7 +133,7 @@ def count_driving_thread_runs(trace: Trace) -> tuple[int, int]:
 
 
 _PART_FUNCTIONS: dict[str, Callable[[Trace], Any]] = {
-    "partial_steps": partial_steps,
+    "partial_steps": count_partial_steps,
     "steps": lambda trace: len(steps_of(trace)),
     "runs": count_runs,
     "idle_between": idle_between_programs,

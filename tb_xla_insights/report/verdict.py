@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tb_xla_insights.analysis.frameworks import host_does
+from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts
 from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
@@ -283,7 +283,7 @@ def _share_of_steps(report: Mapping[str, Any]) -> float:
 
 def _does(report: Mapping[str, Any]) -> dict[str, str]:
     """What the host does, by class, in the words of the capture's framework."""
-    return host_does(report["environment"]["framework"])
+    return host_activities(report["environment"]["framework"])
 
 
 def _mostly(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:

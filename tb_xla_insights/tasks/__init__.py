@@ -1,5 +1,5 @@
-"""One task per host: read its file, take what is asked for from it, let the trace go. In this process, in processes of
-this machine, or on the workers of a Dask scheduler."""
+"""One task per host, which reads its file, computes a result and releases the trace. Tasks run in this process, in
+processes of this machine, or on the workers of a Dask scheduler."""
 
 from tb_xla_insights.tasks.host import Failure, HostCapture, HostResult
 from tb_xla_insights.tasks.run import run

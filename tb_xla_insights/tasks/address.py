@@ -1,4 +1,4 @@
-"""Where a Dask scheduler listens, as a person types it."""
+"""Validation of a Dask scheduler's address."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ADDRESS = re.compile(
 
 
 def scheduler_address(text: str) -> str:
-    """The address as it is. Raises InputError where no scheduler can have it."""
-    matched = _ADDRESS.fullmatch(text)
-    if matched is None or not 0 < int(matched[1]) < 65536:
+    """Returns the address unchanged. Raises InputError if it is invalid."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None or not 0 < int(match[1]) < 65536:
         raise InputError(f"{text[:80]!r} is no address of a scheduler; write it as tcp://HOST:8786")
     return text

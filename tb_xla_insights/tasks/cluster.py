@@ -14,7 +14,7 @@ from tb_xla_insights import __version__
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.tasks.address import scheduler_address
-from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
+from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskResult
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -34,7 +34,7 @@ class OnWorker(Generic[Result]):
     task: Task[Result]
     version: str
 
-    def __call__(self, host: HostCapture) -> Answer[Result]:
+    def __call__(self, host: HostCapture) -> TaskResult[Result]:
         if self.version != __version__:
             return Failure(host, f"{host.path}: {versions_text(self.version, __version__, _address())}")
         result = self.task(host)
@@ -48,7 +48,7 @@ def run_on_cluster(
     task: Task[Result],
     scheduler: str,
     should_continue: Callable[[], bool] = lambda: True,
-) -> Generator[Answer[Result]]:
+) -> Generator[TaskResult[Result]]:
     """The tasks' results in the order of the hosts; a host whose workers end again and again is a Failure. Between two
     hosts it ends early where `should_continue` says no.
 

@@ -1,4 +1,4 @@
-"""What one host's task does, wherever it runs."""
+"""The task of one host, and its result."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Result = TypeVar("Result")
 @dataclass(frozen=True)
 class HostCapture:
     """The capture of one host, which the task reads itself. `bytes` is its size when the session was listed, `number`
-    the host's place in its session, and `shift_ps` where its time 0 lies on the session's time base, once that is
-    known; `fingerprint` stands for the content of a file that was read before."""
+    the host's index in its session, `shift_ps` its time 0 on the session's time base, once known. `fingerprint`
+    identifies the content of a file that was read before, else it is empty."""
 
     name: str
     path: str
@@ -36,14 +36,14 @@ class HostCapture:
     fingerprint: str = ""
 
     def check(self, trace: Trace) -> None:
-        """Raises InputError where the trace is of another content than was read before."""
+        """Raises InputError if the file's content is not what was read before."""
         if self.fingerprint not in ("", trace.fingerprint):
             raise InputError(f"{self.path}: the file has changed since it was read; reload the session")
 
 
 @dataclass(frozen=True)
 class HostResult(Generic[Result]):
-    """What a function made of a host's trace, and what is needed to tell it with those of other hosts.
+    """The result of a function of a host's trace, with what combining it with other hosts' results needs.
 
     `base_unix_ns` is the trace's (0: not recorded), `end_ps` the end of its last event.
     """
@@ -63,39 +63,39 @@ class Failure:
     message: str
 
 
-Answer: TypeAlias = HostResult[Result] | Failure
+TaskResult: TypeAlias = HostResult[Result] | Failure
 
 
 @dataclass(frozen=True)
 class Task(Generic[Result]):
-    """What is done with every host: `function` takes the trace, moved by the host's `shift_ps`.
+    """The task for every host: `function` takes the trace, shifted by the host's `shift_ps`.
 
-    The function and what it returns can be pickled, so it is a function of a module, or a `partial` of one. `progress`
-    is told how far the reading is.
+    The function and its result must be picklable, so it is a function of a module, or a `partial` of one. `progress`
+    records the bytes read.
     """
 
     function: Callable[[Trace, HostCapture], Result]
     catalog: Catalog
     progress: Progress | None = None
 
-    def __call__(self, host: HostCapture) -> Answer[Result]:
-        """Never raises."""
+    def __call__(self, host: HostCapture) -> TaskResult[Result]:
+        """Runs the task; never raises."""
         try:
             return self._result(host)
         except InputError as error:
             return Failure(host, str(error))
-        except Exception as error:  # a fault at one host must not take the others with it
+        except Exception as error:  # a fault at one host must not fail the others
             return Failure(host, fault_text(host.path, error))
         finally:
-            gc.collect()  # a trace and what is kept with it refer to each other
+            gc.collect()  # a trace and the results cached with it reference each other
             release_freed_memory()
 
     def _result(self, host: HostCapture) -> HostResult[Result]:
-        def tell(bytes_read: int, size: int) -> None:
+        def record_progress(bytes_read: int, size: int) -> None:
             if self.progress:
-                self.progress.tell(host.number, bytes_read, size)
+                self.progress.record(host.number, bytes_read, size)
 
-        trace = read_host(host.path, host.name, self.catalog, tell)
+        trace = read_host(host.path, host.name, self.catalog, record_progress)
         host.check(trace)
         trace.shift(host.shift_ps)
         value = self.function(trace, host)
@@ -110,10 +110,11 @@ def read_host(
     progress: Callable[[int, int], None] = lambda _read, _size: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Trace:
-    """Reads one capture, local or behind a URL, by itself: in a thread, or in another process or machine.
+    """Reads one capture, local or behind a URL. Depends on no shared state, so it can run in any thread, process or
+    machine.
 
-    `progress` is told bytes read, of a remote file those that have come, and the file's size. Credentials and options
-    of a store are those of fsspec's configuration. Raises InputError.
+    Calls `progress` with the bytes read (of a remote file, the bytes that have arrived) and the file's size.
+    Credentials and options of a store come from fsspec's configuration. Raises InputError.
     """
     from tb_xla_insights.files.source import is_url, open_source
     from tb_xla_insights.trace.read import read_trace
@@ -130,12 +131,12 @@ def read_host(
         progress(0, size)
         trace = read_trace(source, catalog, host=host, progress=None if remote else read, stop=stop)
         source.check()
-        source.keep(trace.programs.values())
+        source.cache_ranges(trace.programs.values())
     return trace
 
 
 def fault_text(path: str, error: Exception) -> str:
-    """One line for a fault of this program; the log has the rest."""
+    """A one-line message for an internal error, whose traceback goes to the log."""
     _log.error("%s cannot be read", escape_text(path), exc_info=error)
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return f"{path}: cannot be read ({reason}); report this with the file"

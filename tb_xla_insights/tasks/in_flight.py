@@ -1,4 +1,4 @@
-"""Tasks that run side by side: some are under way, the others wait, and answers come as they are ready or in order."""
+"""Running tasks with a limit on their concurrency; results come in order or as they become ready."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from threading import Thread
 
-from tb_xla_insights.tasks.host import Answer, HostCapture, Result, Task
+from tb_xla_insights.tasks.host import HostCapture, Result, Task, TaskResult
 
-_LOOK_S = 0.2
-"""How often to look whether to go on while no answer comes."""
+_POLL_S = 0.2
+"""How often `should_continue` is called while no result is ready."""
 
-Begin = Callable[[Task[Result], HostCapture], "Future[Answer[Result]]"]
+Start = Callable[[Task[Result], HostCapture], "Future[TaskResult[Result]]"]
 
 
 def run_bounded(
-    waiting: list[HostCapture],
+    pending: list[HostCapture],
     task: Task[Result],
-    begin: Begin[Result],
-    at_once: int,
+    start: Start[Result],
+    max_concurrent: int,
     in_order: bool,
     should_continue: Callable[[], bool],
-) -> Generator[Answer[Result]]:
+) -> Generator[TaskResult[Result]]:
     """The tasks' results, of which `at_once` are under way; `in_order` or as they are ready. A host leaves `waiting`
     once its answer is there. Ends early where `should_continue`, asked several times a second, says no."""
-    under_way: dict[HostCapture, Future[Answer[Result]]] = {}
-    while waiting:
-        for host in waiting[:at_once]:
-            if host not in under_way:
-                under_way[host] = begin(task, host)
-        wanted = [under_way[waiting[0]]] if in_order else list(under_way.values())
-        while not (done := wait(wanted, _LOOK_S, FIRST_COMPLETED).done):
+    running: dict[HostCapture, Future[TaskResult[Result]]] = {}
+    while pending:
+        for host in pending[:max_concurrent]:
+            if host not in running:
+                running[host] = start(task, host)
+        awaited = [running[pending[0]]] if in_order else list(running.values())
+        while not (finished := wait(awaited, _POLL_S, FIRST_COMPLETED).done):
             if not should_continue():
                 return
-        for host in [host for host, answer in under_way.items() if answer in done]:
-            answer = under_way.pop(host).result()
-            waiting.remove(host)
-            yield answer
+        for host in [host for host, future in running.items() if future in finished]:
+            result = running.pop(host).result()
+            pending.remove(host)
+            yield result
 
 
 def run_in_threads(
     hosts: list[HostCapture],
     task: Task[Result],
-    at_once: int,
+    max_concurrent: int,
     in_order: bool = True,
     should_continue: Callable[[], bool] = lambda: True,
-) -> Generator[Answer[Result]]:
+) -> Generator[TaskResult[Result]]:
     """The tasks' results in this process, where most of the time a store is waited for."""
-    return run_bounded(list(hosts), task, _in_thread, at_once, in_order, should_continue)
+    return run_bounded(list(hosts), task, _in_thread, max_concurrent, in_order, should_continue)
 
 
-def _in_thread(task: Task[Result], host: HostCapture) -> Future[Answer[Result]]:
+def _in_thread(task: Task[Result], host: HostCapture) -> Future[TaskResult[Result]]:
     """A daemon's: Python waits for an executor's threads before it exits, and a store may never answer."""
-    answer: Future[Answer[Result]] = Future()
-    Thread(target=lambda: answer.set_result(task(host)), daemon=True).start()
-    return answer
+    future: Future[TaskResult[Result]] = Future()
+    Thread(target=lambda: future.set_result(task(host)), daemon=True).start()
+    return future

@@ -1,7 +1,7 @@
 """Tasks in processes of this machine.
 
-The processes are loky's: they are started without running the user's script once more, so that a script without an
-`if __name__ == "__main__"` works, and inside of a server they inherit neither its threads nor its locks.
+The processes are loky's. They start without running the user's script again, so a script without
+`if __name__ == "__main__"` works, and they inherit neither threads nor locks of a server.
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ import loky
 from tb_xla_insights.files.source import is_url
 from tb_xla_insights.memory import available_bytes, retain_freed_memory, use_single_heap
 from tb_xla_insights.parallel import limit_threads
-from tb_xla_insights.tasks.host import Answer, Failure, HostCapture, Result, Task
+from tb_xla_insights.tasks.host import Failure, HostCapture, Result, Task, TaskResult
 from tb_xla_insights.tasks.in_flight import run_bounded
 
-_PER_BYTE = 3
-"""Memory that a task takes at most, per byte of its file (see benchmarks/bench_pod.py) …"""
-_PER_WORKER = 120_000_000
-"""… and beside that: the interpreter, NumPy, and what does not grow with the file."""
-_REMOTE_AT_ONCE = 4
-"""Remote hosts read at a time at least: a core decodes one host while others are waited for."""
+_BYTES_PER_FILE_BYTE = 3
+"""The memory limit of a task, per byte of its file (see benchmarks/bench_pod.py) …"""
+_BYTES_PER_WORKER = 120_000_000
+"""… plus a constant: the interpreter, NumPy, and data that does not grow with the file."""
+_MIN_REMOTE_WORKERS = 4
+"""The least number of workers for remote files: while one host is decoded, others are downloaded."""
 _IDLE_SECONDS = 60
-"""After so long without work a process ends: the one that had work for it may have been killed."""
+"""A worker without work exits after this time, since its parent process may have been killed."""
 
 
 def workers_for(hosts: Sequence[HostCapture], memory: int | None = None) -> int:
-    """How many processes work at once: one per core, of remote files a few more, as far as they fit into `memory` bytes
-    (half of what is free)."""
+    """The number of worker processes: one per core, more for remote files, as far as they fit into `memory` bytes
+    (default: half of the available memory)."""
     budget = available_bytes() // 2 if memory is None else memory
-    largest = _PER_WORKER + _PER_BYTE * max(host.bytes for host in hosts)
-    at_once = max(int(loky.cpu_count()), _REMOTE_AT_ONCE if is_url(hosts[0].path) else 1)
-    return max(1, min(at_once, len(hosts), budget // largest))
+    largest = _BYTES_PER_WORKER + _BYTES_PER_FILE_BYTE * max(host.bytes for host in hosts)
+    max_workers = max(int(loky.cpu_count()), _MIN_REMOTE_WORKERS if is_url(hosts[0].path) else 1)
+    return max(1, min(max_workers, len(hosts), budget // largest))
 
 
-def _begin() -> None:
-    """Runs in a process before its first task. Each task ends with a collection of garbage; none is needed in
-    between."""
+def _initialize_worker() -> None:
+    """Prepares a worker process. Each task ends with a garbage collection, so automatic collection is disabled."""
     gc.disable()
     use_single_heap()
     retain_freed_memory()
@@ -51,12 +50,12 @@ def _begin() -> None:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes started within ignore Ctrl-C, which a terminal sends to all processes: this process ends them."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Blocks Ctrl-C in processes started within, since a terminal sends it to all processes; this process ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    # Python's own tracker of semaphores starts with the first one, and lets the signal through again (3.12 and before).
+    # Python's semaphore tracker starts with the first semaphore, and unblocks the signal again (up to Python 3.12).
     multiprocessing.get_context("spawn").Lock()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -71,22 +70,22 @@ def run_in_processes(
     workers: int,
     in_order: bool = True,
     should_continue: Callable[[], bool] = lambda: True,
-) -> Generator[Answer[Result]]:
+) -> Generator[TaskResult[Result]]:
     """The tasks' results, in the order of the hosts or as they come; ends early where `should_continue` says no.
 
     Where a process dies, as the system ends those that take too much memory, the hosts that have no result yet are read
     again by half as many. A host whose process dies while no other works is a Failure.
     """
-    waiting = list(hosts)
-    while waiting:
+    pending = list(hosts)
+    while pending:
         try:
-            yield from _run_until_broken(waiting, task, workers, in_order, should_continue)
+            yield from _run_until_broken(pending, task, workers, in_order, should_continue)
             return
         except BrokenProcessPool:
             if workers > 1:
                 workers //= 2
                 continue
-            host = waiting.pop(0)
+            host = pending.pop(0)
             yield Failure(
                 host,
                 f"{host.path}: the process that read it was killed, often for want of memory; "
@@ -95,29 +94,29 @@ def run_in_processes(
 
 
 def _run_until_broken(
-    waiting: list[HostCapture],
+    pending: list[HostCapture],
     task: Task[Result],
     workers: int,
     in_order: bool,
     should_continue: Callable[[], bool],
-) -> Generator[Answer[Result]]:
+) -> Generator[TaskResult[Result]]:
     """Takes a host from `waiting` once its result is there. Raises BrokenProcessPool where a process dies."""
-    # A lone worker has one host at a time, which is to blame for its end.
-    ahead = 1 if workers == 1 else 2 * workers
+    # A single worker gets one host at a time, so that its death can be attributed to that host.
+    max_submitted = 1 if workers == 1 else 2 * workers
     executor = loky.ProcessPoolExecutor(
         workers,
         timeout=_IDLE_SECONDS,
-        initializer=_begin,
-        # OpenBLAS would start a thread per core in each, and there is no algebra.
+        initializer=_initialize_worker,
+        # OpenBLAS would start a thread per core in each process, for nothing.
         env={"OPENBLAS_NUM_THREADS": "1"},
     )
 
-    def submit(task: Task[Result], host: HostCapture) -> Future[Answer[Result]]:
-        with _deaf_to_interrupts():
-            answer: Future[Answer[Result]] = executor.submit(task, host)
-            return answer
+    def submit(task: Task[Result], host: HostCapture) -> Future[TaskResult[Result]]:
+        with _interrupts_blocked():
+            future: Future[TaskResult[Result]] = executor.submit(task, host)
+            return future
 
     try:
-        yield from run_bounded(waiting, task, submit, ahead, in_order, should_continue)
+        yield from run_bounded(pending, task, submit, max_submitted, in_order, should_continue)
     finally:
         executor.shutdown(wait=True, kill_workers=True)

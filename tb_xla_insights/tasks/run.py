@@ -1,4 +1,4 @@
-"""Where the tasks of a session run."""
+"""Runs the tasks of a session in this process, in local processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.files.source import is_url
-from tb_xla_insights.tasks.host import Answer, HostCapture, Result, Task
+from tb_xla_insights.tasks.host import HostCapture, Result, Task, TaskResult
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
     from tb_xla_insights.tasks.progress import Progress
     from tb_xla_insights.trace.model import Trace
 
-_SMALL_BYTES = 8_000_000
-"""Files of so many bytes in all are read in this process sooner than others have started."""
-_REMOTE_AT_ONCE = 16
-"""Small files that are read at a time: most of that time is waiting for the store …"""
-_UNSIZED_AT_ONCE = 4
-"""… and files of unknown size, which may be large."""
+_MAX_IN_PROCESS_BYTES = 8_000_000
+"""Up to this total size, reading files in this process takes less time than starting others."""
+_MAX_CONCURRENT_SMALL = 16
+"""Concurrent reads of small remote files, which mostly wait for the store …"""
+_MAX_CONCURRENT_UNSIZED = 4
+"""… and of remote files of unknown size, which may be large."""
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     in_order: bool = True,
     should_continue: Callable[[], bool] = lambda: True,
     progress: Progress | None = None,
-) -> Generator[Answer[Result]]:
+) -> Generator[TaskResult[Result]]:
     """Yields the result of `function` for each host's trace, or a Failure, in the order of the hosts; without
     `in_order` as results become ready, so that a slow host delays no other (a scheduler always keeps the order).
 
@@ -48,7 +48,7 @@ def run(
         from tb_xla_insights.tasks.cluster import run_on_cluster
 
         return run_on_cluster(hosts, task, scheduler, should_continue)
-    if len(hosts) > 1 and sum(host.bytes for host in hosts) > _SMALL_BYTES:
+    if len(hosts) > 1 and sum(host.bytes for host in hosts) > _MAX_IN_PROCESS_BYTES:
         from tb_xla_insights.tasks.pool import run_in_processes, workers_for
 
         if (workers := workers_for(hosts, memory)) > 1:
@@ -56,6 +56,8 @@ def run(
     elif len(hosts) > 1 and is_url(hosts[0].path):
         from tb_xla_insights.tasks.in_flight import run_in_threads
 
-        at_once = _REMOTE_AT_ONCE if all(host.bytes for host in hosts) else _UNSIZED_AT_ONCE
-        return run_in_threads(list(hosts), task, at_once, in_order, should_continue)
+        max_concurrent = (
+            _MAX_CONCURRENT_SMALL if all(host.bytes for host in hosts) else _MAX_CONCURRENT_UNSIZED
+        )
+        return run_in_threads(list(hosts), task, max_concurrent, in_order, should_continue)
     return (task(host) for host in takewhile(lambda _: should_continue(), hosts))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.steps.step_times import with_offsets
+from tb_xla_insights.analysis.steps.step_times import traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.timeline.host import HostTimeline
 from tb_xla_insights.timeline.scopes import SCOPES, ScopeTrack
@@ -96,7 +96,9 @@ class Timeline:
         over all hosts' steps) and `device`, None where they are not known."""
         place = self._at(row, start_ps, depth)
         track = place.track
-        offset = next(before for trace, before in with_offsets(self._session) if trace is track.trace)
+        offset = next(
+            before for trace, before in traces_with_step_offsets(self._session) if trace is track.trace
+        )
         path, step = None, -1
         if isinstance(track, ScopeTrack):
             path, step = track.path_of(place), track.step_of(place)

@@ -1,4 +1,4 @@
-"""The data model of a file that was decoded, and the hosts of a session on one time base."""
+"""Builds the data model of a decoded file, and puts the hosts of a session on one time base."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tb_xla_insights.files.source import Source
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace.annotations import find_annotations
-from tb_xla_insights.trace.clock import FARTHEST_PS, host_shifts, line_starts_ps
+from tb_xla_insights.trace.clock import MAX_DISTANCE_PS, host_shifts, line_starts_ps
 from tb_xla_insights.trace.cpu_runs import cpu_devices
 from tb_xla_insights.trace.devices import plane_devices
 from tb_xla_insights.trace.flows import join_flows
@@ -27,16 +27,16 @@ from tb_xla_insights.xplane.metadata import text_of
 from tb_xla_insights.xplane.read import XSpace
 
 METADATA_STATS = ("hlo_category", "tf_op", "source", "program_id", "deduplicated_name")
-"""Stats that device planes record once per op, with its metadata, and that analyses need."""
+"""Stats that device planes record with the event metadata of ops and that analyses need."""
 
 
 def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> Trace:
-    """The data model of a file decoded from `source`, whose columns it takes over."""
+    """Builds the data model of a file decoded from `source`; it takes over the columns of `space`."""
     diagnostics = [
-        replace(d, host=host) for d in (*space.diagnostics, *_without_impossible_times(space, source))
+        replace(d, host=host) for d in (*space.diagnostics, *_clear_impossible_times(space, source))
     ]
-    lines, start_ps, zero_ns, unrelated = _lines(space)
-    if unrelated:
+    lines, start_ps, base_unix_ns, has_unrelated = _lines(space)
+    if has_unrelated:
         diagnostics.append(
             Diagnostic(
                 "clock_unknown",
@@ -55,21 +55,21 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
     if len(start_ps):
         first = int(start_ps.min())
         start_ps -= first
-        zero_ns = zero_ns + first // 1000 if zero_ns else 0
+        base_unix_ns = base_unix_ns + first // 1000 if base_unix_ns else 0
     ranges = [(line.first, line.count) for line in lines]
 
     def without_flows() -> tuple[Int16, Int32, Metadata, LineRegions | None]:
         depth, parent = nest_events(start_ps, duration_ps, ranges)
         metadata = _metadata(space, catalog)
         names = space.strings.texts, metadata.name
-        told = [space.strings.texts[text] for text in metadata.name.tolist()]
-        join_waits(lines, told, catalog, meta, parent, start_ps, duration_ps, space.stats)
+        names_of_metadata = [space.strings.texts[text] for text in metadata.name.tolist()]
+        join_waits(lines, names_of_metadata, catalog, meta, parent, start_ps, duration_ps, space.stats)
         return depth, parent, metadata, find_line_regions(lines, *names, meta, start_ps, duration_ps)
 
     flows, (depth, parent, metadata, stretches) = run_parallel(
         [partial(join_flows, space.stats, start_ps), without_flows]
     )
-    for name in ("_pt", "_p", "_ct", "_c"):  # told by the flows now
+    for name in ("_pt", "_p", "_ct", "_c"):  # replaced by the flows
         space.stats.pop(name, None)
     trace = Trace(
         host=host, path=space.path, file_bytes=space.size, fingerprint=space.fingerprint,
@@ -81,30 +81,32 @@ def build_trace(space: XSpace, source: Source, catalog: Catalog, host: str) -> T
         flows=flows,
         threads=[], devices=[], annotations=np.empty(0, np.int32),
         programs=program_ranges(space), hostnames=space.hostnames,
-        base_unix_ns=zero_ns, diagnostics=diagnostics,
+        base_unix_ns=base_unix_ns, diagnostics=diagnostics,
     )  # fmt: skip
     trace.devices = plane_devices(trace)
 
-    def find_users() -> None:
+    def find_threads_and_annotations() -> None:
         trace.threads = find_threads(trace, catalog)
         trace.annotations = find_annotations(trace, catalog)
 
     if trace.devices:
-        find_users()
+        find_threads_and_annotations()
     else:
-        trace.devices, _ = run_parallel([partial(cpu_devices, trace, catalog, stretches), find_users])
+        trace.devices, _ = run_parallel(
+            [partial(cpu_devices, trace, catalog, stretches), find_threads_and_annotations]
+        )
     return trace
 
 
 def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diagnostic]) -> SessionTrace:
-    """Puts the hosts of a session on one time base, whose 0 is the earliest event of any of them.
+    """Puts the hosts of a session on one time base, whose 0 is the earliest event of any host.
 
-    Hosts are related by their clocks (epoch nanoseconds); one that records none starts with the session,
-    and a diagnostic says so. Shifts the traces' columns in place.
+    Hosts are related by their clocks (epoch nanoseconds). A host without a recorded clock starts with the session, and
+    a diagnostic reports it. Shifts the traces' columns in place.
     """
     traces = sorted(traces, key=lambda trace: (natural_key(trace.host), trace.path))
     diagnostics = list(diagnostics)
-    for trace, shift_ps in zip(traces, host_shifts([it.base_unix_ns for it in traces]), strict=True):
+    for trace, shift_ps in zip(traces, host_shifts([trace.base_unix_ns for trace in traces]), strict=True):
         if shift_ps is not None:
             trace.shift(shift_ps)
         elif len(traces) > 1:
@@ -113,38 +115,38 @@ def join_hosts(name: str, path: str, traces: list[Trace], diagnostics: list[Diag
 
 
 def clock_unknown(host: str, base_unix_ns: int) -> Diagnostic:
-    """Says of a host that it starts with the session, as nothing relates its clock to the others'."""
-    what = "records no clock" if not base_unix_ns else "is from another time"
-    text = f"The file {what}; its lanes start with the session, other hosts' may be shifted."
+    """The diagnostic of a host that starts with the session, since its clock cannot be related to the others'."""
+    problem = "records no clock" if not base_unix_ns else "is from another time"
+    text = f"The file {problem}; its lanes start with the session, other hosts' may be shifted."
     return Diagnostic("clock_unknown", "warning", text, host)
 
 
-def _without_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
-    """Puts 0 for offsets and durations that no capture has, in place, and says which."""
-    found = []
-    for times, low, what in ((space.offset_ps, -FARTHEST_PS, "begin"), (space.duration_ps, 0, "end")):
-        if times.size and (times.min() < low or times.max() > FARTHEST_PS):
-            wrong = (times < low) | (times > FARTHEST_PS)
-            place = f"the first at byte {space.event_offsets.find(source, int(wrong.argmax()))}"
-            text = f"{wrong.sum()} events {what} where they cannot, {place}; that time counts as 0."
-            found.append(Diagnostic("corrupt_file", "warning", text))
-            times[wrong] = 0
-    return found
+def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
+    """Sets impossible offsets and durations to 0, in place, and returns diagnostics about them."""
+    diagnostics = []
+    for times, low, problem in ((space.offset_ps, -MAX_DISTANCE_PS, "begin"), (space.duration_ps, 0, "end")):
+        if times.size and (times.min() < low or times.max() > MAX_DISTANCE_PS):
+            invalid = (times < low) | (times > MAX_DISTANCE_PS)
+            position = f"the first at byte {space.event_offsets.find(source, int(invalid.argmax()))}"
+            text = f"{invalid.sum()} events {problem} where they cannot, {position}; that time counts as 0."
+            diagnostics.append(Diagnostic("corrupt_file", "warning", text))
+            times[invalid] = 0
+    return diagnostics
 
 
 def _lines(space: XSpace) -> tuple[list[Line], Int64, int, bool]:
-    starts, zero_ns, unrelated = line_starts_ps(space)
+    starts, base_unix_ns, has_unrelated = line_starts_ps(space)
     lines: list[Line] = []
     start_ps = space.offset_ps
     for plane_index, plane in enumerate(space.planes):
         for line in plane.lines:
             start_ps[line.first : line.first + line.count] += starts[len(lines)]
             lines.append(Line(len(lines), plane_index, line.id, text_of(line.name), line.first, line.count))
-    return lines, start_ps, zero_ns, unrelated
+    return lines, start_ps, base_unix_ns, has_unrelated
 
 
 def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | None:
-    """The order that sorts every line by start, the longer event first; None where all are sorted already."""
+    """The order that sorts every line by start, the longer event first; None if all are already sorted."""
     order = None
     for line in lines:
         start, duration = start_ps[line.rows], duration_ps[line.rows]
@@ -156,20 +158,23 @@ def _order(lines: list[Line], start_ps: Int64, duration_ps: Int64) -> Int64 | No
 
 def _metadata(space: XSpace, catalog: Catalog) -> Metadata:
     intern = space.strings.intern
-    kinds = [(p, kind) for p, plane in enumerate(space.planes) for kind in plane.event_metadata]
-    texts = {name: np.full(len(kinds), -1, np.int32) for name in METADATA_STATS}
-    for number, (_, kind) in enumerate(kinds):
+    metadata_list = [
+        (p, metadata) for p, plane in enumerate(space.planes) for metadata in plane.event_metadata
+    ]
+    texts = {name: np.full(len(metadata_list), -1, np.int32) for name in METADATA_STATS}
+    for number, (_, metadata) in enumerate(metadata_list):
         for name in METADATA_STATS:
-            if name in kind.stats:
-                texts[name][number] = intern(str(kind.stats[name]))
+            if name in metadata.stats:
+                texts[name][number] = intern(str(metadata.stats[name]))
     return Metadata(
-        plane=np.array([p for p, _ in kinds], np.int32),
-        id=np.array([kind.id for _, kind in kinds], np.int64),
-        name=np.array([intern(kind.name) for _, kind in kinds], np.int32),
+        plane=np.array([p for p, _ in metadata_list], np.int32),
+        id=np.array([metadata.id for _, metadata in metadata_list], np.int64),
+        name=np.array([intern(metadata.name) for _, metadata in metadata_list], np.int32),
         display_name=np.array(
-            [intern(kind.display_name) if kind.display_name else -1 for _, kind in kinds], np.int32
+            [intern(metadata.display_name) if metadata.display_name else -1 for _, metadata in metadata_list],
+            np.int32,
         ),
-        class_index=np.array([catalog.class_index(kind.name) for _, kind in kinds], np.int8),
+        class_index=np.array([catalog.class_index(metadata.name) for _, metadata in metadata_list], np.int8),
         text=texts,
-        stats=[kind.stats for _, kind in kinds],
+        stats=[metadata.stats for _, metadata in metadata_list],
     )

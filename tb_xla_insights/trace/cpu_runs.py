@@ -1,11 +1,11 @@
-"""Devices of captures that have no device plane: PyTorch/XLA on a CPU records its ops on host threads.
+"""Devices of captures without a device plane: PyTorch/XLA on a CPU records its ops on host threads.
 
-A *run* begins with what encloses one `ThunkExecutor::Execute (wait for completion)`: a region of a client thread, or
-`ExecuteHelper` itself for programs so small that they run inline. It ends with that event: then all ops are complete,
-though the thread may leave the region only after the next runs. An op on a pool thread belongs to the run
-that its region's flow reaches first, and lasts no longer (`cpu_ops`).
+A *run* begins with the region around a `ThunkExecutor::Execute (wait for completion)`: a region of a client thread, or
+`ExecuteHelper` itself for small programs, which run inline. It ends with that event: all ops are complete by then, even
+if the thread leaves the region only after the next runs. An op on a pool thread belongs to the run that its region's
+flow reaches first, and ends no later (`cpu_ops`).
 
-Where events tell their run and their core (`run_keys`), an op that no flow leads to a run belongs to the one it tells.
+If events record their run and core (`run_keys`), an op that no flow ties to a run belongs to the recorded run.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tb_xla_insights.trace.run_keys import UNKNOWN, RunKeys, find_run_keys, stat
 
 
 def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -> list[Device]:
-    """Cores made from the events of host threads; none where no run and no op was recorded.
+    """Cores, built from the events of host threads; empty if no run and no op was recorded.
 
-    The `device_ordinal` of ops is their core. Where none is recorded there are as many virtual cores as a launch has
-    runs, and runs are placed on them by overlap. Needs the trace's events, nesting and flows.
+    The core of an op is its `device_ordinal`. If none is recorded, there are as many virtual cores as a launch has
+    runs, and runs are assigned to them so that they do not overlap. Needs the trace's events, nesting and flows.
     """
     rows = trace.stats["hlo_op"].rows if "hlo_op" in trace.stats else np.empty(0, np.int32)
     regions = find_regions(stretches, trace.flows) if stretches else None
@@ -38,14 +38,16 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -
     if regions is None or not regions.runs.any():
         core_of_op = np.maximum(stat_at(trace, "device_ordinal", rows, UNKNOWN), 0)
         cores = np.unique(core_of_op).tolist()
-        of_core = _by_core(core_of_op)
-        return [_device(trace, core, _NOTHING, _of(ops, of_core[core])) for core in cores]
+        ops_by_core = _by_core(core_of_op)
+        return [_device(trace, core, _NO_EVENTS, _select(ops, ops_by_core[core])) for core in cores]
 
     keys = find_run_keys(trace, rows, regions, run)
-    lost = np.flatnonzero(keys.run != run)
-    of_lost, begin = keys.run[lost], regions.start_ps.copy()
-    end[lost] = np.clip(end[lost], start[lost], np.maximum(regions.complete_ps[of_lost], start[lost]))
-    np.minimum.at(begin, of_lost, start[lost])
+    moved_ops = np.flatnonzero(keys.run != run)
+    run_of_moved, begin = keys.run[moved_ops], regions.start_ps.copy()
+    end[moved_ops] = np.clip(
+        end[moved_ops], start[moved_ops], np.maximum(regions.complete_ps[run_of_moved], start[moved_ops])
+    )
+    np.minimum.at(begin, run_of_moved, start[moved_ops])
     core, core_of_op = _cores(trace, catalog, regions, begin, keys)
     runs = np.flatnonzero(regions.runs)
     modules = (
@@ -55,21 +57,25 @@ def cpu_devices(trace: Trace, catalog: Catalog, stretches: LineRegions | None) -
         _run_names(trace, runs, keys.run, rows),
     )
     devices = []
-    others = core_of_op[
+    other_cores = core_of_op[
         core_of_op != core[0]
     ]  # where there is one core, none: finding them among all takes long
-    runs_of, ops_of, none = _by_core(core), _by_core(core_of_op), np.empty(0, np.intp)
-    for number in np.union1d(core, others).tolist():
-        its = runs_of.get(number, none)
-        device = _device(trace, number, _of(modules, its), _of(ops, ops_of.get(number, none)))
-        devices.append(replace(device, run_ids=_run_ids(device.modules, runs[its], regions.row, keys.run_id)))
+    runs_by_core, ops_of, no_runs = _by_core(core), _by_core(core_of_op), np.empty(0, np.intp)
+    for number in np.union1d(core, other_cores).tolist():
+        runs_of_core = runs_by_core.get(number, no_runs)
+        device = _device(
+            trace, number, _select(modules, runs_of_core), _select(ops, ops_of.get(number, no_runs))
+        )
+        devices.append(
+            replace(device, run_ids=_run_ids(device.modules, runs[runs_of_core], regions.row, keys.run_id))
+        )
     return devices
 
 
 _Columns = tuple[Int32, Int64, Int64, Int32]
 """Rows, starts, ends and names of runs or of ops, in the order of rows."""
 
-_NOTHING: _Columns = (
+_NO_EVENTS: _Columns = (
     np.empty(0, np.int32),
     np.empty(0, np.int64),
     np.empty(0, np.int64),
@@ -78,7 +84,7 @@ _NOTHING: _Columns = (
 
 
 def _by_core(core: Int64) -> dict[int, NDArray[np.intp]]:
-    """The places of each core in a column, which ascend."""
+    """The ascending indices of each core's entries in a column."""
     if (core == core[:1]).all():
         return {number: np.arange(len(core)) for number in core[:1].tolist()}
     order = np.argsort(core, kind="stable")
@@ -86,7 +92,7 @@ def _by_core(core: Int64) -> dict[int, NDArray[np.intp]]:
     return dict(zip(cores.tolist(), np.split(order, first[1:]), strict=True))
 
 
-def _of(columns: _Columns, chosen: NDArray[np.intp]) -> _Columns:
+def _select(columns: _Columns, chosen: NDArray[np.intp]) -> _Columns:
     if len(chosen) == len(columns[0]):  # there is one core
         return columns
     rows, start, end, name = columns
@@ -109,7 +115,7 @@ def _device(trace: Trace, number: int, modules: _Columns, ops: _Columns) -> Devi
 
 
 def _run_ids(modules: Spans, runs: NDArray[np.intp], row: Int32, run_id: Int64) -> Int64:
-    """The id of each of a core's modules; `runs` are its regions, `row` and `run_id` those of all regions."""
+    """The run id of each module of a core; `runs` are the core's regions, `row` and `run_id` those of all regions."""
     order = np.argsort(row[runs])
     return run_id[runs[order][np.searchsorted(row[runs], modules.row, sorter=order)]]
 
@@ -117,57 +123,57 @@ def _run_ids(modules: Spans, runs: NDArray[np.intp], row: Int32, run_id: Int64) 
 def _cores(
     trace: Trace, catalog: Catalog, regions: Regions, begin: Int64, keys: RunKeys
 ) -> tuple[Int64, Int64]:
-    """The core of each run and of each op. Where none tells its own, an op whose run the capture cuts is the first
-    core's."""
+    """The core of each run and of each op. If cores are not recorded, an op whose run the capture cuts belongs to the
+    first core."""
     runs = np.flatnonzero(regions.runs)
     recorded = keys.of_region[runs]
-    known = recorded != UNKNOWN
-    if known.any():
-        core = np.where(known, recorded, recorded[known].min())
+    is_recorded = recorded != UNKNOWN
+    if is_recorded.any():
+        core = np.where(is_recorded, recorded, recorded[is_recorded].min())
     else:
         launch = _launches(trace, catalog, regions, runs)
-        core = _place(launch, begin[runs], regions.complete_ps[runs])
+        core = _assign_cores(launch, begin[runs], regions.complete_ps[runs])
     of_region = np.full(len(regions.row) + 1, core.min())  # the last one stands for no run
     of_region[runs] = core
     return core, np.where(keys.device != UNKNOWN, keys.device, of_region[keys.run])
 
 
-def _place(launch: Int32, start: Int64, end: Int64) -> Int64:
-    """The virtual core of each run."""
-    known = launch[launch >= 0]
-    cores = int(np.unique(known, return_counts=True)[1].max()) if known.size else 1
+def _assign_cores(launch: Int32, start: Int64, end: Int64) -> Int64:
+    """Assigns each run to a virtual core, the first that is free."""
+    launches = launch[launch >= 0]
+    cores = int(np.unique(launches, return_counts=True)[1].max()) if launches.size else 1
     free = [np.iinfo(np.int64).min] * cores
     core = np.zeros(len(start), np.int64)
     order = np.lexsort((end, start))
     for run, begin, finish in zip(order.tolist(), start[order].tolist(), end[order].tolist(), strict=True):
-        able = (number for number, since in enumerate(free) if since <= begin)
-        core[run] = chosen = next(able, free.index(min(free)))
-        free[chosen] = max(free[chosen], finish)
+        free_cores = (number for number, since in enumerate(free) if since <= begin)
+        core[run] = assigned = next(free_cores, free.index(min(free)))
+        free[assigned] = max(free[assigned], finish)
     return core
 
 
 def _launches(trace: Trace, catalog: Catalog, regions: Regions, runs: NDArray[np.intp]) -> Int32:
-    """The execute call that each run's flow comes from, the outermost one on the way; where the capture has none, the
-    innermost jitted call; -1: none recorded."""
-    found, seen = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
-    known = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
+    """The execute call that each run's flow comes from, the outermost on the flow's path; if the capture has none, the
+    innermost jitted call; -1: not recorded."""
+    launch, visited_by = np.full(len(runs), -1, np.int32), np.full(len(regions.row), -1, np.int32)
+    columns = regions.row, regions.outer, regions.source, regions.of_row, regions.runs
     for tag in ("launch", "jitted_call"):
         calls = np.array([tag in catalog.tags(trace.strings[text]) for text in trace.metadata.name], np.bool_)
         inner = tag == "jitted_call"
         kernels.find_launches(
-            runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *known, seen, found
+            runs.astype(np.int32), calls, inner, trace.meta, trace.parent, *columns, visited_by, launch
         )
-        if (found >= 0).any():
+        if (launch >= 0).any():
             break
-        seen[:] = -1
-    return found
+        visited_by[:] = -1
+    return launch
 
 
 def _run_names(trace: Trace, runs: NDArray[np.intp], run: Int32, ops: Int32) -> Int32:
-    """The program of each run, from the first of its ops."""
-    first = np.full(runs[-1] + 2, -1, np.int32)  # the last one stands for no run
-    first[run[::-1]] = ops[::-1]  # of many ops the one written last stays: the first
+    """The program of each run, from its first op."""
+    first = np.full(runs[-1] + 2, -1, np.int32)  # the last entry stands for no run
+    first[run[::-1]] = ops[::-1]  # the last assignment wins: that of the first op
     names = np.full(len(runs), trace.intern(UNNAMED), np.int32)
-    told = first[runs] >= 0
-    names[told] = program_names(trace, first[runs[told]])
+    has_ops = first[runs] >= 0
+    names[has_ops] = program_names(trace, first[runs[has_ops]])
     return names

@@ -1,5 +1,4 @@
-"""The devices of a capture that have a plane of their own: which lines are their program runs and which their
-ops."""
+"""Devices with a plane of their own: their lines of program runs and of ops."""
 
 from __future__ import annotations
 
@@ -18,33 +17,33 @@ from tb_xla_insights.trace.nesting import nest_events
 MODULES, OPS = "XLA Modules", "XLA Ops"
 _COPIES = ("Memcpy", "Memset")
 _COPY_KERNELS = ("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBuffer")
-"""How copies between host and device, and fills, begin on NVIDIA's and on AMD's streams. AMD's are kernels."""
+"""Prefixes of copies between host and device, and of fills, on NVIDIA's and on AMD's streams. AMD's are kernels."""
 
 _OTHER, _COPY, _COPY_KERNEL = range(3)
 
 _PLANE = re.compile(r"^/device:([A-Z]+):0*(\d+)$", re.ASCII)
-_LONGEST_NAME = 40
-_KINDS: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
+_MAX_NAME_LENGTH = 40
+_KIND_OF_NAME: dict[str, DeviceKind] = {"TPU": "tpu", "GPU": "gpu", "CPU": "cpu"}
 
 
 def make_spans(row: Int32, start_ps: Int64, end_ps: Int64, name: Int32) -> Spans:
-    """Spans from columns in any order: sorted, and nested by their times."""
-    order = np.argsort(start_ps, kind="stable")  # lines one after the other: merging them is quick
+    """Builds spans from columns in any order: sorts them, and nests them by their times."""
+    order = np.argsort(start_ps, kind="stable")  # fast for concatenated lines, which are sorted: it merges
     start_ps = start_ps[order]
-    same = start_ps[1:] == start_ps[:-1]
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    equal = start_ps[1:] == start_ps[:-1]
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
     order[tied] = order[tied][np.lexsort((-end_ps[order[tied]], start_ps[tied]))]
     row, end_ps, name = row[order], end_ps[order], name[order]
-    del order, same, tied  # of a large capture, 20 MB that what follows needs
+    del order, equal, tied  # 20 MB in a large capture, which the nesting needs
     depth, parent = nest_events(start_ps, end_ps - start_ps, [(0, len(row))])
     return Spans(row, start_ps, end_ps, depth, parent, name)
 
 
 def line_spans(trace: Trace, lines: list[Line]) -> Spans:
-    """The spans of the events of lines as recorded, under their short names."""
+    """The spans of the events of lines, as recorded, with their short names."""
     if len(lines) != 1:
         return event_spans(trace, _rows(lines))
-    # They are sorted, and nested, already.
+    # The events of one line are already sorted and nested.
     rows = lines[0].rows
     row = np.arange(rows.start, rows.stop, dtype=np.int32)
     parent = trace.parent[rows] - np.int32(rows.start)
@@ -54,15 +53,15 @@ def line_spans(trace: Trace, lines: list[Line]) -> Spans:
 
 
 def event_spans(trace: Trace, rows: Int32) -> Spans:
-    """The spans of events as recorded, under their short names."""
+    """The spans of events, as recorded, with their short names."""
     return make_spans(rows, trace.start_ps[rows], trace.end_ps[rows], trace.metadata.label[trace.meta[rows]])
 
 
 def plane_devices(trace: Trace) -> list[Device]:
-    """One device for each device plane that recorded program runs or ops, in the order of kinds and numbers.
+    """One device per device plane with program runs or ops, in the order of kinds and numbers.
 
-    Planes of parts of a device (sparse cores, counters) have other names and are no devices. On a GPU the
-    ops are the kernels of all streams, copies apart, and the program runs are made from them.
+    Planes of parts of a device (sparse cores, counters) have other names and are no devices. A GPU's ops are the
+    kernels of all streams, without copies, and its program runs are derived from them.
     """
     named = [
         (match[1], len(match[2]), match[2], plane)
@@ -76,7 +75,7 @@ def plane_devices(trace: Trace) -> list[Device]:
     names = _names([f"{kind}:{number}" for kind, _, number, _ in named])
     found = run_parallel(
         [
-            partial(_device, trace, plane, _KINDS.get(kind, "other"), name, lines.get(plane.index, []))
+            partial(_device, trace, plane, _KIND_OF_NAME.get(kind, "other"), name, lines.get(plane.index, []))
             for (kind, *_, plane), name in zip(named, names, strict=True)
         ]
     )
@@ -84,32 +83,33 @@ def plane_devices(trace: Trace) -> list[Device]:
 
 
 def _names(planes: list[str]) -> list[str]:
-    """The names of devices: those of planes that have the name of another one say so, `TPU:0 (2)`, and numbers that no
-    device has are cut."""
+    """Unique names of devices: repeated names get a number, `TPU:0 (2)`; overlong names of damaged files are cut."""
     count: dict[str, int] = {}
     found = []
     for plane in planes:
-        name = plane if len(plane) <= _LONGEST_NAME else f"{plane[:_LONGEST_NAME]}…"
+        name = plane if len(plane) <= _MAX_NAME_LENGTH else f"{plane[:_MAX_NAME_LENGTH]}…"
         count[name] = count.get(name, 0) + 1
         found.append(f"{name} ({count[name]})" if count[name] > 1 else name)
     return found
 
 
 def _with_runs(trace: Trace, devices: list[Device]) -> list[Device]:
-    """The devices, those that recorded kernels alone with the runs made from them."""
-    without = [
-        it
-        for it in devices
-        if it.kind == "gpu" and not len(it.modules) and _is_stream(trace.line_of(int(it.ops.row[0])))
+    """Adds runs, derived from kernels, to the devices that recorded only kernels."""
+    without_runs = [
+        device
+        for device in devices
+        if device.kind == "gpu"
+        and not len(device.modules)
+        and _is_stream(trace.line_of(int(device.ops.row[0])))
     ]
-    if not without:
+    if not without_runs:
         return devices
-    runs = gpu_runs(trace, [device.ops.row for device in without])
-    made = {
+    runs = gpu_runs(trace, [device.ops.row for device in without_runs])
+    with_runs = {
         device.plane: replace(device, modules=make_spans(row, start, end, name), run_of_op=run)
-        for device, (row, start, end, name, run) in zip(without, runs, strict=True)
+        for device, (row, start, end, name, run) in zip(without_runs, runs, strict=True)
     }
-    return [made.get(it.plane, it) for it in devices]
+    return [with_runs.get(device.plane, device) for device in devices]
 
 
 def _is_stream(line: Line) -> bool:
@@ -146,7 +146,7 @@ def _rows(lines: list[Line]) -> Int32:
 
 
 def _kernels(trace: Trace, rows: Int32) -> Int32:
-    """The events among `rows` that compute, not copy. A kernel that copies or fills for an op is that op's work."""
+    """The events of `rows` that compute, not copy. A kernel that copies or fills for an op counts as computing."""
 
     def kind(text: str) -> int:
         return _COPY if text.startswith(_COPIES) else _COPY_KERNEL * text.startswith(_COPY_KERNELS)

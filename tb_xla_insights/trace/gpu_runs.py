@@ -1,21 +1,21 @@
-"""The program runs of GPUs, whose planes record kernels and no runs.
+"""The program runs of GPUs, whose planes record kernels but no runs.
 
 A *run* is the kernels of one program (`hlo_module` and `program_id`) that one execution put into the streams of one
-GPU, from the first one's start to the last one's end; copies and kernels without a program are no part of it. What
-tells one run of a program from the next:
+GPU, from the first kernel's start to the last one's end. Copies and kernels without a program belong to no run. Runs of
+a program are separated as follows:
 
-- A kernel and the driver's call that launched it share a `correlation_id` (of several, the last one before it). A graph
-  has many kernels.
-- The execution is the outermost event around that call that stands for one (`GpuExecutable::ExecuteThunks`; without
-  any in the capture, `ExecuteHelper`, else the execute call). NVIDIA's tracer puts the calls onto the launching
-  thread's own line, so they nest.
-- AMD's tracer has lines of its own for the calls of each thread, under other ids. Such a line is the thread whose
-  executions contain all of its calls that launched kernels of programs; else all but those before its first execution
-  and after its last one, which the capture's ends cut. Where that is true of several threads, or of one for several
-  lines, none is taken.
-- A kernel whose execution is not known belongs with the kernel before it, if that is of the same program and its
-  execution was going on when the kernel was launched, or if nothing tells when that was. Others in a row of one program
-  are one run.
+- A kernel and the driver's call that launched it share a `correlation_id` (of several calls, the last before the
+  kernel). One launch of a graph has many kernels.
+- The execution is the outermost event around that call that marks one: `GpuExecutable::ExecuteThunks`; if the capture
+  has none, `ExecuteHelper`, else the execute call. NVIDIA's tracer records the calls on the launching thread's line,
+  so they nest.
+- AMD's tracer records the calls of each thread on a separate line with another id. Such a line belongs to the thread
+  whose executions contain all of the line's calls that launched kernels of programs; else to the thread whose
+  executions contain all but those before its first and after its last execution, which the capture's ends cut. If
+  several threads match, or one thread matches several lines, the line belongs to none.
+- A kernel whose execution is unknown belongs to the run of the kernel before it, if both are of the same program and
+  that kernel's execution was under way when this one was launched, or if the launch is not recorded. Other consecutive
+  kernels of one program form one run.
 """
 
 from __future__ import annotations
@@ -33,45 +33,48 @@ from tb_xla_insights.trace.threads import host_planes
 from tb_xla_insights.xplane.columns import StatColumn
 
 Columns = tuple[Int32, Int64, Int64, Int32, Int32]
-"""First kernel, start, end and name of each run, by start, the longer first; and the run of each kernel, -1: none."""
+"""The first kernel, start, end and name of each run, by start, the longer first; and the run of each kernel (-1: none).
+"""
 
 _EXECUTIONS = ("gpu_run", "run_start", "launch")
-"""Tags of what may stand for an execution, the narrowest first."""
+"""Tags of events that may mark an execution, the narrowest first."""
 
 _NONE = np.zeros(0, np.int32)
 
 
 def gpu_runs(trace: Trace, gpus: list[Int32]) -> list[Columns]:
-    """The runs of each GPU, from its kernels (rows, by start). None where kernels name no program.
+    """The runs of each GPU, from its kernels (rows, by start). Kernels without a program have no runs.
 
-    Adds to the trace's flows what ties a kernel of a program to the call that launched it, and such a call to the
-    execution around it where that is on another line. Needs the trace's events, nesting and flows.
+    Adds flows to the trace: from calls to the kernels that they launched, and from executions to calls on other lines.
+    Needs the trace's events, nesting and flows.
     """
     programs = [_programs(trace, rows) for rows in gpus]
     kernels = np.concatenate([rows[program >= 0] for rows, program in zip(gpus, programs, strict=True)])
     trace.flows = _launches(trace, kernels)
     calls = np.unique(trace.flows.producers(kernels))
-    execution, apart = _executions(trace, calls)
-    trace.flows = trace.flows.with_added(execution[apart], calls[apart])
-    found = []
+    execution, on_other_line = _executions(trace, calls)
+    trace.flows = trace.flows.with_added(execution[on_other_line], calls[on_other_line])
+    runs = []
     for rows, program in zip(gpus, programs, strict=True):
-        its, run = program >= 0, np.full(len(rows), -1, np.int32)
-        call = trace.flows.producers(rows[its])
-        by = execution[np.searchsorted(calls, call)]
-        row, start, end, name, run[its] = _runs(trace, rows[its], program[its], call, by)
-        found.append((row, start, end, name, run))
-    return found
+        has_program, run = program >= 0, np.full(len(rows), -1, np.int32)
+        call = trace.flows.producers(rows[has_program])
+        execution_of_kernel = execution[np.searchsorted(calls, call)]
+        row, start, end, name, run[has_program] = _runs(
+            trace, rows[has_program], program[has_program], call, execution_of_kernel
+        )
+        runs.append((row, start, end, name, run))
+    return runs
 
 
 def _programs(trace: Trace, kernels: Int32) -> Int64:
-    """A number per program, -1 for kernels without one."""
+    """The number of each kernel's program, -1 for kernels without one."""
     module, ids = programs_at(trace, kernels)
     distinct, number = np.unique(ids, return_inverse=True)
     return np.where(module >= 0, module * len(distinct) + number, -1)
 
 
 def _launches(trace: Trace, kernels: Int32) -> Flows:
-    """The trace's flows, and those from the driver's calls on host threads to the kernels that they launched."""
+    """The trace's flows, with those from the driver's calls on host threads to the kernels that they launched."""
     ids = trace.stats.get("correlation_id")
     if ids is None:
         return trace.flows
@@ -79,42 +82,44 @@ def _launches(trace: Trace, kernels: Int32) -> Flows:
     on_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)[trace.lines_of(ids.rows)]
     calls = on_host & (ids.values > 0)
     wanted = ids.at(kernels, 0)
-    made = StatColumn(ids.rows[calls], ids.values[calls], False)
-    used = StatColumn(kernels[wanted > 0], wanted[wanted > 0], False)
-    found = join_flows({"_p": made, "_c": used}, trace.start_ps)
-    return trace.flows.with_added(found.producer, found.consumer)
+    launching = StatColumn(ids.rows[calls], ids.values[calls], False)
+    launched = StatColumn(kernels[wanted > 0], wanted[wanted > 0], False)
+    flows = join_flows({"_p": launching, "_c": launched}, trace.start_ps)
+    return trace.flows.with_added(flows.producer, flows.consumer)
 
 
 def _executions(trace: Trace, calls: Int32) -> tuple[Int32, Int64]:
-    """The execution around each of some calls (-1: not known, as for no call), and the places among them of those for
-    which it is on another line."""
-    found = _execution_rows(trace)
-    execution = nearest_enclosing(trace.parent, calls, found)
-    lines, of_execution = trace.lines_of(calls), trace.lines_of(found)
-    elsewhere: dict[int, tuple[int, Int32]] = {}
+    """The execution around each call (-1: unknown, as for no call), and the indices of the calls whose execution is on
+    another line."""
+    executions = _execution_rows(trace)
+    execution = nearest_enclosing(trace.parent, calls, executions)
+    lines, execution_lines = trace.lines_of(calls), trace.lines_of(executions)
+    match_of_line: dict[int, tuple[int, Int32]] = {}
     for line in np.unique(lines[calls >= 0]).tolist():
-        its = lines == line
-        if (execution[its] < 0).all():
-            threads = [found[of_execution == thread] for thread in np.unique(of_execution).tolist()]
-            if (taken := _other_thread(trace, calls[its], threads)) is not None:
-                elsewhere[line] = taken
-    claimed = Counter(thread for thread, _ in elsewhere.values())
-    apart = np.zeros(len(calls), np.bool_)
-    for line, (thread, its) in elsewhere.items():
-        if claimed[thread] == 1:
-            execution[lines == line] = its
-            apart[lines == line] = its >= 0
-    return execution, np.flatnonzero(apart)
+        on_line = lines == line
+        if (execution[on_line] < 0).all():
+            threads = [
+                executions[execution_lines == thread] for thread in np.unique(execution_lines).tolist()
+            ]
+            if (match := _other_thread(trace, calls[on_line], threads)) is not None:
+                match_of_line[line] = match
+    lines_per_thread = Counter(thread for thread, _ in match_of_line.values())
+    on_other_line = np.zeros(len(calls), np.bool_)
+    for line, (thread, matched) in match_of_line.items():
+        if lines_per_thread[thread] == 1:
+            execution[lines == line] = matched
+            on_other_line[lines == line] = matched >= 0
+    return execution, np.flatnonzero(on_other_line)
 
 
 def _execution_rows(trace: Trace) -> Int32:
-    """What stands for executions on host threads, in row order; none in another."""
+    """The events on host threads that mark executions, in row order, without those inside another."""
     metadata, hosts = trace.metadata, list(host_planes(trace))
     entries = np.flatnonzero(np.isin(metadata.plane, hosts))
     tags = [trace.catalog.tags(trace.strings[text]) for text in metadata.name[entries].tolist()]
     for tag in _EXECUTIONS:
         named = np.zeros(len(metadata.name), np.bool_)
-        named[entries] = [tag in its for its in tags]
+        named[entries] = [tag in tags_of_name for tags_of_name in tags]
         rows = trace.rows_with_metadata(named)
         if rows.size:
             return outermost_rows(trace.parent, rows)
@@ -122,54 +127,60 @@ def _execution_rows(trace: Trace) -> Int32:
 
 
 def _other_thread(trace: Trace, calls: Int32, threads: list[Int32]) -> tuple[int, Int32] | None:
-    """Which of some threads (their executions by start) made the calls of one line, and the execution around each of
-    them, -1 for those that the capture's ends cut; None where no thread or several could have."""
+    """The thread that made the calls of one line, and the execution around each call (-1: cut by the capture's ends);
+    None if no thread or several match. `threads` are each thread's executions, by start."""
     start, end = trace.start_ps[calls], trace.end_ps[calls]
-    all_, most = [], []
+    complete_matches, cut_matches = [], []
     for number, executions in enumerate(threads):
-        begins, ends = trace.start_ps[executions], trace.end_ps[executions]
-        at = np.searchsorted(begins, start, "right") - 1
-        inside = (at >= 0) & (ends[at] >= end)
-        cut = (end <= begins[0]) | (start >= ends[-1])
-        found = number, np.where(inside, executions[at], np.int32(-1))
+        starts, ends = trace.start_ps[executions], trace.end_ps[executions]
+        index = np.searchsorted(starts, start, "right") - 1
+        inside = (index >= 0) & (ends[index] >= end)
+        cut = (end <= starts[0]) | (start >= ends[-1])
+        match = number, np.where(inside, executions[index], np.int32(-1))
         if inside.all():
-            all_.append(found)
+            complete_matches.append(match)
         elif inside.any() and (inside | cut).all():
-            most.append(found)
-    candidates = all_ or most
+            cut_matches.append(match)
+    candidates = complete_matches or cut_matches
     return candidates[0] if len(candidates) == 1 else None
 
 
 def _runs(trace: Trace, kernels: Int32, program: Int64, call: Int32, execution: Int32) -> Columns:
-    """The runs of one GPU from its kernels of programs, with the call and the execution of each, -1: not known."""
-    goes_on = _goes_on(program)
-    told = ~goes_on | (execution >= 0) | (call >= 0)
-    key = _keys(trace, program[told], call[told], execution[told])[np.cumsum(told) - 1]
+    """The runs of one GPU, from its kernels of programs with the call and the execution of each (-1: unknown)."""
+    continues = _continues_program(program)
+    has_key = ~continues | (execution >= 0) | (call >= 0)
+    key = _keys(trace, program[has_key], call[has_key], execution[has_key])[np.cumsum(has_key) - 1]
     number = np.unique(program, return_inverse=True)[1]
-    _, first, of = np.unique(number * (key.max(initial=0) + 1) + key, return_index=True, return_inverse=True)
+    _, first, run_index = np.unique(
+        number * (key.max(initial=0) + 1) + key, return_index=True, return_inverse=True
+    )
     end = np.zeros(len(first), np.int64)
-    np.maximum.at(end, of, trace.end_ps[kernels])
+    np.maximum.at(end, run_index, trace.end_ps[kernels])
     start = trace.start_ps[kernels[first]]
     order = np.lexsort((-end, start))
     row = kernels[first[order]]
-    run: Int32 = np.argsort(order)[of].astype(np.int32)
+    run: Int32 = np.argsort(order)[run_index].astype(np.int32)
     return row, start[order], end[order], program_names(trace, row), run
 
 
-def _goes_on(program: Int64) -> NDArray[np.bool_]:
-    """Which of one GPU's kernels are of the same program as the one before."""
+def _continues_program(program: Int64) -> NDArray[np.bool_]:
+    """Whether each of a GPU's kernels is of the same program as the one before."""
     return np.append(False, program[1:] == program[:-1])[: len(program)]
 
 
 def _keys(trace: Trace, program: Int64, call: Int32, execution: Int32) -> Int64:
-    """The execution of each of one GPU's kernels, by start; a number of its own, not less than the number of events,
-    for kernels in a row that have none."""
-    goes_on, known = _goes_on(program), execution >= 0
-    stretch = np.cumsum(~goes_on)
+    """A run's key for each of a GPU's kernels, by start: its execution; for consecutive kernels without an execution a
+    unique number, at least the number of events."""
+    continues, known = _continues_program(program), execution >= 0
+    sequence = np.cumsum(~continues)
     last = np.maximum.accumulate(np.where(known, np.arange(len(known)), 0))
-    open_ = execution[last]
-    belongs = ~known & (open_ >= 0) & (stretch[last] == stretch) & (call >= 0)
-    belongs &= (trace.start_ps[call] >= trace.start_ps[open_]) & (trace.start_ps[call] < trace.end_ps[open_])
-    left = ~known & ~belongs
-    begins = left & ~(goes_on & np.append(False, left[:-1]))
-    return np.where(left, len(trace) + np.cumsum(begins), np.where(known, execution, open_))
+    last_execution = execution[last]
+    belongs = ~known & (last_execution >= 0) & (sequence[last] == sequence) & (call >= 0)
+    belongs &= (trace.start_ps[call] >= trace.start_ps[last_execution]) & (
+        trace.start_ps[call] < trace.end_ps[last_execution]
+    )
+    unassigned = ~known & ~belongs
+    starts_run = unassigned & ~(continues & np.append(False, unassigned[:-1]))
+    return np.where(
+        unassigned, len(trace) + np.cumsum(starts_run), np.where(known, execution, last_execution)
+    )

@@ -1,6 +1,6 @@
-"""The loops of the trace over events, compiled: how they nest, what led to what, which regions hold them.
+"""The trace's loops over events, compiled: nesting, flows, and regions.
 
-Arrays are the caller's: those that a kernel only reads come first, those that it fills, or changes, come last.
+The caller owns all arrays. Arrays that a kernel only reads come first, arrays that it writes last.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def nest(
 ) -> None:  # fmt: skip
     """Nests the rows `first` to `first + count - 1`, which are sorted by start, the longer first.
 
-    `stack` holds the open rows, `ends` where they end.
+    `stack` is scratch memory for the open rows, `ends` for their ends.
     """
     open_rows: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -61,23 +61,22 @@ def nest(
                 and (finish > begin or ends[open_rows - 1] < begin or start[stack[open_rows - 1]] == begin)
             ):
                 open_rows -= 1
-            # Only an event that lies wholly inside another is its child; one that merely overlaps it stands
-            # beside it.
+            # Only an event that lies wholly inside another is its child; one that merely overlaps it is a sibling.
             level = open_rows - 1
             while level >= 0 and ends[level] < finish:
                 level -= 1
             parent[row] = stack[level] if level >= 0 else -1
-            # Overlapping events stay open as well, so that what is drawn by depth never covers another.
+            # Overlapping events stay open as well, so that events drawn by depth never cover each other.
             depth[row] = open_rows
             if open_rows == len(stack):
-                open_rows -= 1  # deeper than any call stack: the deepest ones share a depth
+                open_rows -= 1  # deeper than any call stack: the deepest events share a depth
             stack[open_rows], ends[open_rows] = row, finish
             open_rows += 1
 
 
 def climb(parent: Int32, member: Bools, found: OutInt32) -> None:
-    """Of each row itself or its nearest ancestor, whichever is a member; -1: neither is. Parents come before what they
-    enclose."""
+    """For each row: itself if it is a member, else its nearest ancestor that is; -1: none. Parents precede their
+    children."""
     with cython.nogil:
         for row in range(len(parent)):
             if member[row]:
@@ -87,7 +86,7 @@ def climb(parent: Int32, member: Bools, found: OutInt32) -> None:
 
 
 def span(start: Int64, duration: Int64) -> tuple[int, int]:
-    """Start of the first and end of the last event; (0, 0) without events. NumPy would first make a column of ends."""
+    """Start of the first and end of the last event; (0, 0) without events. NumPy would first build a column of ends."""
     first: int64_t = start[0] if len(start) else 0
     last: int64_t = first
     with cython.nogil:
@@ -113,7 +112,8 @@ def in_order(start: Int64, duration: Int64) -> bool:
 def self_times(
     start: Int64, duration: Int64, parent: Int32, first: int64_t, own: OutInt64, covered: OutInt64
 ) -> None:
-    """Takes the children off `own`; they are covered up to `covered`, at first the events' starts."""
+    """Subtracts the children from `own`. `covered` is scratch memory: the end of the children so far, initially the
+    events' starts."""
     with cython.nogil:
         for i in range(len(start)):
             above = parent[i] - first
@@ -123,29 +123,30 @@ def self_times(
                 covered[above] = end
 
 
-def look_up(told: Int8, meta: Int32, found: OutInt8) -> None:
-    """What is told of each event's entry."""
+def look_up(values: Int8, meta: Int32, found: OutInt8) -> None:
+    """Looks up the value of each event's metadata; -1 stands for the last."""
     with cython.nogil:
         for row in range(len(meta)):
-            found[row] = told[meta[row]]
+            found[row] = values[meta[row]]
 
 
 def look_up_texts(texts: Int32, meta: Int32, found: OutInt32) -> None:
-    """The text of each event's entry; -1 stands for the last."""
+    """Looks up the text of each event's metadata; -1 stands for the last."""
     with cython.nogil:
         for row in range(len(meta)):
             found[row] = texts[meta[row]]
 
 
 def count_entries(meta: Int32, found: OutInt64) -> None:
-    """Adds up how many events are of each entry."""
+    """Counts the events of each metadata."""
     with cython.nogil:
         for row in range(len(meta)):
             found[meta[row]] += 1
 
 
 _STEP = cython.declare(cython.Py_ssize_t, 17)
-"""Of the search in a table of flows. Odd, so that it leads to every slot; neighbours stay neighbours."""
+"""The step of probing in a table of flows; odd, so that probing reaches every slot, and larger than the sixteen slots
+that neighbouring ids share."""
 
 
 @cython.cfunc
@@ -153,17 +154,17 @@ _STEP = cython.declare(cython.Py_ssize_t, 17)
 @cython.nogil
 @cython.exceptval(check=False)
 def _slot(id_: int64_t, kind: int32_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Where a flow stands in a hash table of 2^n slots. Writers count ids up: sixteen neighbours share a line of the
-    processor's cache."""
-    odd: int64_t = -7046029254386353131  # spreads neighbours over the table
-    spread = ((id_ >> 4) * 31 + kind) * odd
+    """The first slot to probe for a flow, in a hash table of 2^n slots. Writers number flows consecutively: sixteen
+    neighbouring ids share a line of the processor's cache."""
+    multiplier: int64_t = -7046029254386353131  # spreads neighbours over the table
+    spread = ((id_ >> 4) * 31 + kind) * multiplier
     return ((spread >> 32) & ~15 | (id_ ^ spread >> 28) & 15) & (size - 1)
 
 
 def enter_producers(kind: Int32, id_: Int64, head: OutInt32, slots: OutInt32) -> int:
-    """Enters producers into a table of slots, a power of two of them, all -1. `head[i]`: the first producer with the
-    flow of producer i (i itself for most). Returns how many are not the first one."""
-    again: cython.Py_ssize_t = 0
+    """Enters producers into a table of 2^n slots, initially -1. `head[i]` becomes the first producer with the flow of
+    producer i (usually i itself). Returns how many producers are not the first of their flow."""
+    repeats: cython.Py_ssize_t = 0
     mask: cython.Py_ssize_t = len(slots) - 1
     with cython.nogil:
         for index in range(len(id_)):
@@ -173,48 +174,47 @@ def enter_producers(kind: Int32, id_: Int64, head: OutInt32, slots: OutInt32) ->
             if slots[slot] < 0:
                 slots[slot] = index
             else:
-                again += 1
+                repeats += 1
             head[index] = slots[slot]
-    return again
+    return repeats
 
 
 def find_producers(
-    made_kind: Int32, made_id: Int64, slots: Int32, kind: Int32, id_: Int64, found: OutInt32
+    producer_kind: Int32, producer_id: Int64, slots: Int32, kind: Int32, id_: Int64, found: OutInt32
 ) -> None:
-    """`found[i]`: the first producer with the flow of consumer i, -1 where there is none."""
+    """Finds the first producer with the flow of each consumer, -1: none."""
     mask: cython.Py_ssize_t = len(slots) - 1
     with cython.nogil:
         for index in range(len(id_)):
             slot = _slot(id_[index], kind[index], len(slots))
             while slots[slot] >= 0 and (
-                made_id[slots[slot]] != id_[index] or made_kind[slots[slot]] != kind[index]
+                producer_id[slots[slot]] != id_[index] or producer_kind[slots[slot]] != kind[index]
             ):
                 slot = (slot + _STEP) & mask
             found[index] = slots[slot]
 
 
-def join_rows(made_row: Int32, used_row: Int32, found: OutInt32, consumer: OutInt32) -> int:
-    """The rows of both ends of the flows that have two, and lead to another event; `found` becomes those of the
-    producers. Returns how many they are."""
-    made: cython.Py_ssize_t = 0
+def join_rows(producer_row: Int32, consumer_row: Int32, found: OutInt32, consumer: OutInt32) -> int:
+    """Lists the rows of both ends of the flows that have a producer and lead to another event: producers in `found`
+    (which it overwrites), consumers in `consumer`. Returns the number of these flows."""
+    count: cython.Py_ssize_t = 0
     with cython.nogil:
         for index in range(len(found)):
-            if found[index] >= 0 and made_row[found[index]] != used_row[index]:
-                found[made], consumer[made] = made_row[found[index]], used_row[index]
-                made += 1
-    return made
+            if found[index] >= 0 and producer_row[found[index]] != consumer_row[index]:
+                found[count], consumer[count] = producer_row[found[index]], consumer_row[index]
+                count += 1
+    return count
 
 
 def find_regions(
-    first: int64_t, count: int64_t, mark: Int8, start: Int64, duration: Int64, regions: int64_t, of_row: OutInt32,
+    first: int64_t, count: int64_t, code: Int8, start: Int64, duration: Int64, regions: int64_t, of_row: OutInt32,
     row: OutInt32, region_start: OutInt64, region_end: OutInt64, complete: OutInt64, outer: OutInt32,
     runs: OutBools, stack: OutInt32,
 ) -> int:  # fmt: skip
-    """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far. `stack` holds
-    the open ones, and `region_end` when each ends (-1: where its `StopRegion` is).
+    """Finds the regions of one line, numbered from `regions` on. Returns the number of regions so far. `stack` is
+    scratch memory for the open regions; `region_end` is the end of each (-1: at its `StopRegion`).
 
-    Where a run ends whose beginning was not recorded, it began with the `ThunkExecutor::Execute` before, or with the
-    waiting itself.
+    A run whose start was not recorded begins with the preceding `ThunkExecutor::Execute`, or with the wait itself.
     """
     depth: cython.Py_ssize_t = 0
     executes: int64_t = -1
@@ -223,7 +223,7 @@ def find_regions(
             end = start[event] + duration[event]
             while depth > 0 and 0 <= region_end[stack[depth - 1]] <= start[event]:
                 depth -= 1
-            kind = mark[event]
+            kind = code[event]
             if kind == REGION_STOP:
                 while (
                     depth > 0 and region_end[stack[depth - 1]] >= 0
@@ -245,7 +245,7 @@ def find_regions(
             elif kind == EXECUTE:
                 executes = event
             elif kind == READY and depth > 0:
-                if mark[row[stack[depth - 1]]] == WHOLE:
+                if code[row[stack[depth - 1]]] == WHOLE:
                     complete[stack[depth - 1]] = end
             elif kind == COMPLETION and depth > 0:
                 runs[stack[depth - 1]] = True
@@ -264,8 +264,8 @@ def find_regions(
 
 
 def resolve_runs(outer: Int32, source: Int32, runs: Bools, of_row: Int32, run: OutInt32) -> None:
-    """The run each region is part of: itself, or the one that its flow reaches first. A region starts from
-    the event that its flow comes from, or else from the region around it."""
+    """Finds the run of each region: itself, or the first run on the way back along flows. The way leads from a region
+    to the event that its flow comes from, or else to the region around it."""
     with cython.nogil:
         for region in range(len(outer)):
             at: int32_t = region
@@ -277,11 +277,11 @@ def resolve_runs(outer: Int32, source: Int32, runs: Bools, of_row: Int32, run: O
                 run[region] = at if runs[at] else run[at]
 
 
-def judge_annotations(
+def classify_annotations(
     states: Int8, marked: Bools, ops: Bools, parents: Int32, first: int64_t, verdict: OutInt8
 ) -> None:
-    """Says for each event of a line whether it is an annotation; `parents` are rows of the trace, `first` the line's
-    first. Verdicts begin as `NO`."""
+    """Decides for each event of a line whether it is an annotation; `parents` are rows of the trace, `first` is the
+    line's first row. Verdicts are initially `NO`."""
     with cython.nogil:
         for i in range(len(states)):
             above = THROUGH if parents[i] < 0 else verdict[parents[i] - first]
@@ -299,9 +299,8 @@ def judge_annotations(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _before(row: int32_t, parent: Int32) -> int32_t:
-    """The event before another one on its thread and level, -1: none; of a thread's first event it is one of another
-    thread."""
+def _previous_sibling(row: int32_t, parent: Int32) -> int32_t:
+    """The preceding event with the same parent, -1: none. For a thread's first event it belongs to another thread."""
     at = row - 1
     while at >= 0 and parent[at] != parent[row]:
         at = parent[at]
@@ -311,27 +310,27 @@ def _before(row: int32_t, parent: Int32) -> int32_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _repeats(
-    row: int32_t, until: int64_t, execute: int32_t, start: Int64, parent: Int32, mark: Int8, meta: Int32
+def _is_loop_iteration(
+    row: int32_t, until: int64_t, execute: int32_t, start: Int64, parent: Int32, code: Int8, meta: Int32
 ) -> cython.bint:
-    """Whether an `Execute` is another round of a loop: an op that executes a program in its event (which ends at
-    `until`), and in that the op with which the `Execute` begins."""
+    """Whether an `Execute` is another iteration of a loop op. That is so if the op's event, which ends at `until`,
+    contains an `Execute`, and also the op with which this `Execute` begins."""
     first: cython.Py_ssize_t = execute + 1
     executes: cython.bint = False
     begins_alike: cython.bint = first >= len(start) or parent[first] != execute
     at: cython.Py_ssize_t = row + 1
     while at < len(start) and parent[at] >= row and start[at] < until:
-        executes |= mark[meta[at]] == EXECUTE
+        executes |= code[meta[at]] == EXECUTE
         begins_alike |= first < len(start) and meta[at] == meta[first]
         at += 1
     return executes and begins_alike
 
 
 def time_ops(
-    ops: Int32, start: Int64, duration: Int64, parent: Int32, meta: Int32, mark: Int8, consumer_of: Int32,
+    ops: Int32, start: Int64, duration: Int64, parent: Int32, meta: Int32, code: Int8, consumer_of: Int32,
     of_row: Int32, run_of: Int32, run_end: Int64, op_start: OutInt64, op_end: OutInt64, op_run: OutInt32,
 ) -> None:  # fmt: skip
-    """When each op starts and ends, and its run, as `cpu_ops.op_times`."""
+    """Finds the start, end and run of each op, see `cpu_ops.op_times`."""
     with cython.nogil:
         for i in range(len(ops)):
             row = ops[i]
@@ -342,15 +341,15 @@ def time_ops(
             if ended >= 0:
                 event_end, until = until, start[ended]
                 at = ended
-                while at >= 0 and mark[meta[at]] == END and of_row[at] == of_row[ended]:
-                    at = _before(at, parent)
+                while at >= 0 and code[meta[at]] == END and of_row[at] == of_row[ended]:
+                    at = _previous_sibling(at, parent)
                 if (
                     at >= 0
-                    and mark[meta[at]] == EXECUTE
+                    and code[meta[at]] == EXECUTE
                     and of_row[at] == of_row[ended]
                     and of_row[at] >= 0
                     and event_end <= start[at] < until
-                    and not _repeats(row, event_end, at, start, parent, mark, meta)
+                    and not _is_loop_iteration(row, event_end, at, start, parent, code, meta)
                 ):
                     until = start[at]
             if run >= 0:
@@ -360,21 +359,23 @@ def time_ops(
 
 
 def find_launches(
-    which: Int32, calls: Bools, inner: cython.bint, meta: Int32, parent: Int32, row: Int32, outer: Int32,
-    source: Int32, of_row: Int32, runs: Bools, seen: OutInt32, found: OutInt32,
+    region_of_run: Int32, calls: Bools, inner: cython.bint, meta: Int32, parent: Int32, row: Int32, outer: Int32,
+    source: Int32, of_row: Int32, runs: Bools, visited_by: OutInt32, found: OutInt32,
 ) -> None:  # fmt: skip
-    """The outermost execute call on the way back from each run; with `inner` the innermost. The way of a flow ends at
-    another run: a run that had to queue was let go by the run before it. `seen`: for which run each region was met
-    last, at first -1."""
+    """Finds the outermost execute call on the way back from each run along flows; with `inner` the innermost. The way
+    ends at another run: a queued run is released by the run before it. `visited_by` is scratch memory: the run for
+    which each region was visited last, initially -1."""
     with cython.nogil:
-        for i in range(len(which)):
-            region = which[i]
-            while region >= 0 and seen[region] != i and (region == which[i] or not runs[region]):
-                seen[region] = i
-                record = source[region]
-                at = record if record >= 0 else row[region]
+        for i in range(len(region_of_run)):
+            region = region_of_run[i]
+            while (
+                region >= 0 and visited_by[region] != i and (region == region_of_run[i] or not runs[region])
+            ):
+                visited_by[region] = i
+                producer = source[region]
+                at = producer if producer >= 0 else row[region]
                 while at >= 0:
                     if calls[meta[at]] and not (inner and found[i] >= 0):
                         found[i] = at
                     at = parent[at]
-                region = of_row[record] if record >= 0 else outer[region]
+                region = of_row[producer] if producer >= 0 else outer[region]

@@ -1,4 +1,4 @@
-"""From metadata entries to events: NumPy would first make an index of eight bytes for each event of the trace."""
+"""Look-ups from event metadata to events. NumPy's indexing would first build an index of eight bytes per event."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from tb_xla_insights.trace.model import Int8, Int32, Int64
 
 
-def values_of_events(told: Int8, meta: Int32) -> Int8:
-    """What is told of each event's entry: `told[meta]`. -1 stands for the last."""
-    found = np.empty(len(meta), np.int8)
-    kernels.look_up(told, meta, found)
-    return found
+def values_of_events(values: Int8, meta: Int32) -> Int8:
+    """The value of each event's metadata: `values[meta]`; index -1 stands for the last value."""
+    result = np.empty(len(meta), np.int8)
+    kernels.look_up(values, meta, result)
+    return result
 
 
 def texts_of_events(texts: Int32, meta: Int32) -> Int32:
-    """The text of each event's entry: `texts[meta]`."""
-    found = np.empty(len(meta), np.int32)
-    kernels.look_up_texts(texts, meta, found)
-    return found
+    """The text of each event's metadata: `texts[meta]`."""
+    result = np.empty(len(meta), np.int32)
+    kernels.look_up_texts(texts, meta, result)
+    return result
 
 
-def rows_with_metadata(entries: NDArray[np.bool_], meta: Int32) -> Int32:
-    """The events of some entries, in row order: `flatnonzero(entries[meta])`."""
-    return np.flatnonzero(values_of_events(entries.view(np.int8), meta).view(np.bool_)).astype(np.int32)
+def rows_with_metadata(selected: NDArray[np.bool_], meta: Int32) -> Int32:
+    """The events of the selected metadata, in row order: `flatnonzero(selected[meta])`."""
+    return np.flatnonzero(values_of_events(selected.view(np.int8), meta).view(np.bool_)).astype(np.int32)
 
 
 def count_by_metadata(meta: Int32, count: int) -> Int64:
-    """How many events are of each of so many entries; one of entry -1 is of the last."""
-    found = np.zeros(count, np.int64)
-    kernels.count_entries(np.ascontiguousarray(meta), found)
-    return found
+    """The number of events of each of `count` metadata; index -1 counts for the last."""
+    result = np.zeros(count, np.int64)
+    kernels.count_entries(np.ascontiguousarray(meta), result)
+    return result

@@ -1,7 +1,7 @@
 """The data model: one host's trace as columns over its events, and a session of such hosts.
 
-Everything that analyses or draws a capture reads these columns; nothing here knows how a file encodes
-them or what an event's name means. All times are integer picoseconds from the session's start.
+Analyses and the timeline read these columns. The model depends neither on the file's encoding nor on the meaning of
+event names. All times are integer picoseconds from the session's start.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tb_xla_insights.trace.metadata_events import count_by_metadata, rows_with_m
 from tb_xla_insights.xplane.columns import EventOffsets, StatColumns
 
 _ORDINAL = re.compile(r"[A-Z]+:(\d{1,18})\b", re.ASCII)
-_ADDING = Lock()
-"""Held while a trace's strings get another one: views ask from several threads."""
+_STRINGS_LOCK = Lock()
+"""Held while a string is added to a trace: views run on several threads."""
 
 Int8 = NDArray[np.int8]
 Int16 = NDArray[np.int16]
@@ -39,8 +39,8 @@ DeviceKind = Literal["tpu", "gpu", "cpu", "other"]
 
 @dataclass(frozen=True)
 class Plane:
-    """One plane of the file. `stats` are the plane's own, by name; `stat_names` the names of its events'
-    stats, by id."""
+    """One plane of the file. `stats` are the plane's own, by name; `stat_names` are the names of its events' stats, by
+    id."""
 
     index: int
     name: str
@@ -50,8 +50,8 @@ class Plane:
 
 @dataclass(frozen=True)
 class Line:
-    """One line (a thread, a device row). Its events are the rows `first` to `first + count - 1`,
-    sorted by start, the longer one first where starts are equal."""
+    """One line (a thread, a device row). Its events are the rows `first` to `first + count - 1`, sorted by start, the
+    longer one first if starts are equal."""
 
     index: int
     plane: int
@@ -67,11 +67,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What events of one kind share, one entry per (plane, metadata id) of the file.
+    """Event metadata, one entry per (plane, metadata id) of the file.
 
-    `name` and `display_name` index the trace's strings (-1: none), `class_index` is the class of the name as the
-    catalogue tells it (-1: none). `stats` are the kind's own stats, `text` the wanted ones among them by
-    name, as columns of string indices, -1 where absent.
+    `name` and `display_name` index the trace's strings (-1: none). `class_index` is the name's class in the catalogue
+    (-1: none). `stats` are all stats of the metadata; `text` are those that analyses need, by name, as columns of
+    string indices (-1: absent).
     """
 
     plane: Int32
@@ -84,7 +84,7 @@ class Metadata:
 
     @property
     def label(self) -> Int32:
-        """The display name where there is one, as device ops have it, else the name."""
+        """The display name if there is one, as for device ops, else the name."""
         return np.where(self.display_name >= 0, self.display_name, self.name)
 
 
@@ -92,10 +92,9 @@ class Metadata:
 class Spans:
     """Intervals on one device: modules or ops, sorted by start, the longer one first.
 
-    `row` is the event each stands for. An interval's length is not always its event's: an op of a CPU
-    capture lasts from its begin to its `end:` event. `depth`, `parent` (index into these spans, -1: none) and
-    `self_ps` (time not covered by recorded parts) describe how they nest; `name` indexes the trace's strings. Columns
-    may be parts of the trace's.
+    `row` is the event of each interval. Their lengths may differ: an op of a CPU capture lasts from its start to its
+    `end:` event. `depth`, `parent` (index into these spans, -1: none) and `self_ps` (time that no child covers)
+    describe the nesting; `name` indexes the trace's strings. Columns may be views of the trace's.
     """
 
     row: Int32
@@ -107,10 +106,10 @@ class Spans:
 
     @cached_property
     def self_ps(self) -> Int64:
-        own = self.end_ps - self.start_ps
-        # What a span's parts take of it comes after it: it is not needed any more as a duration.
-        kernels.self_times(self.start_ps, own, self.parent, 0, own, self.start_ps.copy())
-        return own
+        self_time = self.end_ps - self.start_ps
+        # One array serves as durations and as result: children come after their parent, whose duration is read before.
+        kernels.self_times(self.start_ps, self_time, self.parent, 0, self_time, self.start_ps.copy())
+        return self_time
 
     def __len__(self) -> int:
         return len(self.row)
@@ -123,10 +122,10 @@ class Spans:
 class Device:
     """One device core. With `from_host_events` it has no plane of its own and was built from events of host threads.
 
-    `modules` are its program runs, `ops` the operations (on a GPU: the kernels of all streams, and a run stands for
-    its first one), `lines` the plane's lines by name for whatever else it records. `run_of_op`, where runs are made
-    from kernels: per op the run that it is a part of, -1: none, as of kernels without a program; None elsewhere, where
-    times tell. `run_ids`, where the device was made: per program run the id of its execute call, 0: not recorded.
+    `modules` are its program runs, `ops` its operations (on a GPU the kernels of all streams; the event of a run is its
+    first kernel), `lines` all lines of its plane by name. `run_of_op`, if runs were derived from kernels, is the run of
+    each op (-1: none, as for kernels without a program); None if times determine it. `run_ids`, with
+    `from_host_events`, are the ids of each run's execute call (0: not recorded).
     """
 
     id: str
@@ -143,13 +142,13 @@ class Device:
 
     @property
     def ordinal(self) -> int:
-        """The device's number among those of its kind on the host, as its name tells it; -1: none of 63 bits."""
+        """The device's number in its name, among those of its kind on the host; -1 if it has none of 63 bits."""
         digits = _ORDINAL.match(self.name)
         return int(digits[1]) if digits else -1
 
     @cached_property
     def span_ps(self) -> tuple[int, int]:
-        """Start of its first and end of its last module or op; (0, 0) where it has neither."""
+        """Start of the first and end of the last module or op; (0, 0) without any."""
         parts = [part for part in (self.modules, self.ops) if len(part)]
         if not parts:
             return 0, 0
@@ -158,7 +157,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Thread:
-    """A host line with what it does for the training: the driving thread, one of its helpers, a loader."""
+    """A host line with its role in the training: the driving thread, a helper, a loader."""
 
     line: int
     name: str
@@ -167,21 +166,21 @@ class Thread:
 
 @dataclass(frozen=True)
 class Flows:
-    """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer; on a GPU also a kernel
-    and the call that launched it."""
+    """Pairs of events tied by `_pt/_p` (producer) and `_ct/_c` (consumer), sorted by consumer; on a GPU also calls and
+    the kernels that they launched."""
 
     producer: Int32
     consumer: Int32
 
     def producers(self, rows: Int32) -> Int32:
-        """The event that leads to each of some events, -1: none."""
+        """The producer of each event, -1: none."""
         if not len(self.consumer):
             return np.full(len(rows), -1, np.int32)
         at = np.minimum(np.searchsorted(self.consumer, rows), len(self.consumer) - 1)
         return np.where(self.consumer[at] == rows, self.producer[at], np.int32(-1))
 
     def with_added(self, producer: Int32, consumer: Int32) -> Flows:
-        """These and more, but for consumers that have a flow already."""
+        """These flows and additional ones, except for consumers that already have a flow."""
         new = self.producers(consumer) < 0
         producer = np.concatenate((self.producer, producer[new]))
         consumer = np.concatenate((self.consumer, consumer[new]))
@@ -190,7 +189,7 @@ class Flows:
 
 
 class Ends:
-    """Where events end, added up for those that are asked for: one column less to hold."""
+    """The ends of events, computed for requested rows, which saves a column."""
 
     def __init__(self, start_ps: Int64, duration_ps: Int64) -> None:
         self._start_ps, self._duration_ps = start_ps, duration_ps
@@ -208,20 +207,20 @@ class Trace:
     """One host's capture.
 
     Event columns have one entry per event of the file, line by line: `meta` (index into `metadata`),
-    `start_ps`, `duration_ps`, and how events nest within their line: `depth`, `parent` (event row, -1: none).
-    `event_offsets` finds their messages in the file again, for stats read on demand.
+    `start_ps`, `duration_ps`, and the nesting within the line: `depth`, `parent` (event row, -1: none).
+    `event_offsets` locates their messages in the file, for stats read on demand.
     """
 
     host: str
     path: str
     file_bytes: int
     fingerprint: str
-    """Tells whether the file is still the one that was read."""
+    """Identifies the file's content, so that later reads notice a changed file."""
     strings: list[str]
     planes: list[Plane]
     lines: list[Line]
     catalog: Catalog
-    """What the names of events mean."""
+    """The classes and tags of event names."""
     metadata: Metadata
     meta: Int32
     start_ps: Int64
@@ -236,10 +235,10 @@ class Trace:
     annotations: Int32
     """Rows of the events that the user's own annotations recorded, in row order."""
     programs: dict[int, tuple[int, int]]
-    """Where the file keeps each compiled program's HLO proto: (offset, length) by program id."""
+    """The file range of each compiled program's HLO proto: (offset, length) by program id."""
     hostnames: list[str]
     base_unix_ns: int
-    """Epoch nanoseconds of time 0, or 0 where the file records no epoch."""
+    """Epoch nanoseconds of time 0; 0 if not recorded."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -255,15 +254,15 @@ class Trace:
         return np.array([line.first for line in self.lines], np.int64)
 
     def line_of(self, row: int) -> Line:
-        """The line an event lies on."""
+        """The line of an event."""
         return self.lines[int(np.searchsorted(self.line_first, row, "right")) - 1]
 
     def lines_of(self, rows: NDArray[np.int32]) -> Int32:
-        """The lines (indices) that events lie on, -1 for no event."""
+        """The lines (indices) of events, -1 for no event."""
         return (np.searchsorted(self.line_first, rows, "right") - 1).astype(np.int32)
 
     def lines_with(self, *roles: Role) -> list[int]:
-        """The lines (indices) of the threads that have these roles, by role; one at most drives."""
+        """The lines (indices) of the threads with these roles, by role; at most one drives."""
         return [thread.line for role in roles for thread in self.threads if thread.role == role]
 
     @property
@@ -273,18 +272,18 @@ class Trace:
 
     @cached_property
     def metadata_counts(self) -> Int64:
-        """How many events each metadata entry has."""
+        """The number of events of each event metadata."""
         return count_by_metadata(self.meta, len(self.metadata.name))
 
-    def rows_with_metadata(self, entries: NDArray[np.bool_]) -> Int32:
-        """The events of some metadata entries, in row order."""
-        if not self.metadata_counts[entries].any():  # as of most names that are asked for
+    def rows_with_metadata(self, selected: NDArray[np.bool_]) -> Int32:
+        """The events of the selected event metadata (a mask), in row order."""
+        if not self.metadata_counts[selected].any():  # the usual case
             return np.empty(0, np.int32)
-        return rows_with_metadata(entries, self.meta)
+        return rows_with_metadata(selected, self.meta)
 
     def intern(self, text: str) -> int:
-        """The index of a text in the trace's strings, to which it is added if need be."""
-        with _ADDING:
+        """The index of a text in the trace's strings; adds the text if it is missing."""
+        with _STRINGS_LOCK:
             if text not in self._string_index:
                 self._string_index[text] = len(self.strings)
                 self.strings.append(text)
@@ -294,33 +293,33 @@ class Trace:
     def _string_index(self) -> dict[str, int]:
         return {text: index for index, text in enumerate(self.strings)}
 
-    def map_texts(self, texts: Int32, answer: Callable[[str], int]) -> Int8:
-        """What `answer` says of each text (index into the strings), asked once per different one; -1 for no text."""
-        answers = np.full(len(self.strings) + 1, -1, np.int8)
-        for text in np.flatnonzero(count_by_metadata(texts, len(answers))[:-1]).tolist():
-            answers[text] = answer(self.strings[text])
-        return values_of_events(answers, np.ascontiguousarray(texts))
+    def map_texts(self, texts: Int32, function: Callable[[str], int]) -> Int8:
+        """The result of `function` for each text (index into the strings), called once per distinct text; -1 for no
+        text."""
+        values = np.full(len(self.strings) + 1, -1, np.int8)
+        for text in np.flatnonzero(count_by_metadata(texts, len(values))[:-1]).tolist():
+            values[text] = function(self.strings[text])
+        return values_of_events(values, np.ascontiguousarray(texts))
 
     def name(self, row: int) -> str:
         """The event's name as recorded."""
         return self.strings[int(self.metadata.name[self.meta[row]])]
 
     def short_name(self, row: int) -> str:
-        """The display name where the file gives one (device ops), else the name."""
+        """The display name if there is one, as for device ops, else the name."""
         meta = self.meta[row]
         display = self.metadata.display_name[meta]
         return self.strings[int(display if display >= 0 else self.metadata.name[meta])]
 
     def class_indices(self, rows: Int32 | slice) -> Int8:
-        """The catalogue's class of the events' names, -1 where it knows none. Annotations carry their class
-        too."""
+        """The catalogue's class of the events' names, -1 if it has none; also for annotations."""
         return self.metadata.class_index[self.meta[rows]]
 
     def shift(self, by_ps: int) -> None:
-        """Moves everything in time, in place. Only while nothing was computed from it yet."""
+        """Shifts all times, in place. Call it before anything is computed from the trace."""
         if not by_ps:
             return
-        # First, as they may have parts of the column.
+        # First, since they may be views of the column.
         self.devices = [
             replace(d, modules=d.modules.shifted(by_ps), ops=d.ops.shifted(by_ps)) for d in self.devices
         ]
@@ -336,7 +335,7 @@ class Trace:
 
     @cached_property
     def nbytes(self) -> int:
-        """Memory held by the event columns."""
+        """Memory of the event columns."""
         columns = (self.meta, self.start_ps, self.duration_ps, self.depth, self.parent)
         event = sum(column.itemsize for column in columns)
         spans = sum(28 * (len(device.ops) + len(device.modules)) for device in self.devices)
@@ -353,17 +352,17 @@ class SessionTrace:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     """About the session as a whole, and about hosts that could not be read."""
     numbers: list[int] = field(default_factory=list)
-    """Each host's place among all hosts of the session that can be read, in their order; none where those are all."""
+    """Each host's index among all readable hosts of the session; 0, 1, … if all hosts are here."""
     steps_before: list[int] = field(default_factory=list)
-    """Of hosts that are a choice of the session's: how many steps the session's hosts before each of them have."""
+    """For a selection of the session's hosts: the number of steps of the session's hosts before each of them."""
     whole_ps: int | None = None
-    """How long the session of such a choice lasts."""
+    """For a selection of hosts: the duration of the whole session."""
 
     def __post_init__(self) -> None:
         self.numbers = self.numbers or list(range(len(self.traces)))
 
     def numbered(self) -> Iterator[tuple[int, Trace]]:
-        """Each host's place in the session, as ids of rows and events begin with it, and its trace."""
+        """Each host's index in the session, with which ids of rows and events begin, and its trace."""
         return zip(self.numbers, self.traces, strict=True)
 
     @cached_property

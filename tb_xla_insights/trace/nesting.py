@@ -1,4 +1,4 @@
-"""How the events of a line nest: depth, parent, and the time that no child covers."""
+"""Nesting of the events of a line: depth, parent, and self time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.trace import kernels
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
-DEEPEST = 1024
+MAX_DEPTH = 1024
 
-_SHORT_WAY = 64
-"""So many levels up, each event is followed by itself; beyond, looking at all events once costs less."""
+_MAX_STEPS = 64
+"""Levels that are searched event by event; for deeper searches one pass over all events is cheaper."""
 
 
 def is_sorted_by_start(start_ps: Int64, duration_ps: Int64) -> bool:
@@ -27,50 +27,51 @@ def nest_events(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int
     Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly
     encloses the child.
     """
-    n = len(start_ps)
-    depth, parent = np.empty(n, np.int16), np.empty(n, np.int32)
+    total = len(start_ps)
+    depth, parent = np.empty(total, np.int16), np.empty(total, np.int32)
 
     def nest_line(first: int, count: int) -> None:
-        stack, ends = np.empty(DEEPEST, np.int32), np.empty(DEEPEST, np.int64)
+        stack, ends = np.empty(MAX_DEPTH, np.int32), np.empty(MAX_DEPTH, np.int64)
         kernels.nest(start_ps, duration_ps, first, count, depth, parent, stack, ends)
 
     run_parallel([partial(nest_line, *line) for line in ranges])
     return depth, parent
 
 
-def nearest_enclosing(parent: Int32, at: Int32, rows: Int32) -> Int32:
-    """For each event of `at` (-1: none) itself or its nearest ancestor, whichever is one of `rows`; -1: neither is."""
-    member = np.zeros(len(parent), np.bool_)
-    member[rows] = True
-    found = np.array(at, np.int32)
-    going = np.flatnonzero((found >= 0) & ~member[found])
-    for _ in range(_SHORT_WAY):
-        if not going.size:
-            return found
-        found[going] = parent[found[going]]
-        going = going[(found[going] >= 0) & ~member[found[going]]]
-    if going.size:
+def nearest_enclosing(parent: Int32, origin: Int32, rows: Int32) -> Int32:
+    """For each event of `origin` (-1: none): the event itself if it is one of `rows`, else its nearest ancestor that
+    is; -1: none."""
+    is_candidate = np.zeros(len(parent), np.bool_)
+    is_candidate[rows] = True
+    result = np.array(origin, np.int32)
+    pending = np.flatnonzero((result >= 0) & ~is_candidate[result])
+    for _ in range(_MAX_STEPS):
+        if not pending.size:
+            return result
+        result[pending] = parent[result[pending]]
+        pending = pending[(result[pending] >= 0) & ~is_candidate[result[pending]]]
+    if pending.size:
         nearest_of = np.empty(len(parent), np.int32)
-        kernels.climb(parent, member, nearest_of)
-        found[going] = nearest_of[found[going]]
-    return found
+        kernels.climb(parent, is_candidate, nearest_of)
+        result[pending] = nearest_of[result[pending]]
+    return result
 
 
 def nearest_ancestor(parent: Int32, rows: Int32) -> Int32:
-    """For each of the given events its nearest ancestor that is one of them, -1: none."""
+    """The nearest ancestor of each event that is one of these events as well, -1: none."""
     return nearest_enclosing(parent, parent[rows], rows)
 
 
 def outermost_rows(parent: Int32, rows: Int32) -> Int32:
-    """Those of the given events that lie in no other one of them."""
+    """The events that lie in no other one of these events."""
     return rows[nearest_ancestor(parent, rows) < 0]
 
 
 def self_times(start_ps: Int64, duration_ps: Int64, parent: Int32, first: int) -> Int64:
-    """Durations less the union of an event's children, of events sorted by start; the first of them is row `first`."""
-    own = duration_ps.copy()
-    kernels.self_times(start_ps, duration_ps, parent, first, own, start_ps.copy())
-    return own
+    """Durations minus the union of an event's children, for events sorted by start; the first event is row `first`."""
+    self_time = duration_ps.copy()
+    kernels.self_times(start_ps, duration_ps, parent, first, self_time, start_ps.copy())
+    return self_time
 
 
 def self_ps(trace: Trace, row: int) -> int:

@@ -1,4 +1,4 @@
-"""Which program an op or a kernel says that it is a part of."""
+"""The program that an op or a kernel records as its own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 UNNAMED = "device run"
-"""Stands for the program of a run of which no op tells it."""
+"""The placeholder for the program of a run whose ops record none."""
 
 
 def programs_at(trace: Trace, rows: Int32) -> tuple[Int64, Int64]:
-    """The module (a text) and the program id of some events, -1 where there is none."""
+    """The module (index into the strings) and the program id of some events, -1 if not recorded."""
     module, ids = (
         trace.stats[name].at(rows, -1) if name in trace.stats else np.full(len(rows), -1)
         for name in ("hlo_module", "program_id")
@@ -20,9 +20,9 @@ def programs_at(trace: Trace, rows: Int32) -> tuple[Int64, Int64]:
 
 
 def program_names(trace: Trace, rows: Int32) -> Int32:
-    """The programs of some events as device planes name them: `module(program id)`."""
-    found = [
+    """The programs of some events, named as on device planes: `module(program id)`."""
+    names = [
         (trace.strings[module] if module >= 0 else "program") + (f"({id_ % 2**64})" if id_ != -1 else "")
         for module, id_ in zip(*(column.tolist() for column in programs_at(trace, rows)), strict=True)
     ]
-    return np.array([trace.intern(text) for text in found], np.int32)
+    return np.array([trace.intern(text) for text in names], np.int32)

@@ -1,4 +1,4 @@
-"""From a file to the data model."""
+"""Reads a file into the data model."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ def read_trace(
     progress: Callable[[int], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Trace:
-    """Reads one host's file. Damage is told in the trace's diagnostics; InputError where nothing can be read.
+    """Reads one host's file. The trace's diagnostics report damage; raises InputError if nothing can be read.
 
-    `progress` is told the bytes read so far. When `stop` becomes true, the trace holds what was read until
-    then.
+    Calls `progress` with the bytes read so far. Once `stop` returns True, the trace holds the events read so far.
     """
     progress = progress or (lambda _: None)
     space = read_space(source, progress=progress, stop=stop or (lambda: False))
-    progress(source.size)  # headers and names included, which nobody has counted
-    # Not above: a command imports it beside decoding, which leaves the interpreter free.
+    progress(source.size)  # includes headers and names, which were not counted
+    # Imported here, since a command imports it in parallel with decoding, which releases the interpreter's lock.
     from tb_xla_insights.trace.build import build_trace
 
     return build_trace(space, source, catalog, host)

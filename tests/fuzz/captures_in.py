@@ -1,4 +1,4 @@
-"""Targets that take one capture: the decoder, the data model, compiled programs."""
+"""Fuzzing targets whose input is one capture: the decoder and the data model."""
 
 from __future__ import annotations
 
@@ -19,29 +19,31 @@ from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.source import open_source
 from tb_xla_insights.trace.details import event_stats
 from tb_xla_insights.trace.model import Spans, Trace
-from tb_xla_insights.trace.nesting import DEEPEST
+from tb_xla_insights.trace.nesting import MAX_DEPTH
 from tb_xla_insights.trace.read import read_trace
 from tb_xla_insights.xplane.read import XSpace, read_space
 
-_SMALL = 1200
-"""The decoder is tried with captures of fewer bytes than that: twice as many fit into the same time."""
-_MOST = 300_000
-"""Bytes of an input whose time is to be looked at."""
-_DETAILS = 3
+_SMALL_BYTES = 1200
+"""The decoder is tested with captures below this size: twice as many fit into the same time."""
+_MAX_GROWN_BYTES = 300_000
+"""The size up to which captures are grown."""
+_MAX_DETAILS = 3
 
 
 def make_small(pick: Random) -> bytes:
     """A capture of one or two planes."""
     spaces = seeds.cut()
     space = pick.choice(spaces)
-    if len(space.raw) > _SMALL:
-        planes = [it for it in space.parts or () if it.kind == "XPlane" and len(it.raw) < _SMALL]
+    if len(space.raw) > _SMALL_BYTES:
+        planes = [
+            part for part in space.parts or () if part.kind == "XPlane" and len(part.raw) < _SMALL_BYTES
+        ]
         space = root("XSpace", pick.sample(planes, min(len(planes), pick.choice((1, 2)))))
-    return _spoiled(pick, changed(pick, space, seeds.parts(real=True)), 0.4)
+    return _maybe_damaged(pick, changed(pick, space, seeds.parts(real=True)), 0.4)
 
 
 def make_capture(pick: Random) -> bytes:
-    return _spoiled(pick, changed_capture(pick), 0.1)
+    return _maybe_damaged(pick, changed_capture(pick), 0.1)
 
 
 def changed_capture(pick: Random) -> Node:
@@ -49,25 +51,25 @@ def changed_capture(pick: Random) -> Node:
 
 
 def make_grown(pick: Random) -> bytes:
-    """A capture in which one thing is there hundreds or thousands of times."""
+    """A capture in which one field is repeated hundreds or thousands of times."""
     space = changed_capture(pick) if pick.random() < 0.5 else pick.choice(seeds.cut())
-    return written(grown(pick, space, _MOST)) if space.size > 1 else b""
+    return written(grown(pick, space, _MAX_GROWN_BYTES)) if space.size > 1 else b""
 
 
-def _spoiled(pick: Random, space: Node, share: float) -> bytes:
+def _maybe_damaged(pick: Random, space: Node, share: float) -> bytes:
     data = written(space)
     return damaged(pick, data) if pick.random() < share else data
 
 
 def check_space(data: bytes) -> Iterator[str]:
-    """What is read is whole in itself; of a file without damage it is what protobuf's own parser reads."""
+    """Checks that columns are consistent, and for undamaged files equal to the result of protobuf's parser."""
     try:
         space = read_space(MemorySource(data))
     except InputError as error:
         yield refused(error)
         return
     _check_columns(space)
-    yield from _told(space.diagnostics)
+    yield from _ids(space.diagnostics)
     yield f"planes {min(len(space.planes), 4)}"
     yield from space.stats
     if not space.diagnostics and data[-1] % 4 == 0:
@@ -80,7 +82,7 @@ def _check_columns(space: XSpace) -> None:
     lines = [line for plane in space.planes for line in plane.lines]
     assert sum(line.count for line in lines) == count
     assert [line.first for line in lines if line.count] == [
-        sum(it.count for it in lines[:at]) for at, line in enumerate(lines) if line.count
+        sum(previous.count for previous in lines[:at]) for at, line in enumerate(lines) if line.count
     ]
     kinds = sum(len(plane.event_metadata) for plane in space.planes)
     assert not count or 0 <= space.metadata.min() <= space.metadata.max() < kinds
@@ -93,10 +95,10 @@ def _check_columns(space: XSpace) -> None:
         ), name
 
 
-def _told(diagnostics: list[Diagnostic]) -> Iterator[str]:
-    for its in diagnostics:
-        assert "\n" not in its.message, its.message
-        yield its.id
+def _ids(diagnostics: list[Diagnostic]) -> Iterator[str]:
+    for diagnostic in diagnostics:
+        assert "\n" not in diagnostic.message, diagnostic.message
+        yield diagnostic.id
 
 
 def _compare(space: XSpace, data: bytes) -> None:
@@ -104,15 +106,16 @@ def _compare(space: XSpace, data: bytes) -> None:
         SPACE.FromString(data)
     except DecodeError:
         return
-    for read, known in zip(of_space(space), parse(data), strict=True):
-        assert (read.name, len(read.lines)) == (known.name, len(known.lines))
-        for line, same in zip(read.lines, known.lines, strict=True):
-            # Not where they begin: an aggregate has no start for protobuf, and here that of a start given with it.
-            assert [it.duration_ps for it in line.events] == [it.duration_ps for it in same.events]
+    for plane, expected in zip(of_space(space), parse(data), strict=True):
+        assert (plane.name, len(plane.lines)) == (expected.name, len(expected.lines))
+        for line, expected_line in zip(plane.lines, expected.lines, strict=True):
+            # Starts are not compared: protobuf has none for an aggregate, the decoder uses one that is also present.
+            durations = [event.duration_ps for event in line.events]
+            assert durations == [event.duration_ps for event in expected_line.events]
 
 
 def check_trace(data: bytes) -> Iterator[str]:
-    """Events of each line ascend and nest, and the stats of each can be read again."""
+    """Checks that the events of each line ascend and nest, and that the stats of events can be read again."""
     path = scratch() / "vm.xplane.pb"
     path.write_bytes(data)
     try:
@@ -121,14 +124,14 @@ def check_trace(data: bytes) -> Iterator[str]:
     except InputError as error:
         yield refused(error)
         return
-    yield from _told(trace.diagnostics)
+    yield from _ids(trace.diagnostics)
     yield from (f"role {thread.role}" for thread in trace.threads)
     yield from (f"device {device.kind} {device.from_host_events}" for device in trace.devices)
     _check_trace(trace)
-    for row in np.linspace(0, len(trace) - 1, min(_DETAILS, len(trace))).astype(int).tolist():
+    for row in np.linspace(0, len(trace) - 1, min(_MAX_DETAILS, len(trace))).astype(int).tolist():
         try:
             event_stats(trace, row)
-        except InputError as error:  # a stat of it may be damaged
+        except InputError as error:  # the event's stats may be damaged
             refused(error)
 
 
@@ -141,7 +144,7 @@ def _check_trace(trace: Trace) -> None:
         inner = np.flatnonzero(parent >= 0)
         outer = parent[inner] - line.first
         assert ((outer >= 0) & (outer < inner)).all(), line.name
-        assert ((depth[inner] > depth[outer]) | (depth[inner] == DEEPEST)).all(), line.name
+        assert ((depth[inner] > depth[outer]) | (depth[inner] == MAX_DEPTH)).all(), line.name
         assert (depth >= 0).all(), line.name
     assert (trace.start_ps >= 0).all()
     assert (trace.duration_ps >= 0).all()

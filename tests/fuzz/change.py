@@ -1,4 +1,4 @@
-"""Changes to captures: those that a strange profiler could have written, and those of a damaged file."""
+"""Changes captures into ones that a strange profiler could have written, or damages their bytes."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from fuzz.tree import (
 )
 
 Parts = Mapping[str, Sequence[Node]]
-"""Fields of other captures by what they mean, which may stand in for one another."""
+"""Fields of other captures by meaning; those of the same meaning are interchangeable."""
 
-_HOW_MANY = (1, 1, 1, 2, 2, 3, 5, 9)
-_COPIES = (2, 2, 2, 3, 4, 17)
-_NEAR = (-1, 1, -1000, 1000, -(10**6), 10**6, 10**9)
-LONGEST = 1 << 16
-"""A change that makes a capture larger than that is left out."""
+_CHANGE_COUNTS = (1, 1, 1, 2, 2, 3, 5, 9)
+_COPY_COUNTS = (2, 2, 2, 3, 4, 17)
+_OFFSETS = (-1, 1, -1000, 1000, -(10**6), 10**6, 10**9)
+MAX_BYTES = 1 << 16
+"""Changes that make a capture larger are discarded."""
 
 
 def changed(pick: Random, tree: Node, parts: Parts) -> Node:
-    """The message after one to nine changes, each of which may leave it as it is."""
-    for _ in range(pick.choice(_HOW_MANY)):
+    """The message after one to nine changes, some of which may have no effect."""
+    for _ in range(pick.choice(_CHANGE_COUNTS)):
         if tree.size < 2:
             return tree
         path = nth(tree, pick.randrange(tree.size - 1))
-        made = pick.choice(_CHANGES)(pick, tree, path, parts)
-        tree = made if len(made.raw) <= LONGEST else tree
+        candidate = pick.choice(_CHANGES)(pick, tree, path, parts)
+        tree = candidate if len(candidate.raw) <= MAX_BYTES else tree
     return tree
 
 
 def _value(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
-    """Another value of the same meaning."""
+    """Replaces a field with another value of the same meaning."""
     old = at_path(tree, path)
     if old.parts is not None:
         return _other(pick, tree, path, parts)
@@ -69,9 +69,9 @@ def _of_kind(pick: Random, old: Node) -> Node:
         return text(old.number, kind, _text(pick, kind, value))
     if old.wire == FIXED64:
         return fixed(old.number, kind, struct.pack("<d", pick.choice(words.DOUBLES)))
-    was = old.value if isinstance(old.value, int) else 0
+    old_number = old.value if isinstance(old.value, int) else 0
     if pick.random() < 0.3:
-        return number(old.number, kind, was + pick.choice(_NEAR))
+        return number(old.number, kind, old_number + pick.choice(_OFFSETS))
     if kind == "id":
         return number(old.number, kind, pick.choice(words.IDS))
     return number(old.number, kind, pick.choice(words.TIMES if kind in ("ps", "ns") else words.NUMBERS))
@@ -92,28 +92,28 @@ def _text(pick: Random, kind: str, old: bytes) -> bytes:
 
 
 def _other(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
-    """What stands in another capture, or elsewhere in the other one's sense of ids."""
+    """Replaces a field with one of the same meaning from another capture."""
     old = at_path(tree, path)
-    others = parts.get(old.kind)
-    if not others:
+    candidates = parts.get(old.kind)
+    if not candidates:
         return tree
-    other = pick.choice(others)
-    return with_parts(tree, path, [other] if other.number == old.number else [_renumbered(other, old.number)])
+    field = pick.choice(candidates)
+    return with_parts(tree, path, [field] if field.number == old.number else [_renumbered(field, old.number)])
 
 
-def _renumbered(node: Node, place: int) -> Node:
+def _renumbered(node: Node, field_number: int) -> Node:
     if node.parts is not None:
-        return message(place, node.kind, node.parts)
+        return message(field_number, node.kind, node.parts)
     if isinstance(node.value, int):
-        return number(place, node.kind, node.value)
-    return text(place, node.kind, node.value)
+        return number(field_number, node.kind, node.value)
+    return text(field_number, node.kind, node.value)
 
 
 def _more(pick: Random, tree: Node, path: Path, parts: Parts) -> Node:
-    """One more field of another capture beside this one."""
+    """Inserts a field of another capture after this one."""
     old = at_path(tree, path)
-    others = parts.get(old.kind)
-    return with_parts(tree, path, [old, pick.choice(others)]) if others else tree
+    candidates = parts.get(old.kind)
+    return with_parts(tree, path, [old, pick.choice(candidates)]) if candidates else tree
 
 
 def _gone(_pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
@@ -121,17 +121,17 @@ def _gone(_pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
 
 
 def _again(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    return with_parts(tree, path, [at_path(tree, path)] * pick.choice(_COPIES))
+    return with_parts(tree, path, [at_path(tree, path)] * pick.choice(_COPY_COUNTS))
 
 
 def _elsewhere(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """A field in the place of any other one: of the wrong kind, or of another plane, line or event."""
-    other = at_path(tree, nth(tree, pick.randrange(tree.size - 1)))
-    return with_parts(tree, path, [other])
+    """Replaces a field with any other one: of a wrong type, or of another plane, line or event."""
+    field = at_path(tree, nth(tree, pick.randrange(tree.size - 1)))
+    return with_parts(tree, path, [field])
 
 
 def _swapped(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """The fields of a message in another order."""
+    """Shuffles the fields of a message."""
     above = at_path(tree, path[:-1])
     parts = list(above.parts or ())
     pick.shuffle(parts)
@@ -140,12 +140,12 @@ def _swapped(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
 
 
 def _as_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """Of a message only some fields, or none."""
+    """Keeps only some fields of a message, or none."""
     old = at_path(tree, path)
     if old.parts is None:
         return tree
-    kept = [part for part in old.parts if pick.random() < 0.5] if pick.random() < 0.7 else []
-    return with_parts(tree, path, [message(old.number, old.kind, kept)])
+    remaining = [part for part in old.parts if pick.random() < 0.5] if pick.random() < 0.7 else []
+    return with_parts(tree, path, [message(old.number, old.kind, remaining)])
 
 
 def _typed(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
@@ -170,7 +170,7 @@ _LONG = (b"\xff" * 9 + b"\x01", b"\xff" * 10 + b"\x01", b"\x80\x80\x00", b"\xff"
 
 
 def _damaged(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
-    """A tag, a length or a number that no writer makes, with all around it still fitting."""
+    """Writes an invalid tag, length or number, with valid lengths around it."""
     old = at_path(tree, path)
     if not old.raw:
         return tree
@@ -199,7 +199,7 @@ _CHANGES: tuple[Callable[[Random, Node, Path, Parts], Node], ...] = (
 
 
 def damaged(pick: Random, data: bytes) -> bytes:
-    """Bytes as a broken disk or transfer leaves them: cut, flipped, overwritten, left out, twice."""
+    """Damages bytes like a broken disk or transfer: truncated, flipped, overwritten, missing or duplicated."""
     if not data:
         return data
     out = bytearray(data)
@@ -207,7 +207,7 @@ def damaged(pick: Random, data: bytes) -> bytes:
         if not out:
             break
         how, at = pick.randrange(6), pick.randrange(len(out))
-        some = pick.choice((1, 2, 3, 8, 40))
+        count = pick.choice((1, 2, 3, 8, 40))
         if how == 0:
             del out[at:]
         elif how == 1:
@@ -215,27 +215,27 @@ def damaged(pick: Random, data: bytes) -> bytes:
         elif how == 2:
             out[at] = pick.choice((0, 1, 0x7F, 0x80, 0xFF, pick.randrange(256)))
         elif how == 3:
-            del out[at : at + some]
+            del out[at : at + count]
         elif how == 4:
-            out[at:at] = out[at : at + some]
+            out[at:at] = out[at : at + count]
         else:
-            out[at : at + some] = bytes(some)
+            out[at : at + count] = bytes(count)
     return bytes(out)
 
 
-def grown(pick: Random, tree: Node, most: int) -> Node:
-    """One field many times, up to `most` bytes, numbers of the copies counting up: time must not grow faster."""
-    places = [nth(tree, pick.randrange(tree.size - 1)) for _ in range(4)]
-    path = max(places, key=lambda its: at_path(tree, its).size)
+def grown(pick: Random, tree: Node, max_bytes: int) -> Node:
+    """Repeats one field, up to `max_bytes`, optionally with increasing numbers: time must not grow faster than size."""
+    paths = [nth(tree, pick.randrange(tree.size - 1)) for _ in range(4)]
+    path = max(paths, key=lambda candidate: at_path(tree, candidate).size)
     old = at_path(tree, path)
-    count = max(1, min(pick.choice((100, 1000, 10_000, 30_000)), most // max(1, len(old.raw))))
+    count = max(1, min(pick.choice((100, 1000, 10_000, 30_000)), max_bytes // max(1, len(old.raw))))
     step = pick.choice((0, 0, 1, 1000, 10**6))
     copies = [old] * count if not step else [_moved(old, step * index) for index in range(count)]
     return with_parts(tree, path, copies)
 
 
 def _moved(node: Node, by: int) -> Node:
-    """A field with its first number larger, or its text longer."""
+    """A field with its last number increased, or its text extended."""
     if node.parts:
         numbers = [index for index, part in enumerate(node.parts) if part.wire == VARINT]
         chosen = numbers[-1] if numbers else 0
@@ -248,14 +248,14 @@ def _moved(node: Node, by: int) -> Node:
 
 
 def parts_of(trees: Sequence[Node]) -> dict[str, list[Node]]:
-    """All fields of these messages, by what they mean."""
+    """All fields of these messages, by meaning."""
     from fuzz.tree import every
 
-    found: dict[str, list[Node]] = {}
+    by_kind: dict[str, list[Node]] = {}
     for tree in trees:
         for part in every(tree):
-            found.setdefault(part.kind, []).append(part)
-    return found
+            by_kind.setdefault(part.kind, []).append(part)
+    return by_kind
 
 
 __all__ = ["changed", "damaged", "grown", "parsed", "parts_of"]

@@ -1,4 +1,4 @@
-"""Fuzzing that can run for days: a process per processor, what they find in a folder, and where they were in it too."""
+"""Runs fuzzing for days: one process per processor, with failures and progress saved in a folder."""
 
 from __future__ import annotations
 
@@ -19,68 +19,73 @@ from typing import Any
 from fuzz.target import Target
 from fuzz.worker import Failure, Tally, Worker, settle
 
-_LARGEST = 1 << 20
-"""Bytes of an input that are told when a process dies of it."""
-_SAY_SECONDS = 60.0
+_MAX_INPUT_BYTES = 1 << 20
+"""The part of the current input that is shared, to be saved if the process dies."""
+_PRINT_SECONDS = 60.0
 _SEND_SECONDS = 2.0
-_HANGS_SECONDS = 1800.0
-"""A process that says nothing for so long is stuck where Python cannot interrupt it."""
-_EXAMPLES = 3
-"""Inputs that are kept of one failure."""
-_SEEDS = 1 << 40
-"""Each process that starts takes the seeds from the next multiple of this on."""
+_HANG_SECONDS = 1800.0
+"""A process without a message for this time is stuck where Python cannot interrupt it."""
+_MAX_EXAMPLES = 3
+"""The number of inputs saved per failure."""
+_SEEDS_PER_PROCESS = 1 << 40
+"""Each new process takes its seeds from the next multiple of this number."""
 
 
 class Running:
-    """A process, and the input that it tries now."""
+    """A process, and its current input."""
 
-    def __init__(self, names: Sequence[str], kept: dict[str, list[bytes]], first: int) -> None:
+    def __init__(self, names: Sequence[str], corpus: dict[str, list[bytes]], first_seed: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self.input, self.place = context.RawArray("c", _LARGEST), context.RawArray("q", 2)
-        self.says, end = context.Pipe(duplex=False)
-        arguments = (list(names), kept, first, self.input, self.place, end)
+        self.input, self.position = context.RawArray("c", _MAX_INPUT_BYTES), context.RawArray("q", 2)
+        self.messages, end = context.Pipe(duplex=False)
+        arguments = (list(names), corpus, first_seed, self.input, self.position, end)
         self.process = context.Process(target=_work, args=arguments, daemon=True)
         self.process.start()
         end.close()
-        self.heard = time.monotonic()
+        self.last_message_at = time.monotonic()
 
-    def now(self) -> tuple[int, bytes]:
-        """Which target, and the input."""
-        target, size = self.place
-        return target, self.input.raw[: min(size, _LARGEST)]
+    def current(self) -> tuple[int, bytes]:
+        """The index of the current target, and its input."""
+        target, size = self.position
+        return target, self.input.raw[: min(size, _MAX_INPUT_BYTES)]
 
 
 def _work(
-    names: list[str], kept: dict[str, list[bytes]], first: int, data: Any, place: Any, end: Connection
+    names: list[str],
+    corpus: dict[str, list[bytes]],
+    first_seed: int,
+    data: Any,
+    position: Any,
+    end: Connection,
 ) -> None:
     from fuzz.targets import TARGETS
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this one ends it
-    targets = [its for its in TARGETS if its.name in names]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
+    targets = [target for target in TARGETS if target.name in names]
 
-    def begin(target: int, its: bytes) -> None:
-        place[0], place[1] = target, len(its)
-        data.raw = its[:_LARGEST].ljust(1, b"\0")
+    def begin(target: int, current: bytes) -> None:
+        position[0], position[1] = target, len(current)
+        data.raw = current[:_MAX_INPUT_BYTES].ljust(1, b"\0")
 
     settle()
-    worker = Worker(targets, begin, kept)
-    seeds = count(first)
+    worker = Worker(targets, begin, corpus)
+    seeds = count(first_seed)
     while True:
         until = time.monotonic() + _SEND_SECONDS
         while time.monotonic() < until:
             worker.turn(seeds)
         try:
             end.send((worker.tallies, worker.failures, worker.new, worker.worst))
-        except BrokenPipeError:  # nobody listens any more
+        except BrokenPipeError:  # the parent process has ended
             return
         worker.tallies = {name: Tally() for name in worker.tallies}
         worker.failures, worker.new, worker.worst = [], [], {}
 
 
 class Loop:
-    """`folder` has `state.json` (what was tried so far), `corpus` (inputs that are changed further), `worst` (those
-    that took most of the time and memory that they are allowed) and `failures` (per target and sign: an input as it was
-    made, the smallest that fails alike, and the traceback)."""
+    """Runs the processes. `folder` has `state.json` (the counts so far), `corpus` (inputs for further changes), `worst`
+    (inputs that came closest to the limits of time and memory) and `failures` (per target and signature: an input, the
+    smallest input with the same failure, and the traceback)."""
 
     def __init__(self, folder: Path, targets: Sequence[Target]) -> None:
         self.folder, self.targets = folder, targets
@@ -89,91 +94,94 @@ class Loop:
         self.started = 0
         state = folder / "state.json"
         if state.exists():
-            known = json.loads(state.read_text())
-            self.failed, self.started = known["failed"], known["started"]
-            for name, its in known["targets"].items():
-                seconds, most = tuple(its.pop("seconds")), tuple(its.pop("bytes"))
-                self.tallies[name] = Tally(**its, seconds=seconds, bytes=most)
+            document = json.loads(state.read_text())
+            self.failed, self.started = document["failed"], document["started"]
+            for name, row in document["targets"].items():
+                seconds, memory = tuple(row.pop("seconds")), tuple(row.pop("bytes"))
+                self.tallies[name] = Tally(**row, seconds=seconds, bytes=memory)
 
     def run(self, processes: int, seconds: float | None) -> None:
-        """Goes on until the time is over, or forever."""
-        began = said = time.monotonic()
+        """Runs for `seconds`, or forever."""
+        began = printed_at = time.monotonic()
         running = [self._start() for _ in range(processes)]
         try:
             while seconds is None or time.monotonic() - began < seconds:
-                ready = wait([its.says for its in running], timeout=5)
-                running = [self._look_after(its, its.says in ready) for its in running]
-                if time.monotonic() - said > _SAY_SECONDS:
-                    said = time.monotonic()
+                ready = wait([worker.messages for worker in running], timeout=5)
+                running = [self._supervise(worker, worker.messages in ready) for worker in running]
+                if time.monotonic() - printed_at > _PRINT_SECONDS:
+                    printed_at = time.monotonic()
                     self.save()
                     print("\n".join(self.lines()), flush=True)
         finally:
-            for its in running:
-                its.process.kill()
-                its.process.join()
+            for worker in running:
+                worker.process.kill()
+                worker.process.join()
             self.save()
 
-    def _look_after(self, its: Running, ready: bool) -> Running:
-        """Takes what a process says; one that has died or hangs is replaced, and what it tried is a failure."""
-        why = None
+    def _supervise(self, running: Running, ready: bool) -> Running:
+        """Receives a process's results. Replaces a process that died or hangs, and records its input as a failure."""
+        reason = None
         if ready:
             try:
-                self._take(*its.says.recv())
-                its.heard = time.monotonic()
+                self._add_results(*running.messages.recv())
+                running.last_message_at = time.monotonic()
             except (EOFError, OSError):
-                its.process.join()
-                why = f"died with {its.process.exitcode}"
-        elif time.monotonic() - its.heard > _HANGS_SECONDS:
-            its.process.kill()
-            its.process.join()
-            why = "hung"
-        if why is None:
-            return its
-        target, data = its.now()
+                running.process.join()
+                reason = f"died with {running.process.exitcode}"
+        elif time.monotonic() - running.last_message_at > _HANG_SECONDS:
+            running.process.kill()
+            running.process.join()
+            reason = "hung"
+        if reason is None:
+            return running
+        target, data = running.current()
         name = self.targets[target].name
-        self._fail(Failure(name, f"process {why}", -1, data, data, f"The process {why}.\n"))
+        self._save_failure(Failure(name, f"process {reason}", -1, data, data, f"The process {reason}.\n"))
         return self._start()
 
     def _start(self) -> Running:
         self.started += 1
-        kept = {its.name: self._kept(its.name) for its in self.targets}
-        return Running([its.name for its in self.targets], kept, self.started * _SEEDS)
+        corpus = {target.name: self._corpus(target.name) for target in self.targets}
+        names = [target.name for target in self.targets]
+        return Running(names, corpus, self.started * _SEEDS_PER_PROCESS)
 
-    def _kept(self, name: str) -> list[bytes]:
-        return [file.read_bytes() for file in sorted((self.folder / "corpus" / _word(name)).glob("*"))]
+    def _corpus(self, name: str) -> list[bytes]:
+        return [file.read_bytes() for file in sorted((self.folder / "corpus" / _file_name(name)).glob("*"))]
 
-    def _take(
+    def _add_results(
         self,
         tallies: dict[str, Tally],
         failures: list[Failure],
         new: list[tuple[str, bytes]],
         worst: dict[tuple[str, str], bytes],
     ) -> None:
-        for (name, what), data in worst.items():
-            its, known = (
-                (it.seconds if what == "time" else it.bytes) for it in (tallies[name], self.tallies[name])
+        for (name, resource), data in worst.items():
+            worst_of_process, worst_so_far = (
+                (tally.seconds if resource == "time" else tally.bytes)
+                for tally in (tallies[name], self.tallies[name])
             )
-            if its > known:
-                self._write(self.folder / "worst" / f"{_word(name)}.{what}", data)
+            if worst_of_process > worst_so_far:
+                self._write(self.folder / "worst" / f"{_file_name(name)}.{resource}", data)
         for name, tally in tallies.items():
             self.tallies[name].add(tally)
         for failure in failures:
-            self._fail(failure)
+            self._save_failure(failure)
         for name, data in new:
-            self._write(self.folder / "corpus" / _word(name) / _digest(data), data)
+            self._write(self.folder / "corpus" / _file_name(name) / _digest(data), data)
 
-    def _fail(self, its: Failure) -> None:
-        key = f"{its.target}: {its.sign}"
+    def _save_failure(self, failure: Failure) -> None:
+        key = f"{failure.target}: {failure.signature}"
         self.failed[key] = self.failed.get(key, 0) + 1
-        folder = self.folder / "failures" / _word(its.target) / _word(its.sign)
-        if self.failed[key] > _EXAMPLES:
+        folder = self.folder / "failures" / _file_name(failure.target) / _file_name(failure.signature)
+        if self.failed[key] > _MAX_EXAMPLES:
             return
-        name = _digest(its.data)
-        self._write(folder / f"{name}.input", its.data)
-        self._write(folder / f"{name}.smallest", its.smallest)
-        self._write(folder / f"{name}.txt", f"seed {its.seed}\n{its.told}".encode())
+        name = _digest(failure.data)
+        self._write(folder / f"{name}.input", failure.data)
+        self._write(folder / f"{name}.smallest", failure.smallest)
+        self._write(folder / f"{name}.txt", f"seed {failure.seed}\n{failure.traceback}".encode())
         print(
-            f"FAILED {key}, seed {its.seed}: {folder / name}.smallest ({len(its.smallest)} bytes)", flush=True
+            f"FAILED {key}, seed {failure.seed}: {folder / name}.smallest ({len(failure.smallest)} bytes)",
+            flush=True,
         )
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -181,30 +189,31 @@ class Loop:
         path.write_bytes(data)
 
     def save(self) -> None:
-        """Writes where the loop is; a second one goes on from there."""
+        """Saves the state, from which a second run continues."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        told = {name: asdict(tally) for name, tally in self.tallies.items()}
-        document = {"started": self.started, "failed": self.failed, "targets": told}
-        place = self.folder / "state.json.new"
-        place.write_text(json.dumps(document, indent=1))
-        os.replace(place, self.folder / "state.json")
+        targets = {name: asdict(tally) for name, tally in self.tallies.items()}
+        document = {"started": self.started, "failed": self.failed, "targets": targets}
+        path = self.folder / "state.json.new"
+        path.write_text(json.dumps(document, indent=1))
+        os.replace(path, self.folder / "state.json")
 
     def lines(self) -> Iterator[str]:
-        """Per target: how many inputs, and the most of the time and memory allowed that one took."""
+        """Yields per target the number of inputs, and the largest use of its time and memory limits."""
         yield time.strftime("%Y-%m-%d %H:%M:%S")
-        for name, its in self.tallies.items():
-            speed = its.inputs / its.spent if its.spent else 0.0
+        for name, tally in self.tallies.items():
+            speed = tally.inputs / tally.spent if tally.spent else 0.0
+            seconds, memory = tally.seconds, tally.bytes
             yield (
-                f"  {name:14} {its.inputs:>12,} inputs, {its.refused:,} refused, {speed:,.0f} a second; most time "
-                f"{its.seconds[1]:.3f} s of {its.seconds[2]:,} bytes ({its.seconds[0]:.0%} of what is allowed), most "
-                f"memory {its.bytes[1] / 1e6:.1f} MB of {its.bytes[2]:,} bytes ({its.bytes[0]:.0%})"
+                f"  {name:14} {tally.inputs:>12,} inputs, {tally.refused:,} refused, {speed:,.0f} per second; "
+                f"most time {seconds[1]:.3f} s for {seconds[2]:,} bytes ({seconds[0]:.0%} of the limit), "
+                f"most memory {memory[1] / 1e6:.1f} MB for {memory[2]:,} bytes ({memory[0]:.0%})"
             )
-        yield f"  {sum(self.failed.values()):,} failures of {len(self.failed)} kinds"
+        yield f"  {sum(self.failed.values()):,} failures with {len(self.failed)} signatures"
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _word(text: str) -> str:
+def _file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", text)[:90]

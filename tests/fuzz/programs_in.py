@@ -1,4 +1,4 @@
-"""A target that takes compiled programs: what of a capture no profiler wrote, but a compiler."""
+"""A fuzzing target whose inputs are compiled programs, the part of a capture that a compiler writes."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def make_program(pick: Random) -> bytes:
 
 
 def check_program(data: bytes) -> Iterator[str]:
-    """Where every instruction comes from and what it computes is told, or said to be unknown."""
+    """Checks that the origin and the amounts of every instruction are known or reported as unknown."""
     try:
         module = read_module(MemorySource(data), (0, len(data)))
     except InputError as error:
         yield refused(error)
         return
     program = Program(module, frozenset(("forward", "a")))
-    working, every = program.scopes()
-    assert working <= every
+    working, scopes = program.scopes()
+    assert working <= scopes
     for computation in module.computations:
         for instruction in computation.instructions:
-            found = program.origin(instruction.name)
-            assert found.amounts.flops is None or found.amounts.flops >= 0
-            assert found.amounts.bytes is None or found.amounts.bytes >= 0
-            yield f"{found.state} {found.opcode} {found.amounts.flops is None} {found.amounts.bytes is None}"
+            origin = program.origin(instruction.name)
+            assert origin.amounts.flops is None or origin.amounts.flops >= 0
+            assert origin.amounts.bytes is None or origin.amounts.bytes >= 0
+            yield f"{origin.state} {origin.opcode} {origin.amounts.flops is None} {origin.amounts.bytes is None}"
     digest_program(module)
     yield f"damaged {program.damaged}"
 

@@ -1,4 +1,4 @@
-"""A target that takes sessions as Python's users do: tables, cells of notebooks, answers about steps and devices."""
+"""A fuzzing target that uses the Python interface: tables, notebook cells, answers about steps and devices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLES = (
 
 
 def check_python(data: bytes) -> Iterator[str]:
-    """Of the first host, every table has the same columns in each row, can be written as CSV, and is drawn."""
+    """Checks that the rows of a table have the same columns, and that it can be written as CSV and shown."""
     try:
         session = xi.load(str(files_of(data) / "w-0.xplane.pb"))
     except InputError as error:
@@ -40,7 +40,7 @@ def check_python(data: bytes) -> Iterator[str]:
     table: Table = getattr(session, pick.choice(_TABLES))()
     assert "<xss>" not in table._repr_html_()
     step = pick.choice((None, 0, 1, -1, 10**6))
-    device = pick.choice((None, "", *(its["id"] for its in session.devices())))
+    device = pick.choice((None, "", *(row["id"] for row in session.devices())))
     for answer in (session.propagation, session.device_work):
         try:
             json_bytes(answer(step, device))

@@ -1,4 +1,4 @@
-"""A target that takes requests: hostile ones, for all that the plugin answers, over two usual sessions."""
+"""A fuzzing target whose inputs are hostile requests to all routes of the plugin, over two valid sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from fuzz.change import damaged
 from fuzz.target import Limits, Target, scratch
-from fuzz.views_in import ANY_NAME, ARGUMENTS, arguments_of, known_values, plugin_log, value_of
+from fuzz.views_in import ANY_NAME, ARGUMENTS, arguments_of, plugin_log, valid_values, value_of
 from helpers import write_session
 from tensorboard.plugins import base_plugin
 from werkzeug.test import Client, EnvironBuilder
@@ -24,15 +24,17 @@ from tb_xla_insights.plugin.respond import post
 
 @cache
 def _client() -> Client:
-    """The plugin over a logdir of two usual sessions, both in memory."""
+    """A client of the plugin, over a logdir of two valid sessions, both in memory."""
     folder = scratch() / "logdir"
     for name in ("2026_01_01_00_00_00", "2026_01_02_00_00_00"):
         write_session(folder / "plugins/profile" / name, "a", "b")
     plugin_log()
     plugin = XlaInsightsPlugin(base_plugin.TBContext(logdir=str(folder), flags=None))
     apps = plugin.get_plugin_apps()
-    # Nothing is to be captured from addresses that nobody knows.
-    apps["/data/capture"] = post("data/capture", lambda its: {"addresses": its.text("addresses")}, ANY_NAME)
+    # Random addresses must not be captured from.
+    apps["/data/capture"] = post(
+        "data/capture", lambda arguments: {"addresses": arguments.text("addresses")}, ANY_NAME
+    )
 
     def serve(environ: dict[str, Any], start: Callable[..., Any]) -> Any:
         path = environ["PATH_INFO"]
@@ -50,7 +52,7 @@ def _client() -> Client:
 _SESSIONS = ("2026_01_01_00_00_00", "2026_01_02_00_00_00")
 _POSTS = ("capture", "capture_cancel", "reload", "stop")
 _METHODS = (*["GET"] * 20, "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "FOO")
-_OF_THE_PAGE = (
+_PAGE_HEADERS = (
     ("X-XLA-Insights", "1"),
     ("Origin", "http://localhost"),
     ("Content-Type", "application/json"),
@@ -79,22 +81,21 @@ _BODIES = (
 
 
 @cache
-def _usual_values() -> dict[str, list[str]]:
+def _valid_values() -> dict[str, list[str]]:
     head = _client().get("/data/session", query_string={"session": _SESSIONS[0]}).get_json()
-    return known_values(head) | {"session": list(_SESSIONS), "other": list(_SESSIONS)}
+    return valid_values(head) | {"session": list(_SESSIONS), "other": list(_SESSIONS)}
 
 
 def make_request(pick: Random) -> bytes:
-    """Method, address, headers and body as JSON, so that what is asked can be seen in the file."""
-    known = _usual_values()
+    """A request as JSON (method, address, headers and body), which is readable in a file."""
     name = pick.choice([*ARGUMENTS, *_POSTS, "none"])
-    asked = arguments_of(pick, name, known) | {"session": pick.choice(_SESSIONS)}
+    arguments = arguments_of(pick, name, _valid_values()) | {"session": pick.choice(_SESSIONS)}
     if pick.random() < 0.2:
-        asked[pick.choice(("session", "hosts", "reload", "seen", "start_ps"))] = value_of(pick, "", {})
-    query = urlencode(asked, errors="replace").encode()
+        arguments[pick.choice(("session", "hosts", "reload", "seen", "start_ps"))] = value_of(pick, "", {})
+    query = urlencode(arguments, errors="replace").encode()
     headers = [pick.choice(_HEADERS) for _ in range(pick.choice((0, 0, 1, 3)))]
     if name in _POSTS and pick.random() < 0.7:
-        headers += _OF_THE_PAGE
+        headers += _PAGE_HEADERS
     odd = ("/static/..%2f", "/static/", "/", "/data/", "//")
     address = pick.choice((*[f"/data/{name}"] * 40, *odd))
     document = {
@@ -102,18 +103,18 @@ def make_request(pick: Random) -> bytes:
         "address": address,
         "query": (damaged(pick, query) if pick.random() < 0.2 else query).decode("latin-1"),
         "headers": headers,
-        "body": json.dumps(asked) if pick.random() < 0.5 else pick.choice(_BODIES),
+        "body": json.dumps(arguments) if pick.random() < 0.5 else pick.choice(_BODIES),
     }
     return json.dumps(document).encode()
 
 
 def check_request(data: bytes) -> Iterator[str]:
-    """Whatever is asked, the answer has one of the documented codes, and what fails says so in one line of JSON."""
+    """Checks that every response has a documented status, and every error one line of JSON."""
     try:
-        asked = json.loads(data)
-        headers = [tuple(its) for its in asked["headers"]]
-        body = asked["body"].encode("utf-8", "surrogatepass")
-        method, address, query = asked["method"], asked["address"], asked["query"]
+        document = json.loads(data)
+        headers = [tuple(header) for header in document["headers"]]
+        body = document["body"].encode("utf-8", "surrogatepass")
+        method, address, query = document["method"], document["address"], document["query"]
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "refused"
         return
@@ -136,9 +137,9 @@ def check_request(data: bytes) -> Iterator[str]:
         and method != "HEAD"
         and response.headers.get("Content-Encoding") != "gzip"
     ):
-        told = json.loads(response.get_data())["error"]
-        assert told, "a refusal without a reason"
-        assert "\n" not in told, told
+        reason = json.loads(response.get_data())["error"]
+        assert reason, "a refusal without a reason"
+        assert "\n" not in reason, reason
     yield f"{address} {method} {response.status_code}"
 
 

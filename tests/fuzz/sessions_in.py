@@ -1,4 +1,4 @@
-"""Targets that take whole sessions: reports, views of the page, texts, tables and exports of them."""
+"""Fuzzing targets whose inputs are whole sessions: their reports, texts, pages and exports."""
 
 from __future__ import annotations
 
@@ -33,40 +33,40 @@ from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
 
-_BESIDE = {
+_SIDECARS = {
     2: "stderr.txt",
     3: "metrics_report.txt",
     4: "dynamo_explain.txt",
     5: RECORD_FILE,
     6: "description.txt",
 }
-"""Names of the files beside the captures, by field."""
-_WIDE = 110
+"""Names of the sidecar files, by field number."""
+_WIDTH = 110
 
 
 def make_session(pick: Random) -> bytes:
-    """The captures of one host, seldom of more, and seldom files beside them."""
-    spaces = [changed_capture(pick)] if pick.random() < 0.8 else _together(pick)
+    """The capture of one host, in some cases of several, and in some cases sidecar files."""
+    spaces = [changed_capture(pick)] if pick.random() < 0.8 else _several_hosts(pick)
     hosts = [message(1, "XSpace", space.parts or ()) for space in spaces]
-    files = [_file(pick, field) for field in _BESIDE if pick.random() < 0.08]
+    files = [_file(pick, field) for field in _SIDECARS if pick.random() < 0.08]
     data = written(root("Session", [*hosts, *files]))
     return damaged(pick, data) if pick.random() < 0.03 else data
 
 
-def _together(pick: Random) -> list[Node]:
-    """Hosts that train together, some of them changed; or hosts that are alike, or have nothing in common."""
+def _several_hosts(pick: Random) -> list[Node]:
+    """Hosts that train together, some of them changed; or similar or unrelated hosts."""
     parts = seeds.parts(real=True)
     if pick.random() < 0.5:
         return [
-            its if pick.random() < 0.4 else changed(pick, its, parts) for its in pick.choice(seeds.pods())
+            host if pick.random() < 0.4 else changed(pick, host, parts) for host in pick.choice(seeds.pods())
         ]
     first = changed_capture(pick)
-    others = pick.choice((1, 1, 2))
+    more_hosts = pick.choice((1, 1, 2))
     return [
         first,
         *(
             changed(pick, first if pick.random() < 0.7 else pick.choice(seeds.cut()), parts)
-            for _ in range(others)
+            for _ in range(more_hosts)
         ),
     ]
 
@@ -81,13 +81,13 @@ def make_grown_session(pick: Random) -> bytes:
 
 
 def session_of(data: bytes) -> SessionTrace:
-    """The session, on disk as far as answers read it again. Raises InputError where a host cannot be read."""
+    """The session; its files stay on disk for later answers. Raises InputError for an unreadable host."""
     folder = files_of(data)
     return join_hosts("session", str(folder), [_trace(file) for file in sorted(folder.glob("*.pb"))], [])
 
 
 def files_of(data: bytes) -> Path:
-    """The folder with the files of a session. Raises InputError where there is no capture in it."""
+    """Writes the session's files and returns their folder. Raises InputError if there is no capture."""
     try:
         parts = parsed("Files", data).parts or ()
     except NoMessageError as error:
@@ -100,8 +100,8 @@ def files_of(data: bytes) -> Path:
     for number, capture in enumerate(captures):
         (folder / f"w-{number}.xplane.pb").write_bytes(capture)
     for part in parts:
-        if part.number in _BESIDE and isinstance(part.value, bytes):
-            (folder / _BESIDE[part.number]).write_bytes(part.value)
+        if part.number in _SIDECARS and isinstance(part.value, bytes):
+            (folder / _SIDECARS[part.number]).write_bytes(part.value)
     if not captures:
         raise InputError("no host")
     return folder
@@ -121,16 +121,16 @@ def check_report(data: bytes) -> Iterator[str]:
     report = session_report(session, all_gaps=True)
     check_sums(report)
     json.loads(json_bytes(report))
-    yield from shape_of(report)
+    yield from features_of(report)
 
 
-def shape_of(report: Any) -> Iterator[str]:
-    """What a report is an example of: which of its tables have rows, and what is found."""
+def features_of(report: Any) -> Iterator[str]:
+    """The features of a report: the tables that have rows, the findings, diagnostics, and classes of gaps."""
     for name, value in report.items():
         if isinstance(value, list):
             yield f"{name} {min(len(value), 3)}"
         elif isinstance(value, dict):
-            yield from (f"{name}.{key}" for key, its in value.items() if its)
+            yield from (f"{name}.{key}" for key, part in value.items() if part)
     for key in ("findings", "diagnostics"):
         yield from (f"{key} {row['id']} {row['severity']}" for row in report[key])
     yield from (f"gap {gap['kind']} {gap['cause']}" for gap in report["gaps"]["items"])
@@ -138,7 +138,7 @@ def shape_of(report: Any) -> Iterator[str]:
 
 
 def check_faces(data: bytes) -> Iterator[str]:
-    """Text, page, export and a comparison with a session that is known: all are written."""
+    """Checks that text, page, export and a comparison with a valid session can be written."""
     try:
         session = session_of(data)
     except InputError as error:
@@ -155,24 +155,24 @@ def check_faces(data: bytes) -> Iterator[str]:
     json.loads(exported.getvalue())
     length = max(1, session.duration_ps)
     start = pick.randrange(-5, length)
-    some = window(session, start, start + pick.randint(1, length))
-    assert not session.duration_ps or sum(some["by_class_ps"].values()) == some["duration_ps"]
-    json_bytes(some)
-    other = usual()
-    pair = (session, other) if pick.random() < 0.5 else (other, session)
-    compared = comparison_view(*pair)
-    json_bytes(compared)
-    print_comparison(out, compared)
-    yield from shape_of(report)
+    answer = window(session, start, start + pick.randint(1, length))
+    assert not session.duration_ps or sum(answer["by_class_ps"].values()) == answer["duration_ps"]
+    json_bytes(answer)
+    baseline = usual()
+    pair = (session, baseline) if pick.random() < 0.5 else (baseline, session)
+    comparison = comparison_view(*pair)
+    json_bytes(comparison)
+    print_comparison(out, comparison)
+    yield from features_of(report)
 
 
 def printer() -> Console:
-    """A terminal that nobody looks at."""
-    return Console(file=io.StringIO(), width=_WIDE, highlight=False, markup=False, emoji=False)
+    """A console whose output is discarded."""
+    return Console(file=io.StringIO(), width=_WIDTH, highlight=False, markup=False, emoji=False)
 
 
 def usual() -> SessionTrace:
-    """A session without anything strange."""
+    """A valid session."""
     folder = scratch() / "usual"
     folder.mkdir(exist_ok=True)
     path = folder / "vm.xplane.pb"

@@ -1,4 +1,4 @@
-"""The smallest input that fails in the same way, as far as it is found in the time that is given."""
+"""Finds a smaller input with the same failure, within a time limit."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterator
 from fuzz.tree import Node, NoMessageError, at_path, nth, number, parsed, text, with_parts, written
 
 
-def shrunk(data: bytes, kind: str | None, fails: Callable[[bytes], bool], seconds: float) -> bytes:
-    """`fails` says whether an input fails in the way that is looked at; it does so for `data`."""
-    until = time.monotonic() + seconds
-    smaller = True
-    while smaller:
-        smaller = False
-        for tried in _smaller(data, kind):
-            if time.monotonic() > until:
+def shrink(data: bytes, kind: str | None, fails: Callable[[bytes], bool], seconds: float) -> bytes:
+    """The smallest input found for which `fails` is true, as it is for `data`."""
+    deadline = time.monotonic() + seconds
+    shrinks = True
+    while shrinks:
+        shrinks = False
+        for candidate in _candidates(data, kind):
+            if time.monotonic() > deadline:
                 return data
-            if len(tried) <= len(data) and tried != data and fails(tried):
-                data, smaller = tried, True
+            if len(candidate) <= len(data) and candidate != data and fails(candidate):
+                data, shrinks = candidate, True
                 break
     return data
 
 
-def _smaller(data: bytes, kind: str | None) -> Iterator[bytes]:
+def _candidates(data: bytes, kind: str | None) -> Iterator[bytes]:
     if kind is not None:
         try:
             tree = parsed(kind, data)
@@ -40,15 +40,17 @@ def _smaller(data: bytes, kind: str | None) -> Iterator[bytes]:
 
 
 def _pruned(tree: Node) -> Iterator[Node]:
-    """With a field less, the largest first; then with smaller numbers and texts."""
-    places = [nth(tree, place) for place in range(tree.size - 1)]
-    for path in sorted(places, key=lambda its: -at_path(tree, its).size):
+    """Yields the tree without each field, the largest first; then with smaller numbers and texts."""
+    paths = [nth(tree, index) for index in range(tree.size - 1)]
+    for path in sorted(paths, key=lambda field_path: -at_path(tree, field_path).size):
         yield with_parts(tree, path, [])
-    for path in places:
+    for path in paths:
         old = at_path(tree, path)
         if isinstance(old.value, int):
             yield from (
-                with_parts(tree, path, [number(old.number, old.kind, it)]) for it in (0, 1) if it < old.value
+                with_parts(tree, path, [number(old.number, old.kind, value)])
+                for value in (0, 1)
+                if value < old.value
             )
         elif old.parts is None and len(old.value) > 1:
             half = old.value[: len(old.value) // 2]

@@ -1,4 +1,4 @@
-"""Targets that take the files beside captures, and those that people name: logs, reports, records, tables."""
+"""Fuzzing targets whose inputs are sidecar files and documents that users name: logs, reports, records, tables."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SPEEDUPS = b"model,one,two\nresnet,1.5,2\nbert,-,1.25\n"
 _VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**64, -(2**70), 0.5, 1e308, "", "a", "\x1b[2J", [], {}, [None], {"a": None}, [[[]]],
 )  # fmt: skip
-_DEEPEST = 40
+_MAX_DEPTH = 40
 
 
 def make_text(pick: Random) -> bytes:
-    """A log or a report: lines of real ones, some of them damaged, twice, or in another order."""
+    """A log or a report: lines of real ones, some damaged, duplicated or in another order."""
     lines = [line for _ in range(pick.choice((1, 1, 2))) for line in pick.choice(seeds.texts()).split(b"\n")]
     first = pick.randrange(len(lines))
     lines = lines[first : first + pick.choice((5, 40, 400))]
@@ -60,20 +60,19 @@ def make_text(pick: Random) -> bytes:
 
 
 def check_text(data: bytes) -> Iterator[str]:
-    """Whatever lies beside a capture, the capture's report is written,
-    and says what of the file was not understood."""
+    """Checks that a report can be written whatever the sidecar file contains."""
     folder = scratch() / "usual"
-    its = _usual()
+    template = _usual()
     for name in ("stderr.txt", "metrics_report_end.txt"):
         (folder / name).write_bytes(data)
-    own = SessionTrace(its.name, its.path, its.traces)
-    found = read_sidecars(own)
-    report = session_report(own)
+    session = SessionTrace(template.name, template.path, template.traces)
+    sidecars = read_sidecars(session)
+    report = session_report(session)
     json.loads(json_bytes(report))
-    yield f"metrics {found.metrics is not None}"
-    yield f"breaks {found.breaks is not None}"
+    yield f"metrics {sidecars.metrics is not None}"
+    yield f"breaks {sidecars.breaks is not None}"
     for name in ("guards", "compilations", "executions", "advice", "unread"):
-        yield f"{name} {min(len(getattr(found, name)), 3)}"
+        yield f"{name} {min(len(getattr(sidecars, name)), 3)}"
     yield from (f"findings {row['id']}" for row in report["findings"])
     for name in ("stderr.txt", "metrics_report_end.txt"):
         (folder / name).unlink()
@@ -85,14 +84,14 @@ def _usual() -> SessionTrace:
 
 
 def make_document(pick: Random) -> bytes:
-    """A catalogue, a record or a table of pairs; the first byte tells which."""
-    which = pick.choice((b"c", b"r", b"p"))
-    if which == b"p":
+    """A catalogue (first byte `c`), a record (`r`) or a table of pairs (`p`)."""
+    kind = pick.choice((b"c", b"r", b"p"))
+    if kind == b"p":
         data = pick.choice((_PAIRS, _SPEEDUPS))
-        return which + (damaged(pick, data) if pick.random() < 0.8 else data * pick.choice((1, 2, 50)))
-    known = _documents()[which]
-    data = json.dumps(_changed(pick, known, 0), default=str).encode()
-    return which + (damaged(pick, data) if pick.random() < 0.2 else data)
+        return kind + (damaged(pick, data) if pick.random() < 0.8 else data * pick.choice((1, 2, 50)))
+    document = _documents()[kind]
+    data = json.dumps(_changed(pick, document, 0), default=str).encode()
+    return kind + (damaged(pick, data) if pick.random() < 0.2 else data)
 
 
 @cache
@@ -110,28 +109,28 @@ def _documents() -> dict[bytes, Any]:
 
 
 def _changed(pick: Random, value: Any, depth: int) -> Any:
-    """A JSON document with other values in some places, of other types, more, fewer, deeper."""
-    if depth > _DEEPEST or pick.random() < 0.04:
-        made = pick.choice(_VALUES)
+    """A JSON document with some values replaced by others: of other types, more, fewer, deeper."""
+    if depth > _MAX_DEPTH or pick.random() < 0.04:
+        replacement = pick.choice(_VALUES)
         for _ in range(pick.choice((0, 0, 0, 3, 30))):
-            made = [made] if pick.random() < 0.5 else {"a": made}
-        return made
+            replacement = [replacement] if pick.random() < 0.5 else {"a": replacement}
+        return replacement
     if isinstance(value, dict):
-        return {key: _changed(pick, its, depth + 1) for key, its in value.items() if pick.random() < 0.97}
+        return {key: _changed(pick, item, depth + 1) for key, item in value.items() if pick.random() < 0.97}
     if isinstance(value, list):
-        return [_changed(pick, its, depth + 1) for its in value[: pick.choice((2, 5, 40))]]
+        return [_changed(pick, item, depth + 1) for item in value[: pick.choice((2, 5, 40))]]
     return value
 
 
 def check_document(data: bytes) -> Iterator[str]:
-    """A document that people name is taken, or refused in one line; one beside a capture is never in the way."""
-    which, path = data[:1], scratch() / "named"
+    """Checks that a catalogue or table is accepted or refused in one line, and no record prevents a report."""
+    kind, path = data[:1], scratch() / "named"
     path.write_bytes(data[1:])
     try:
-        if which == b"c":
+        if kind == b"c":
             catalog = load_catalog(str(path))
             yield from (f"class {catalog.class_index(name)}" for name in ("StepMarker", "a", ""))
-        elif which == b"p":
+        elif kind == b"p":
             table = read_pairs(str(path), _steps)
             json_bytes(table)
             yield f"columns {min(3, len(table['columns']))} rows {min(3, len(table['rows']))}"
@@ -146,11 +145,11 @@ def _steps(path: str) -> SessionSteps:
 
 
 def _recorded(data: bytes) -> Iterator[str]:
-    its = _usual()
-    place = scratch() / "usual" / RECORD_FILE
-    place.write_bytes(data)
-    report = session_report(SessionTrace(its.name, its.path, its.traces))
-    place.unlink()
+    template = _usual()
+    path = scratch() / "usual" / RECORD_FILE
+    path.write_bytes(data)
+    report = session_report(SessionTrace(template.name, template.path, template.traces))
+    path.unlink()
     json.loads(json_bytes(report))
     print_report(printer(), report)
     yield f"recorded {report['recorded'] is not None} {report['throughput'] is not None}"

@@ -1,4 +1,4 @@
-"""What is tried: how inputs are made, what must hold of each, and how much time and memory it may take."""
+"""The target of fuzzing: generates inputs, checks them, and limits their time and memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tb_xla_insights.errors import InputError
 
 @dataclass(frozen=True)
 class Limits:
-    """What an input may take at most: so much in any case, and so much more for each of its bytes."""
+    """The limits of an input: a constant, plus an amount per byte."""
 
     seconds: float
     seconds_per_byte: float
@@ -35,9 +35,9 @@ class Limits:
 class Target:
     """One part of the package that takes inputs.
 
-    `check` raises where anything does not hold of an input, and names what the input is an example of: inputs that are
-    the first of something are changed further. All that it does depends on the input's bytes alone. `kind` is the
-    message that inputs are, None where they are none. `share` is how much of the time it gets.
+    `check` raises if an input fails, and returns the features of the input: inputs with a new feature are changed
+    further. It depends on the input's bytes alone. `kind` is the message type of the inputs, None if they are no
+    messages. `share` is the target's share of the time.
     """
 
     name: str
@@ -49,17 +49,17 @@ class Target:
 
 
 def refused(error: InputError) -> str:
-    """Fails where the reason for which an input is refused is none of one line."""
-    told = str(error)
-    assert told, "a refusal without a reason"
-    assert "\n" not in told, f"a refusal of several lines: {told!r}"
+    """Checks that the reason of a refusal is one line, and returns the feature."""
+    reason = str(error)
+    assert reason, "a refusal without a reason"
+    assert "\n" not in reason, f"a refusal of several lines: {reason!r}"
     return "refused"
 
 
 @cache
 def scratch() -> Path:
-    """A folder of this process, in memory where the system has such, that goes when the process ends."""
+    """A temporary folder of this process, in memory if possible, which is deleted when the process ends."""
     memory = Path("/dev/shm")
-    place = tempfile.mkdtemp(prefix="fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    return Path(place)
+    folder = tempfile.mkdtemp(prefix="fuzz-", dir=memory if os.access(memory, os.W_OK) else None)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -1,4 +1,4 @@
-"""Everything that is tried."""
+"""All targets of fuzzing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target that asks for the views of hostile sessions."""
+"""A fuzzing target that requests the views of hostile sessions."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from tb_xla_insights.plugin.respond import Application, get
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.timeline import Timeline
 
-_ASKED = 6
-"""Views of one session."""
+_VIEWS_PER_SESSION = 6
 ANY_NAME = AllowedHosts(("*",))
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -76,7 +75,7 @@ _ODD = (
 
 
 class _Log(logging.Handler):
-    """Keeps what a route raised that it must not: the answer is only a line."""
+    """Records unexpected exceptions of routes, of which the response has only one line."""
 
     error: BaseException | None = None
 
@@ -94,9 +93,9 @@ def plugin_log() -> _Log:
 
 
 class _Listing:
-    """As `Listing`, of one session."""
+    """Stands for a `Listing` with one session."""
 
-    place = "logdir"
+    roots_text = "logdir"
 
     def __init__(self, files: SessionFiles) -> None:
         self._files = files
@@ -104,11 +103,11 @@ class _Listing:
     def find(self, _name: str) -> SessionFiles:
         return self._files
 
-    known = find
+    last_seen = find
 
 
 def check_views(data: bytes) -> Iterator[str]:
-    """Whatever is asked of a hostile session is answered, in JSON; what is refused is refused in one line."""
+    """Checks that every request about a hostile session is answered in JSON, or refused in one line."""
     try:
         session = session_of(data)
     except InputError as error:
@@ -120,23 +119,23 @@ def check_views(data: bytes) -> Iterator[str]:
     listing = cast(Listing, _Listing(files))
     routes = Routes(listing, Store(listing, lambda _: loaded)).gets()
     head = _answer(get("session", routes["session"], ANY_NAME), "/?session=session")[1]
-    known = known_values(head)
+    valid = valid_values(head)
     if pick.random() < 0.3:
         loaded.find_scopes()
     names = sorted(routes.keys() & ARGUMENTS.keys() - {"sessions"})
-    for name in pick.sample(names, _ASKED):
+    for name in pick.sample(names, _VIEWS_PER_SESSION):
         code, _ = _answer(
-            get(name, routes[name], ANY_NAME), "/?" + urlencode(arguments_of(pick, name, known))
+            get(name, routes[name], ANY_NAME), "/?" + urlencode(arguments_of(pick, name, valid))
         )
         yield f"{name} {code}"
 
 
-def known_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Values that the session has, by argument."""
+def valid_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The session's valid values, by argument."""
     rows = [row["id"] for row in head["rows"]]
     devices = [f"{host}/{name}" for host, name in zip(*_columns(head["devices"]), strict=True)]
     times = [str(head["session"]["duration_ps"] * part // 8) for part in range(9)]
-    hosts = [its["name"] for its in head["session"]["hosts"]]
+    hosts = [host["name"] for host in head["session"]["hosts"]]
     return {
         "row": rows, "rows": rows, "device": devices, "devices": devices, "start_ps": times, "end_ps": times,
         "host": hosts, "session": ["session"], "other": ["session"],
@@ -161,26 +160,26 @@ _USUAL: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def arguments_of(pick: Random, name: str, known: Mapping[str, list[str]]) -> dict[str, str]:
-    found = {key: value_of(pick, key, known) for key in ARGUMENTS.get(name, ()) if pick.random() < 0.93}
-    if {"start_ps", "end_ps"} <= found.keys() and pick.random() < 0.8:
-        found["start_ps"], found["end_ps"] = "0", known.get("end_ps", ["10"])[-1]
-    return found
+def arguments_of(pick: Random, name: str, valid: Mapping[str, list[str]]) -> dict[str, str]:
+    arguments = {key: value_of(pick, key, valid) for key in ARGUMENTS.get(name, ()) if pick.random() < 0.93}
+    if {"start_ps", "end_ps"} <= arguments.keys() and pick.random() < 0.8:
+        arguments["start_ps"], arguments["end_ps"] = "0", valid.get("end_ps", ["10"])[-1]
+    return arguments
 
 
-def value_of(pick: Random, key: str, known: Mapping[str, list[str]]) -> str:
+def value_of(pick: Random, key: str, valid: Mapping[str, list[str]]) -> str:
     how = pick.random()
-    mine = known.get(key) or _USUAL.get(key)
-    if how < 0.85 and mine:
-        some = pick.choice(mine)
-        return some if key not in ("rows", "devices") or how < 0.5 else ",".join([some, *mine[:6]])
+    values = valid.get(key) or _USUAL.get(key)
+    if how < 0.85 and values:
+        value = pick.choice(values)
+        return value if key not in ("rows", "devices") or how < 0.5 else ",".join([value, *values[:6]])
     if how < 0.95:
         return pick.choice(_ODD)
     return pick.choice(words.NAMES["text"])
 
 
 def _answer(app: Application, address: str) -> tuple[int, Any]:
-    """Status and document of one request. Raises what the route raised, beyond what it may refuse."""
+    """The status and the document of one request. Raises the route's unexpected exception."""
     log = plugin_log()
     log.error = None
     chunks, status, headers = run_wsgi_app(cast(Any, app), EnvironBuilder(address).get_environ())
@@ -190,9 +189,9 @@ def _answer(app: Application, address: str) -> tuple[int, Any]:
     assert response.status_code in (200, 400, 404), response.status
     document = json.loads(response.get_data())
     if response.status_code != 200:
-        told = document["error"]
-        assert told, "a refusal without a reason"
-        assert "\n" not in told, told
+        reason = document["error"]
+        assert reason, "a refusal without a reason"
+        assert "\n" not in reason, reason
     return response.status_code, document
 
 

@@ -1,4 +1,4 @@
-"""One process that tries inputs without end: which it makes, what it measures, and what it says of failures."""
+"""One process of the fuzzing: generates inputs, measures their checks and records failures."""
 
 from __future__ import annotations
 
@@ -18,29 +18,30 @@ from types import FrameType
 
 from fuzz import seeds
 from fuzz.change import changed
-from fuzz.shrink import shrunk
+from fuzz.shrink import shrink
 from fuzz.target import Target
 from fuzz.tree import Node, NoMessageError, parsed, written
 
 from tb_xla_insights.parallel import limit_threads
 
 PACKAGE = "tb_xla_insights"
-MOST_MEMORY = 8 << 30
-"""Of a process: beyond it Python raises MemoryError, and the machine goes on."""
-MOST_KEPT = 400
-"""Inputs of a target that are changed further."""
-_FROM_KEPT = 0.4
-_MEASURED = 50
-"""The memory of one of so many seeds' inputs is measured, which makes it slow."""
+MAX_MEMORY_BYTES = 8 << 30
+"""The memory limit of a process, beyond which Python raises MemoryError, so that the machine stays usable."""
+MAX_CORPUS_SIZE = 400
+"""The maximum number of a target's inputs that are changed further."""
+_CORPUS_SHARE = 0.4
+"""The share of inputs that are changed from the corpus."""
+_SEEDS_PER_MEMORY_MEASUREMENT = 50
+"""Memory is measured for one of this many seeds, as it makes the check slow."""
 _SHRINK_SECONDS = 20.0
-_AGAIN = 2
-_STUCK = 4
-"""Times of what is allowed after which an input is ended."""
+_REPETITIONS = 2
+_STUCK_FACTOR = 4
+"""The multiple of the time limit after which a check is ended."""
 _TURN_SECONDS = 0.5
 
 
 class StuckError(BaseException):
-    """An input takes so long that it may never end. No Exception: nothing may take it for its own."""
+    """An input takes so long that it may never end. A BaseException, which no `except Exception` catches."""
 
 
 class SlowError(Exception):
@@ -53,8 +54,8 @@ class LargeError(Exception):
 
 @dataclass
 class Tally:
-    """What a target did. `seconds` and `bytes` are the most of what the limits allow that an input took, as (share,
-    amount, size of the input)."""
+    """The counts of a target. `seconds` and `bytes` are the largest uses of the limits, as (share of the limit, amount,
+    size of the input)."""
 
     inputs: int = 0
     refused: int = 0
@@ -71,82 +72,82 @@ class Tally:
 
 @dataclass(frozen=True)
 class Failure:
-    """An input for which something does not hold. `sign` tells failures apart: the error, and where it was raised."""
+    """An input that fails a check. `signature` distinguishes failures: the error, and where it was raised."""
 
     target: str
-    sign: str
+    signature: str
     seed: int
     data: bytes
     smallest: bytes
-    told: str
+    traceback: str
 
 
 @dataclass
 class Worker:
-    """`kept` are inputs to begin with, by target; `begin` is told each input before it is tried."""
+    """Tries inputs. `corpus` has initial inputs by target; `begin` is called with each input before it is tried."""
 
     targets: Sequence[Target]
     begin: Callable[[int, bytes], None]
-    kept: dict[str, list[bytes]] = field(default_factory=dict)
+    corpus: dict[str, list[bytes]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tallies = {target.name: Tally() for target in self.targets}
         self.failures: list[Failure] = []
         self.new: list[tuple[str, bytes]] = []
-        """Inputs that are the first of something, by target."""
+        """Inputs that are the first example of some feature, with their target."""
         self.worst: dict[tuple[str, str], bytes] = {}
-        """Inputs that took more of what is allowed than any before, by target, and `time` or `memory`."""
-        self._most: dict[tuple[str, str], float] = {}
-        self._known: dict[str, set[str]] = {target.name: set() for target in self.targets}
+        """Inputs that used more of a limit than any before, by target, and `time` or `memory`."""
+        self._max_share: dict[tuple[str, str], float] = {}
+        self._features: dict[str, set[str]] = {target.name: set() for target in self.targets}
         self._trees: dict[str, list[Node]] = {target.name: [] for target in self.targets}
         self._spent = {target.name: 0.0 for target in self.targets}
-        self._signs: set[tuple[str, str]] = set()
+        self._signatures: set[tuple[str, str]] = set()
         for target in self.targets:
-            for data in self.kept.get(target.name, ()):
+            for data in self.corpus.get(target.name, ()):
                 self.attempt(target, data, -1)
         self.new.clear()
 
     def turn(self, numbers: Iterator[int]) -> None:
-        """Tries inputs of the target that has had the least of its share."""
-        target = min(self.targets, key=lambda its: self._spent[its.name] / its.share)
+        """Tries inputs of the target that is furthest behind its share of the time."""
+        target = min(self.targets, key=lambda candidate: self._spent[candidate.name] / candidate.share)
         began = time.monotonic()
         while (spent := time.monotonic() - began) < _TURN_SECONDS:
             seed = next(numbers)
-            self.attempt(target, self._made(target, Random(seed)), seed)
+            self.attempt(target, self._make_input(target, Random(seed)), seed)
         self._spent[target.name] += spent
         self.tallies[target.name].spent += spent
 
-    def _made(self, target: Target, pick: Random) -> bytes:
+    def _make_input(self, target: Target, pick: Random) -> bytes:
         trees = self._trees[target.name]
-        if trees and pick.random() < _FROM_KEPT:
+        if trees and pick.random() < _CORPUS_SHARE:
             return written(changed(pick, pick.choice(trees), seeds.parts(real=True)))
         return target.make(pick)
 
     def attempt(self, target: Target, data: bytes, seed: int) -> None:
-        """Tries one input, and says what there is to say of it."""
+        """Tries one input and records the outcome."""
         tally = self.tallies[target.name]
         tally.inputs += 1
         self.begin(self.targets.index(target), data)
         try:
-            found = measured(target, data, tally, seed % _MEASURED == 0)
+            features = check_limits(target, data, tally, seed % _SEEDS_PER_MEMORY_MEASUREMENT == 0)
         except (Exception, StuckError) as error:
             self._fail(target, data, seed, error)
             return
-        tally.refused += found == {"refused"}
-        self._look_at_worst(target, data, tally)
-        if not found <= self._known[target.name]:
-            self._known[target.name] |= found
-            self._keep(target, data)
+        tally.refused += features == {"refused"}
+        self._update_worst(target, data, tally)
+        if not features <= self._features[target.name]:
+            self._features[target.name] |= features
+            self._add_to_corpus(target, data)
 
-    def _look_at_worst(self, target: Target, data: bytes, tally: Tally) -> None:
-        for what, share in (("time", tally.seconds[0]), ("memory", tally.bytes[0])):
-            if share > self._most.get((target.name, what), 0.0):
-                self._most[target.name, what] = share
-                self.worst[target.name, what] = data
+    def _update_worst(self, target: Target, data: bytes, tally: Tally) -> None:
+        for resource_name, share in (("time", tally.seconds[0]), ("memory", tally.bytes[0])):
+            if share > self._max_share.get((target.name, resource_name), 0.0):
+                self._max_share[target.name, resource_name] = share
+                self.worst[target.name, resource_name] = data
 
-    def _keep(self, target: Target, data: bytes) -> None:
+    def _add_to_corpus(self, target: Target, data: bytes) -> None:
         trees = self._trees[target.name]
-        if target.kind is None or len(trees) >= MOST_KEPT:
+        if target.kind is None or len(trees) >= MAX_CORPUS_SIZE:
             return
         try:
             trees.append(parsed(target.kind, data))
@@ -155,37 +156,39 @@ class Worker:
         self.new.append((target.name, data))
 
     def _fail(self, target: Target, data: bytes, seed: int, error: BaseException) -> None:
-        sign = sign_of(error)
-        told = "".join(traceback.format_exception(error))
+        signature = signature_of(error)
+        text = "".join(traceback.format_exception(error))
         smallest = data
-        if (target.name, sign) not in self._signs and not isinstance(error, StuckError):
-            self._signs.add((target.name, sign))
-            smallest = shrunk(data, target.kind, lambda its: _sign(target, its) == sign, _SHRINK_SECONDS)
-        self.failures.append(Failure(target.name, sign, seed, data, smallest, told))
+        if (target.name, signature) not in self._signatures and not isinstance(error, StuckError):
+            self._signatures.add((target.name, signature))
+            smallest = shrink(
+                data, target.kind, lambda smaller: _signature(target, smaller) == signature, _SHRINK_SECONDS
+            )
+        self.failures.append(Failure(target.name, signature, seed, data, smallest, text))
 
 
-def measured(target: Target, data: bytes, tally: Tally, memory: bool) -> set[str]:
-    """What an input is an example of. Raises what its check raises, SlowError, LargeError and StuckError."""
+def check_limits(target: Target, data: bytes, tally: Tally, memory: bool) -> set[str]:
+    """Checks an input and returns its features. Raises the check's errors, SlowError, LargeError and StuckError."""
     limits, size = target.limits, len(data)
     allowed = limits.seconds_of(size)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.thread_time()
-    with _ending(_STUCK * allowed):
-        found = set(target.check(data))
+    with _time_limit(_STUCK_FACTOR * allowed):
+        features = set(target.check(data))
     took = time.thread_time() - began
-    for _ in range(_AGAIN if took > allowed else 0):  # a machine that is busy makes all slow now and then
+    for _ in range(_REPETITIONS if took > allowed else 0):  # repeated, as a busy machine is slow at times
         began = time.thread_time()
         set(target.check(data))
         took = min(took, time.thread_time() - began)
     tally.seconds = max(tally.seconds, (took / allowed, took, size))
     if took > allowed:
-        raise SlowError(f"{took:.2f} s for {size} bytes, where {allowed:.2f} s are allowed")
-    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << (
+        raise SlowError(f"{took:.2f} s for {size} bytes, beyond the limit of {allowed:.2f} s")
+    growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << (
         0 if sys.platform == "darwin" else 10
     )
-    if memory or more > limits.bytes_of(size):
+    if memory or growth > limits.bytes_of(size):
         _measure_memory(target, data, tally)
-    return found
+    return features
 
 
 def _measure_memory(target: Target, data: bytes, tally: Tally) -> None:
@@ -198,12 +201,12 @@ def _measure_memory(target: Target, data: bytes, tally: Tally) -> None:
         tracemalloc.stop()
     tally.bytes = max(tally.bytes, (peak / allowed, float(peak), len(data)))
     if peak > allowed:
-        raise LargeError(f"{peak:,} bytes for {len(data)} bytes, where {allowed:,} are allowed")
+        raise LargeError(f"{peak:,} bytes for {len(data)} bytes, beyond the limit of {allowed:,}")
 
 
 @contextmanager
-def _ending(seconds: float) -> Iterator[None]:
-    """Raises StuckError in what takes more processor time than that."""
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raises StuckError in a block that takes more than `seconds` of processor time."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise StuckError(f"no end after {seconds:.0f} s")
@@ -216,32 +219,34 @@ def _ending(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def sign_of(error: BaseException) -> str:
-    """What tells a failure from others: the error, and the innermost place in the package; of a check its text."""
-    places = traceback.extract_tb(error.__traceback__)
+def signature_of(error: BaseException) -> str:
+    """Identifies a failure: the error and the innermost function in the package; for a failed check its line."""
+    frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, (SlowError, LargeError)):
         return type(error).__name__
-    own = [its for its in places if f"/{PACKAGE}/" in its.filename]
-    if own and not isinstance(error, AssertionError):
-        return f"{type(error).__name__} {Path(own[-1].filename).name} {own[-1].name}"
-    return f"{type(error).__name__} {places[-1].name} {places[-1].line}"
+    inner = [frame for frame in frames if f"/{PACKAGE}/" in frame.filename]
+    if inner and not isinstance(error, AssertionError):
+        return f"{type(error).__name__} {Path(inner[-1].filename).name} {inner[-1].name}"
+    return f"{type(error).__name__} {frames[-1].name} {frames[-1].line}"
 
 
-def _sign(target: Target, data: bytes) -> str | None:
+def _signature(target: Target, data: bytes) -> str | None:
     try:
-        measured(target, data, Tally(), memory=False)
+        check_limits(target, data, Tally(), memory=False)
     except (Exception, StuckError) as error:
-        return sign_of(error)
+        return signature_of(error)
     return None
 
 
 def settle() -> None:
-    """Has this process work on its own: with all that inputs are made of, one thread, bounded memory, and no look for
-    garbage in what stays."""
+    """Prepares this process: loads the parts of inputs, limits it to one thread and bounded memory, and freezes the
+    objects that stay from garbage collection."""
     limit_threads(1)
     seeds.take_all()
     seeds.parts(real=True)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY if soft < 0 else min(soft, MOST_MEMORY), hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (MAX_MEMORY_BYTES if soft < 0 else min(soft, MAX_MEMORY_BYTES), hard)
+    )
     gc.collect()
     gc.freeze()

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.environment import framework_of
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.frameworks import WORDS, Words, host_does
+from tb_xla_insights.analysis.frameworks import WORDS, Words, host_activities
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.sidecars import Metrics, Sidecars
 from tb_xla_insights.analysis.steps.idle import device_time, devices_with_work
-from tb_xla_insights.analysis.steps.sources import recorded_steps, step_rows
+from tb_xla_insights.analysis.steps.sources import recorded_steps, step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, MAX_GAIN_SPREAD, Severity
 from tb_xla_insights.catalog.classes import CLASSES
@@ -172,7 +172,7 @@ class Facts:
     @cached_property
     def host_activities(self) -> dict[str, str]:
         """Verb phrases that follow `the host` in a sentence, by class."""
-        return host_does(self.framework)
+        return host_activities(self.framework)
 
     def share(self, cost_ps: int) -> float:
         return cost_ps / self.span_ps if self.span_ps else 0.0
@@ -289,7 +289,7 @@ def most_common(texts: Iterable[str | None]) -> str | None:
 
 def step_paths(trace: Trace) -> set[str]:
     """Paths of the annotations that are steps. An event with such a path is in no phase of a step."""
-    return {enclosing_path(trace, row) or "" for row in step_rows(trace).tolist()}
+    return {enclosing_path(trace, row) or "" for row in step_annotation_rows(trace).tolist()}
 
 
 def enclosing_paths(trace: Trace, rows: Iterable[int]) -> list[str | None]:

@@ -223,7 +223,7 @@ def device_bound(facts: Facts) -> Finding | None:
         f"{facts.core_subject} computes {share(computing_share)} of the time, and the host "
         + (
             f"runs ahead: {_step_times_text(trace)}."
-            if find_launches(trace).handed_over is not None
+            if find_launches(trace).handed_over_times is not None
             else "keeps up."
         ),
         "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "

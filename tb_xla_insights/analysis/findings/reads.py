@@ -25,10 +25,14 @@ from tb_xla_insights.analysis.host.blocking_waits import (
 )
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_annotation
-from tb_xla_insights.analysis.launches.early_executions import find_early_executions, last_steps, reads_report
+from tb_xla_insights.analysis.launches.early_executions import (
+    find_early_executions,
+    last_steps_before,
+    reads_report,
+)
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.replay.what_if import Fix, return_delay_ps
-from tb_xla_insights.analysis.steps.sources import step_rows
+from tb_xla_insights.analysis.steps.sources import step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times_inside
@@ -208,9 +212,11 @@ def _place_of_reads_within_step(facts: Facts) -> str | None:
     last_origin_ps = np.full(len(steps_of(trace)) + 1, -1, np.int64)  # the last entry: outside of steps
     inside = (launches.step >= 0) & (launches.step < len(last_origin_ps) - 1)
     np.maximum.at(last_origin_ps, launches.step[inside], origin_ps[inside])
-    rows = reads[last_origin_ps[last_steps(trace, reads)] > trace.end_ps[reads]]
+    rows = reads[last_origin_ps[last_steps_before(trace, reads)] > trace.end_ps[reads]]
     around = np.array([enclosing_annotation(trace, row) for row in rows.tolist()], np.int32)
-    places = enclosing_paths(trace, around[~np.isin(around, step_rows(trace)) & (around >= 0)].tolist())
+    places = enclosing_paths(
+        trace, around[~np.isin(around, step_annotation_rows(trace)) & (around >= 0)].tolist()
+    )
     if 2 * len(places) <= len(reads) or (path := most_common(places)) is None:
         return None
     breaks = facts.sidecars.breaks.reasons if facts.sidecars.breaks else []

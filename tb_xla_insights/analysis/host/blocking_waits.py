@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
-from tb_xla_insights.analysis.launches.early_executions import last_steps
+from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.steps.step_times import steps_of
@@ -45,7 +45,7 @@ def blocking_waits_report(trace: Trace) -> dict[str, Any]:
     """Whether the program waits for the device in every step: `steps`, `steps_with_waits`, `every_step` (at least half
     of the steps), `waits` and `duration_ps` (both without waits before the first step)."""
     rows, steps = find_blocking_waits(trace), len(steps_of(trace))
-    step = last_steps(trace, rows)
+    step = last_steps_before(trace, rows)
     with_waits = len(np.unique(step[step >= 0]))
     return {
         "steps": steps,

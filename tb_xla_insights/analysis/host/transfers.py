@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.causality import causal_paths
-from tb_xla_insights.analysis.launches.early_executions import last_steps
+from tb_xla_insights.analysis.launches.early_executions import last_steps_before
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import steps_at, steps_of
 from tb_xla_insights.catalog.classes import CLASS_INDEX, CLASSES
@@ -92,7 +92,9 @@ def _steps(trace: Trace, row: Int32, direction: Int8) -> Int32:
     is_read = direction[has_origin] == DIRECTIONS.index("from_device")
     step = np.full(len(row), -1, np.int32)
     step[has_origin] = np.where(
-        is_read, last_steps(trace, origin[has_origin]), steps_at(trace, trace.start_ps[origin[has_origin]])
+        is_read,
+        last_steps_before(trace, origin[has_origin]),
+        steps_at(trace, trace.start_ps[origin[has_origin]]),
     )
     return step
 

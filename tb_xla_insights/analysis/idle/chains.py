@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.launches.causality import event_flags
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import annotated_steps
-from tb_xla_insights.analysis.time.class_times import overlaps
+from tb_xla_insights.analysis.time.class_times import overlapping_pairs
 from tb_xla_insights.analysis.time.segments import Segments
 from tb_xla_insights.catalog.classes import CLASSES, OTHER, PYTHON, UNRECORDED, WAIT
 from tb_xla_insights.catalog.classes import label as class_label
@@ -92,7 +92,7 @@ def _pieces_of_source(trace: Trace, source: int, gap: Int32, start: Int64, end: 
     hole_event, hole_class = (_NO_EVENT, UNRECORDED) if waits_for < 0 else (source, WAIT)
     line = source if waits_for < 0 else waits_for
     segments = host_class_segments(trace) if source == HOST else thread_timeline(trace, line)
-    at, segment = overlaps(segments.start_ps, segments.end_ps, start, end)
+    at, segment = overlapping_pairs(segments.start_ps, segments.end_ps, start, end)
     begin = np.maximum(segments.start_ps[segment], start[at])
     finish = np.minimum(segments.end_ps[segment], end[at])
     # Holes: before each piece, from the end of the piece before, and after the last piece of each segment.

@@ -13,8 +13,8 @@ from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.steps.idle import devices_with_work
-from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, with_offsets
-from tb_xla_insights.analysis.time.class_times import by_class, covered_times
+from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.time.class_times import covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.name_limit import shorten_name
@@ -43,7 +43,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     longest = np.argsort(-duration, kind="stable")
     longest = longest if all_gaps else longest[:items]
     items_by_position: dict[int, Gap] = {}
-    for number, (trace, offset) in enumerate(with_offsets(session)):
+    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
         positions = longest[host[longest] == number]
         chains = find_chains(trace, index_in_host[positions])
         for position, gap, chain in zip(
@@ -59,7 +59,7 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
         "count": len(duration),
         "total_ps": sum(idle_ps(trace, device) for trace in session.traces for device in trace.devices),
         "listed_ps": int(duration.sum()),
-        "by_class_ps": by_class(totals),
+        "by_class_ps": times_by_class(totals),
         "by_kind_ps": {"starved": starved, "queued": queued, "unknown": unknown},
         "items": [items_by_position[position] for position in longest.tolist()],
         "patterns": _patterns(session, gaps_of_hosts),
@@ -84,7 +84,7 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
         "together_ps": int(gaps.together_ps[gap]),
-        "by_class_ps": by_class(gaps.shares[gap]),
+        "by_class_ps": times_by_class(gaps.shares[gap]),
         "chain": chain,
         "explained_by": {},
     }
@@ -146,6 +146,6 @@ class _Pattern:
             "min_ps": int(durations.min()),
             "max_ps": int(durations.max()),
             "cause": CLASSES[int(self._causes.argmax())],
-            "by_cause_ps": by_class(self._causes),
-            "by_class_ps": by_class(self._shares),
+            "by_cause_ps": times_by_class(self._causes),
+            "by_class_ps": times_by_class(self._shares),
         }

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tb_xla_insights.analysis.environment import framework_of
-from tb_xla_insights.analysis.frameworks import host_does
+from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.analysis.names import has_tag
 from tb_xla_insights.analysis.thresholds import OUTSIDE_SPAN_SHARE
-from tb_xla_insights.analysis.time.class_times import by_class, class_times
+from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import brief_times, share
@@ -102,10 +102,10 @@ def outside_span_report(session: SessionTrace) -> OutsidePart | None:
 def outside_span_json(outside: OutsideSpan, devices: int, framework: str) -> OutsidePart:
     """`before` and `after`, each with `duration_ps` and `by_class_ps` (see `OutsideSpan`), their `share` of
     `capture_ps`, and `text`, the sentence if they are significant."""
-    activities = host_does(framework)
+    activities = host_activities(framework)
     return {
-        "before": {"duration_ps": outside.before_ps, "by_class_ps": by_class(outside.before)},
-        "after": {"duration_ps": outside.after_ps, "by_class_ps": by_class(outside.after)},
+        "before": {"duration_ps": outside.before_ps, "by_class_ps": times_by_class(outside.before)},
+        "after": {"duration_ps": outside.after_ps, "by_class_ps": times_by_class(outside.after)},
         "capture_ps": outside.session_ps,
         "share": outside.share,
         "text": outside_sentence(outside, devices, activities) if outside.is_significant else None,

@@ -15,8 +15,8 @@ from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
 from tb_xla_insights.analysis.launches.causality import event_flags, rows_flagged
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import recorded_times, step_rows
-from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of, with_offsets
+from tb_xla_insights.analysis.steps.sources import recorded_times, step_annotation_rows
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of, traces_with_step_offsets
 from tb_xla_insights.analysis.thresholds import EVERY_STEP_READS_SHARE
 from tb_xla_insights.catalog.classes import CLASS_INDEX
 from tb_xla_insights.trace.model import Int32, Int64, SessionTrace, Trace
@@ -60,7 +60,7 @@ class EarlyExecutions:
         """Returns early executions, input syncs and reads per step."""
         count = len(steps_of(trace))
         input_steps = find_launches(trace).step[self.input_syncs]
-        read_steps = last_steps(trace, self.reads)
+        read_steps = last_steps_before(trace, self.reads)
         return (
             _count_by_step(self.step, count),
             _count_by_step(input_steps, count),
@@ -68,7 +68,7 @@ class EarlyExecutions:
         )
 
 
-def last_steps(trace: Trace, rows: Int32) -> Int32:
+def last_steps_before(trace: Trace, rows: Int32) -> Int32:
     """Returns the last step that began before each event, -1: none. What a step computes is often read after the
     step."""
     starts = recorded_times(trace)[0][: len(steps_of(trace))]
@@ -142,7 +142,9 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
     enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
     root = nearest_enclosing(trace.parent, enclosing, roots)
-    annotation = nearest_enclosing(trace.parent, enclosing, np.setdiff1d(trace.annotations, step_rows(trace)))
+    annotation = nearest_enclosing(
+        trace.parent, enclosing, np.setdiff1d(trace.annotations, step_annotation_rows(trace))
+    )
     return marked[(root >= 0) & (annotation > root)]  # an inner event has a higher row
 
 
@@ -163,7 +165,7 @@ def early_executions_report(session: SessionTrace) -> list[EarlyLaunch]:
     upper bound of what the step's later runs repeat. `idle_ps`: the starved gaps after them.
     """
     entries: list[EarlyLaunch] = []
-    for trace, offset in with_offsets(session):
+    for trace, offset in traces_with_step_offsets(session):
         early, launches, labels = find_early_executions(trace), find_launches(trace), thread_labels(trace)
         for i, launch in enumerate(early.launch.tolist()):
             sync, step, program = (
@@ -194,7 +196,7 @@ def reads_report(trace: Trace) -> dict[str, Any]:
     gaps in which the host read."""
     early, gaps = find_early_executions(trace), find_gaps(trace)
     per_step = early.per_step(trace)[2]
-    inside = last_steps(trace, early.reads) >= 0
+    inside = last_steps_before(trace, early.reads) >= 0
     with_reads = int(np.count_nonzero(per_step))
     return {
         "steps": len(per_step),

@@ -21,7 +21,7 @@ _MIN_LOOP_SHARE = 0.5
 """Of the steps: if other work runs before more than this share of them, it is part of the loop, and of the steps."""
 
 
-def handed_over(
+def handed_over_times(
     start_ps: Int64, end_ps: Int64, step_of_run: Int32, run_start_ps: Int64, run_end_ps: Int64
 ) -> tuple[Int64, Int64] | None:
     """Returns start and end of each whole step if the host only hands steps over and runs ahead, else None.

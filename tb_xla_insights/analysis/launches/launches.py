@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.launches.causality import (
     rows_flagged,
 )
 from tb_xla_insights.analysis.launches.enqueues import ORDERED, Runs, find_runs, list_programs
-from tb_xla_insights.analysis.launches.handed_over_steps import handed_over
+from tb_xla_insights.analysis.launches.handed_over_steps import handed_over_times
 from tb_xla_insights.analysis.launches.match_by_order import match_by_order
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, recorded_times
@@ -41,8 +41,8 @@ class Launches:
     driving or an autograd thread that requested it. `marker`: the step marker around `sync`. `origin`: the event on
     that thread that handed the work over. `step`: index into the trace's steps, -1 outside of them. `kind`: index into
     KINDS. `program`: index into `programs` of the program that its runs run, -1: unknown. `programs`: names and ids of
-    programs; an id is a decimal string, empty if none is recorded. `handed_over`: start and end of the whole steps if
-    the host only hands their work over, else None.
+    programs; an id is a decimal string, empty if none is recorded. `handed_over_times`: start and end of the whole
+    steps if the host only hands their work over, else None.
     """
 
     row: Int32
@@ -55,7 +55,7 @@ class Launches:
     program: Int32
     programs: list[tuple[str, str]]
     runs: Runs
-    handed_over: tuple[Int64, Int64] | None
+    handed_over_times: tuple[Int64, Int64] | None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -92,7 +92,7 @@ def find_launches(trace: Trace) -> Launches:
         ::-1
     ]  # a launch's first run is written last
     step = _steps(trace, paths, runs, len(row))
-    times = _handed_over(trace, step, runs)
+    times = _handed_over_times(trace, step, runs)
     if times is not None:
         step[step >= len(times[0])] = -1
     return Launches(
@@ -217,9 +217,9 @@ def _steps(trace: Trace, paths: CausalPaths, runs: Runs, count: int) -> Int32:
     return recorded_steps_at(trace, instants)
 
 
-def _handed_over(trace: Trace, step: Int32, runs: Runs) -> tuple[Int64, Int64] | None:
-    """Returns `handed_over` for steps from annotations; all other steps last until the next one begins."""
+def _handed_over_times(trace: Trace, step: Int32, runs: Runs) -> tuple[Int64, Int64] | None:
+    """Returns `handed_over_times` for steps from annotations; all other steps last until the next one begins."""
     if not any(recorded.source == "annotation" for recorded in recorded_steps(trace)):
         return None
     step_of_run = np.append(step, np.int32(-1))[runs.launch]
-    return handed_over(*recorded_times(trace), step_of_run, runs.own_start_ps, runs.end_ps)
+    return handed_over_times(*recorded_times(trace), step_of_run, runs.own_start_ps, runs.end_ps)

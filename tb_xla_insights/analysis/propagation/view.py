@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation.step_phases import strips_of
 from tb_xla_insights.analysis.propagation.tree import chosen_runs, coverage
 from tb_xla_insights.analysis.propagation.view_ops import mixed_ops, source_lines, unexplained_ops
 from tb_xla_insights.analysis.propagation.view_rows import tree_rows
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -124,7 +124,7 @@ def _step(
     """Host and step of an index over all hosts' steps. Without one the `usual` step, if the devices recorded its work;
     else of the first host with such steps the one of median duration (the shorter one of two); none where no step's
     work is known."""
-    every = [(host, *its) for host, its in enumerate(with_offsets(session))]
+    every = [(host, *its) for host, its in enumerate(traces_with_step_offsets(session))]
     if step is not None:
         for host, trace, offset in every:
             if 0 <= step - offset < len(steps_of(trace)):
@@ -163,7 +163,7 @@ def _device(session: SessionTrace, trace: Trace, step: int | None, device: str |
 
 
 def _step_document(session: SessionTrace, host: int, at: int) -> dict[str, Any]:
-    trace, offset = list(with_offsets(session))[host]
+    trace, offset = list(traces_with_step_offsets(session))[host]
     step = steps_of(trace)[at]
     return {
         "index": offset + at,
@@ -177,7 +177,7 @@ def _step_document(session: SessionTrace, host: int, at: int) -> dict[str, Any]:
 def _steps(session: SessionTrace, host: int, at: int | None) -> dict[str, Any]:
     if not session.traces:
         return {"first": 0, "numbers": []}
-    trace, offset = list(with_offsets(session))[host]
+    trace, offset = list(traces_with_step_offsets(session))[host]
     its = steps_of(trace)
     first = max(0, min((at or 0) - _MOST_STEPS // 2, len(its) - _MOST_STEPS))
     return {"first": offset + first, "numbers": [step.number for step in its[first : first + _MOST_STEPS]]}

@@ -76,7 +76,7 @@ def _in_steps(trace: Trace) -> Intervals:
     """When the host is in steps. Time between steps counts only if the steps are handed over and follow each other
     without a break."""
     starts, ends = (times[: len(steps_of(trace))].copy() for times in recorded_times(trace))
-    handed_over = find_launches(trace).handed_over
+    handed_over = find_launches(trace).handed_over_times
     if handed_over is not None:
         adjacent = handed_over[0][1:] == handed_over[1][:-1]
         starts[1:][adjacent] = ends[:-1][adjacent]
@@ -227,13 +227,13 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
         busy_ps = _busiest_core_ps(trace, work, work.device_ps)
         max_ps = max(steps_ps, busy_ps)
         total, before = max(host_ps, devices_ps), before_host_ps
-        if find_launches(trace).handed_over is not None:
+        if find_launches(trace).handed_over_times is not None:
             before = max(before_host_ps, _with_lead(before_devices_ps, busy_ps, len(steps)))
             total = max(host_ps, _with_lead(devices_ps, min_ps, len(steps)))
         if worst_fixes:
             total = max(total, _min_serial_ps(trace, worst_fixes, removed, remaining, min_ps))
         gain = before - total
-        if find_launches(trace).handed_over is not None:
+        if find_launches(trace).handed_over_times is not None:
             # The steps' time begins with the first run and may be shorter than the host's time for them.
             min_ps = max(min_ps, total)
     return round(min(max_ps, max(min_ps, steps_ps - gain)) / len(steps))

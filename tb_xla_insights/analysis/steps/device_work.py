@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import steps_of, with_offsets
+from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace
 
 
@@ -24,7 +24,7 @@ def step_work_intervals(
     """
     included_steps = np.arange(max_intervals) if steps is None else np.array(steps, np.int64)
     columns = []
-    for trace, offset in with_offsets(session):
+    for trace, offset in traces_with_step_offsets(session):
         launches = find_launches(trace)
         runs = launches.runs
         for number, device in enumerate(trace.devices):

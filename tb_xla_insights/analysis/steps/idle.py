@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.idle.busy import busy, stalls
 from tb_xla_insights.analysis.idle.idle_time import listed_idle
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
-from tb_xla_insights.analysis.time.class_times import by_class, class_times_inside, covered_times
+from tb_xla_insights.analysis.time.class_times import class_times_inside, covered_times, times_by_class
 from tb_xla_insights.analysis.time.intervals import Intervals, span_intervals, union_all
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
@@ -155,7 +155,7 @@ def _row(trace: Trace, number: int) -> DeviceStepTimes:
         "idle_ps": int(time.idle_ps.sum()),
         "small_ps": int(time.small_ps.sum()),
         "edges_ps": int(time.edges_ps.sum()),
-        "by_class_ps": by_class(time.by_class_ps.sum(axis=0)),
+        "by_class_ps": times_by_class(time.by_class_ps.sum(axis=0)),
     }
 
 

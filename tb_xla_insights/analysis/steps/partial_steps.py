@@ -8,14 +8,14 @@ from tb_xla_insights.analysis.codes import MARKER
 from tb_xla_insights.analysis.launches.causality import rows_flagged
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, step_rows
+from tb_xla_insights.analysis.steps.sources import recorded_steps, recorded_steps_at, step_annotation_rows
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.trace.model import Int32, SessionTrace, Trace
 
 
 @memoised
-def partial_steps(trace: Trace) -> int:
+def count_partial_steps(trace: Trace) -> int:
     """Returns how many steps of one host are recorded only partly. (docs/definitions.md, "Step")
 
     A step is cut before the first step, or after the last, if the driving thread launches something there or has an
@@ -43,7 +43,7 @@ def partial_steps(trace: Trace) -> int:
 def _annotations_of_steps(trace: Trace) -> Int32:
     """Returns the annotations whose names occur on annotations inside steps."""
     rows = trace.annotations
-    rows = rows[~np.isin(rows, step_rows(trace))]
+    rows = rows[~np.isin(rows, step_annotation_rows(trace))]
     inside = recorded_steps_at(trace, trace.start_ps[rows]) >= 0
     return rows[np.isin(trace.meta[rows], trace.meta[rows[inside]])]
 
@@ -53,7 +53,7 @@ def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
     has_several_hosts = len(session.traces) > 1
     diagnostics = []
     for trace in session.traces:
-        count = partial_steps(trace)
+        count = count_partial_steps(trace)
         if count:
             text = "1 step is" if count == 1 else f"{count} steps are"
             message = f"{text} cut by the capture's edges and not among the steps; capture longer for more whole ones."

@@ -85,14 +85,14 @@ def recorded_steps_at(trace: Trace, instants: Int64) -> Int32:
     return np.where((index >= 0) & (instants < np.append(end, 0)[index]), index, -1).astype(np.int32)
 
 
-def step_rows(trace: Trace) -> Int32:
+def step_annotation_rows(trace: Trace) -> Int32:
     """Returns the events of step annotations in row order, including those inside others."""
     rows = [trace.stats[name].rows for name in ("_r", "step_num") if name in trace.stats]
     return np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
 
 
 def _annotated_steps(trace: Trace) -> Iterator[Step]:
-    rows = step_rows(trace)
+    rows = step_annotation_rows(trace)
     is_function = has_tag(trace, "function_run")[trace.meta[rows]]
     rows = _outermost(trace, rows[~is_function]) if not is_function.all() else _enclosing_calls(trace, rows)
     numbers = trace.stats["step_num"].at(rows, -1) if "step_num" in trace.stats else np.full(len(rows), -1)

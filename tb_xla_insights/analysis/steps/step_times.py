@@ -20,7 +20,7 @@ def steps_of(trace: Trace) -> list[Step]:
     A step lasts as long as it is recorded, unless the host only hands its work over: then it lasts from the end of the
     previous step's work to the end of its own. (docs/definitions.md, "Step")
     """
-    steps, times = recorded_steps(trace), find_launches(trace).handed_over
+    steps, times = recorded_steps(trace), find_launches(trace).handed_over_times
     if times is None:
         return steps
     return [
@@ -49,7 +49,7 @@ def steps_at(trace: Trace, instants: Int64) -> Int32:
     return np.where(index < len(steps_of(trace)), index, -1).astype(np.int32)
 
 
-def with_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
+def traces_with_step_offsets(session: SessionTrace) -> Iterator[tuple[Trace, int]]:
     """Yields each host's trace and the index of its first step in the report's `steps`."""
     if session.steps_before:
         yield from zip(session.traces, session.steps_before, strict=True)

@@ -15,7 +15,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import work_per_core
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_at, steps_of
-from tb_xla_insights.analysis.time.class_times import by_class, class_times, covered_times
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times, times_by_class
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
@@ -54,7 +54,7 @@ def steps_report(session: SessionTrace) -> list[Step]:
                     "host": step.host,
                     "start_ps": step.start_ps,
                     "duration_ps": step.duration_ps,
-                    "host_ps": by_class(host[number]),
+                    "host_ps": times_by_class(host[number]),
                     "device_busy_ps": device,
                     "device_work_ps": None if work is None else int(work[number]),
                     "executions": executions,

@@ -25,7 +25,7 @@ def class_times(segments: Segments, start_ps: Int64, end_ps: Int64) -> Int64:
 
 def class_times_inside(segments: Segments, intervals: Intervals, start_ps: Int64, end_ps: Int64) -> Int64:
     """Like `class_times`, for the part of each window inside the intervals."""
-    window, index = overlaps(intervals.start_ps, intervals.end_ps, start_ps, end_ps)
+    window, index = overlapping_pairs(intervals.start_ps, intervals.end_ps, start_ps, end_ps)
     low = np.maximum(start_ps[window], intervals.start_ps[index])
     high = np.minimum(end_ps[window], intervals.end_ps[index])
     times = np.zeros((len(start_ps), len(CLASSES)), np.int64)
@@ -33,12 +33,14 @@ def class_times_inside(segments: Segments, intervals: Intervals, start_ps: Int64
     return times
 
 
-def by_class(times: Int64) -> dict[ClassName, int]:
+def times_by_class(times: Int64) -> dict[ClassName, int]:
     """Returns one row of `class_times` by class name, without the classes that have no time."""
     return {name: time_ps for name, time_ps in zip(CLASSES, times.tolist(), strict=True) if time_ps}
 
 
-def overlaps(segment_start: Int64, segment_end: Int64, start_ps: Int64, end_ps: Int64) -> tuple[Int32, Int32]:
+def overlapping_pairs(
+    segment_start: Int64, segment_end: Int64, start_ps: Int64, end_ps: Int64
+) -> tuple[Int32, Int32]:
     """Returns the pairs (window, segment) that overlap, by window, then by segment. Segments are sorted and
     disjoint."""
     low = np.searchsorted(segment_end, start_ps, "right")

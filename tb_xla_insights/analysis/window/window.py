@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tb_xla_insights.analysis.time.class_times import by_class, class_times
+from tb_xla_insights.analysis.time.class_times import class_times, times_by_class
 from tb_xla_insights.analysis.window.excerpt import DeviceExcerpt, Excerpt, ThreadExcerpt, excerpt
 from tb_xla_insights.analysis.window.name_times import NO_CLASS, NameSums, NameTimes
 from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
@@ -183,7 +183,7 @@ class _HostSums:
             "host": self._host.host,
             "busy_ps": int(sums.sum()),
             "events": int(times.count.sum()),
-            "by_class_ps": by_class(sums[:NO_CLASS]),
+            "by_class_ps": times_by_class(sums[:NO_CLASS]),
             "no_class_ps": int(sums[NO_CLASS]),
             "top": top,
             "more": more,
@@ -219,7 +219,7 @@ class _HostSums:
         return HostWindow(
             host.host,
             host.has_driving_thread,
-            by_class(class_times(host.classes, *edges)[0]),
+            times_by_class(class_times(host.classes, *edges)[0]),
             self._threads,
             devices,
             ops,
