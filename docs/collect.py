@@ -1,8 +1,7 @@
 """Collects the pages of the documentation's site: `python docs/collect.py FOLDER`, as `make docs` does.
 
-The site has the README, all that it leads to, and its style, each file at its place in the project: a link that works
-there works in the site as well. MkDocs does not read the project itself, since that has pages above its folder of
-documents.
+The site has the README, all files that it links to directly or indirectly, and its style, each under its path in the
+project, so that links work in both. MkDocs cannot read the project itself, as that has pages above the folder `docs`.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ _LINK = re.compile(r'\]\(([^)#:]+)(?:#[^)]*)?\)|(?:src|srcset)="([^":]+)"')
 
 
 def linked(start: Path) -> Iterator[Path]:
-    """A page, and the files that links lead to from there, each once."""
-    waiting, seen = [start], {start}
-    while waiting:
-        path = waiting.pop()
+    """Yields a page and all files that it links to, directly or indirectly, each once."""
+    pending, visited = [start], {start}
+    while pending:
+        path = pending.pop()
         yield path
         if path.suffix == ".md":
             targets = {
                 (path.parent / (page or picture)).resolve()
                 for page, picture in _LINK.findall(path.read_text())
             }
-            waiting.extend(sorted(targets - seen))
-            seen |= targets
+            pending.extend(sorted(targets - visited))
+            visited |= targets
 
 
 def collect(folder: Path) -> None:
-    """Writes the site's files into a folder, in place of what is there."""
+    """Writes the site's files into a folder and removes its previous content."""
     shutil.rmtree(folder, ignore_errors=True)
     for path in (*linked(ROOT / "README.md"), ROOT / "docs/site.css"):
         copy = folder / path.relative_to(ROOT)

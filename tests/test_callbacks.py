@@ -76,9 +76,9 @@ def trace_of(
 @pytest.mark.parametrize("inline", [False, True])
 def test_fix_saves_the_time_in_callbacks(tmp_path: Path, inline: bool) -> None:
     trace = trace_of(tmp_path, ("dot.1", 10, 390), ("custom-call.2", 400, 585), inline=inline)
-    found = findings(trace)
-    assert "device_bound" not in found
-    callback = found["host_callback"]
+    findings_by_id = findings(trace)
+    assert "device_bound" not in findings_by_id
+    callback = findings_by_id["host_callback"]
     assert us(callback.cost_ps) == STEPS * 585
     assert us(callback.step_if_fixed_ps) == 1000 - 585
     assert (callback.severity, callback.recurs) == ("critical", "every_step")
@@ -129,9 +129,9 @@ def test_fusion_around_a_callback_is_no_callback(tmp_path: Path) -> None:
 
 
 def test_short_prints_are_not_reported(tmp_path: Path) -> None:
-    found = findings(trace_of(tmp_path, ("dot.1", 10, 955), ("debug_print.4", 966, 18)))
-    assert "host_callback" not in found
-    assert "device_bound" in found
+    findings_by_id = findings(trace_of(tmp_path, ("dot.1", 10, 955), ("debug_print.4", 966, 18)))
+    assert "host_callback" not in findings_by_id
+    assert "device_bound" in findings_by_id
 
 
 def test_python_tracer_names_the_function(tmp_path: Path) -> None:

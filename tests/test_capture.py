@@ -101,10 +101,13 @@ class TestRealServer:
         capture([profiler_server], str(tmp_path), SHORT)
         session = xi.load(str(tmp_path))
         report = session.report()
-        runs = {join: sum(it["count"] for it in report["executions"] if it["join"] == join) for join in JOINS}
+        runs = {
+            join: sum(execution["count"] for execution in report["executions"] if execution["join"] == join)
+            for join in JOINS
+        }
         assert runs["exact"] > 1
         assert runs["ordered"] + runs["none"] <= 1  # the capture may begin within a run
-        assert "no_launches" not in {it["id"] for it in report["diagnostics"]}
+        assert "no_launches" not in {diagnostic["id"] for diagnostic in report["diagnostics"]}
         [trace] = session.trace.traces
         assert {trace.name(row) for row in trace.annotations.tolist()} == {"train"}
 

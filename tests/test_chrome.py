@@ -116,7 +116,7 @@ def test_gaps_are_those_of_the_session(its: SessionTrace, chrome: Chrome) -> Non
             if gap["device"] == device.id
         )
         events = chrome[f"{device.name} of {device.host}", "gaps"]
-        assert [(it["start_ps"], it["duration_ps"], it["args"]["cause"]) for it in events] == mine
+        assert [(event["start_ps"], event["duration_ps"], event["args"]["cause"]) for event in events] == mine
 
 
 def test_classes_divide_the_host_s_time(its: SessionTrace, chrome: Chrome) -> None:
@@ -134,7 +134,7 @@ def test_annotations_steps_and_runs(its: SessionTrace, chrome: Chrome) -> None:
     steps = steps_of(trace)
     assert [event["name"] for event in chrome[host, "Steps"]] == [str(step.number) for step in steps]
     assert chrome.sums(host, "Steps") == sum(step.duration_ps for step in steps)
-    [driving] = [trace.lines[it.line] for it in trace.threads if it.role == "driving"]
+    [driving] = [trace.lines[thread.line] for thread in trace.threads if thread.role == "driving"]
     rows = trace.annotations[np.isin(trace.annotations, np.arange(driving.first, driving.rows.stop))]
     assert chrome.sums(host, "Annotations") == int(trace.duration_ps[rows].sum()) > 0
     for device in trace.devices:
@@ -153,14 +153,14 @@ def test_events_that_overlap_without_nesting_are_in_separate_tracks() -> None:
         capture(thread("python", ("forward", 0, 90)), Core([("a", 0, 10), ("b", 5, 10), ("c", 20, 5)]))
     )
     chrome = Chrome(its)
-    assert [it["name"] for it in chrome["TPU:0 of vm", "ops"]] == ["a", "c"]
-    assert [it["name"] for it in chrome["TPU:0 of vm", "ops 2"]] == ["b"]
+    assert [event["name"] for event in chrome["TPU:0 of vm", "ops"]] == ["a", "c"]
+    assert [event["name"] for event in chrome["TPU:0 of vm", "ops 2"]] == ["b"]
 
 
 def test_names_of_any_kind() -> None:
     name = 'a "quoted" \\ name\n\u2028 <é>'
     its = session(capture(thread("python", (name, 0, 90)), Core([("op", 0, 10)])))
-    assert name in {it["name"] for events in Chrome(its).tracks.values() for it in events}
+    assert name in {event["name"] for events in Chrome(its).tracks.values() for event in events}
     assert Chrome(its).head["session"] == "session"
 
 
@@ -219,7 +219,7 @@ def test_an_inner_event_ends_within_the_outer_one_in_whole_nanoseconds_too() -> 
     chrome = Chrome(session(capture(thread("python", *events))))
     assert_in_order(chrome)
     test_perfetto_drops_nothing(chrome)
-    tracks = [{it["name"]: it["duration_ps"] for it in track} for track in chrome.tracks.values()]
+    tracks = [{event["name"]: event["duration_ps"] for event in track} for track in chrome.tracks.values()]
     assert {"first": 100, "a": 11_100, "b": 10_999, "c": 9_999, "d": 50} in tracks
 
 

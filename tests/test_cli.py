@@ -64,7 +64,7 @@ def test_sessions_are_listed_newest_first(logdir: Path, capsys: Capture) -> None
 def test_sessions_as_json(logdir: Path, capsys: Capture) -> None:
     assert main(["sessions", "--json", str(logdir)]) == 0
     listed = documents(capsys.readouterr().out)["sessions"]
-    assert [(it["name"], [host["name"] for host in it["hosts"]]) for it in listed] == [
+    assert [(session["name"], [host["name"] for host in session["hosts"]]) for session in listed] == [
         (NEW, ["a", "b"]),
         (OLD, ["vm"]),
     ]
@@ -167,7 +167,7 @@ def test_a_window_of_one_device(logdir: Path, capsys: Capture) -> None:
     device = documents(capsys.readouterr().out)["devices"][1]["id"]
     command = ["window", str(logdir), "--start-ms", "0", "--end-ms", "9", "--json", "--device"]
     assert main([*command, device]) == 0
-    assert [it["id"] for it in documents(capsys.readouterr().out)["devices"]] == [device]
+    assert [row["id"] for row in documents(capsys.readouterr().out)["devices"]] == [device]
     assert "no device nothing" in usage(capsys, *command, "nothing")
 
 
@@ -239,7 +239,7 @@ def test_a_truncated_capture_is_reported_with_a_diagnostic(tmp_path: Path, capsy
     path = write_cut_session(tmp_path, "vm")
     assert main(["report", "--json", str(path)]) == 0
     printed = capsys.readouterr()
-    assert "truncated_file" in [it["id"] for it in documents(printed.out)["diagnostics"]]
+    assert "truncated_file" in [diagnostic["id"] for diagnostic in documents(printed.out)["diagnostics"]]
     assert printed.err.startswith("warning (vm): ")
 
 

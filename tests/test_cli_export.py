@@ -40,7 +40,9 @@ def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
     for path in (plain, packed):
         assert main(["export", SESSION, "--format", "chrome", "-o", str(path)]) == 0
     [first, second] = capsys.readouterr().out.splitlines()
-    events = [it for it in json.loads(plain.read_bytes())["traceEvents"] if it["ph"] == "X"]
+    events = [
+        traceevent for traceevent in json.loads(plain.read_bytes())["traceEvents"] if traceevent["ph"] == "X"
+    ]
     assert first == f"{plain}: {len(events)} events"
     assert second.startswith(str(packed))
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
@@ -78,7 +80,9 @@ def test_tables_as_parquet(tmp_path: Path, report: dict[str, Any]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     assert main(["export", SESSION, "--format", "parquet", "-o", str(tmp_path)]) == 0
     table = parquet.read_table(tmp_path / "gaps.parquet")
-    assert table.column("duration_ps").to_pylist() == [it["duration_ps"] for it in report["gaps"]["items"]]
+    assert table.column("duration_ps").to_pylist() == [
+        item["duration_ps"] for item in report["gaps"]["items"]
+    ]
     assert str(table.schema.field("step").type) == "int64"  # a gap after the last step has none
     assert {path.stem for path in tmp_path.iterdir()} >= {
         "steps",
@@ -123,7 +127,9 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert told >= {f"'{name}" for name in guarded} | set(names[len(guarded) :])
     for path in tmp_path.glob("*.csv"):
         for row in rows(path):
-            assert not [it for it in row.values() if it[:1] in "=+-@\t\r\n" and it and not _is_number(it)]
+            assert not [
+                cell for cell in row.values() if cell[:1] in "=+-@\t\r\n" and cell and not _is_number(cell)
+            ]
 
 
 def _is_number(text: str) -> bool:

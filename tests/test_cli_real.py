@@ -47,7 +47,9 @@ def test_every_report_keeps_the_contract(sessions: list[xi.Session]) -> None:
             "unknown",
         )
         assert report["session"]["start_unix_ns"].isdigit()
-        missing = {"no_device_plane", "device_without_work"} & {it["id"] for it in report["diagnostics"]}
+        missing = {"no_device_plane", "device_without_work"} & {
+            diagnostic["id"] for diagnostic in report["diagnostics"]
+        }
         assert report["devices"] or missing, session.name
         for device in report["devices"]:
             assert set(device) >= DEVICE_KEYS

@@ -84,7 +84,7 @@ class TestWidths:
         """Nor a number from its unit; those behind whose slashes a line ends excepted."""
         whole = words(text_of(name)) | words("A wider terminal also shows:")
         for word in words(text_of(name, width)) - whole:
-            assert any("/" in it and word in it for it in whole), word
+            assert any("/" in line and word in line for line in whole), word
 
     def test_columns_that_are_left_out_are_named(self, name: str, width: int) -> None:
         for title in ("Steps", "Gaps", "Executions"):
@@ -321,7 +321,7 @@ def test_transfers() -> None:
 
 
 def test_gaps_show_whether_the_other_cores_are_idle() -> None:
-    [row] = [it for it in section(text_of(CASE), "Gaps") if it.startswith("TPU:2 ")]
+    [row] = [line for line in section(text_of(CASE), "Gaps") if line.startswith("TPU:2 ")]
     assert row.startswith(
         "TPU:2 1 441.009 390.263 1209 all idle starved compile compile 318.407 ms, IR tracing"
     )

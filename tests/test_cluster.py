@@ -58,13 +58,13 @@ def hosts(session: Path) -> list[HostCapture]:
 
 
 def values(answers: Iterator[object]) -> list[Any]:
-    return [it.value if isinstance(it, HostResult) else it for it in answers]
+    return [answer.value if isinstance(answer, HostResult) else answer for answer in answers]
 
 
 def test_workers_read_the_hosts_in_their_order(scheduler: str, hosts: list[HostCapture]) -> None:
     found = values(run(hosts, count, load_catalog(), scheduler))
-    assert [it[0] for it in found] == list(NAMES)
-    assert os.getpid() not in {it[2] for it in found}
+    assert [result[0] for result in found] == list(NAMES)
+    assert os.getpid() not in {result[2] for result in found}
 
 
 def test_a_report_is_the_same_to_the_byte(
@@ -78,7 +78,7 @@ def test_a_report_is_the_same_to_the_byte(
             assert main(["report", path, "--json", *more]) == 0
             told.append(capsys.readouterr().out)
         assert told[0] == told[1]
-        assert [it["name"] for it in json.loads(told[0])["session"]["hosts"]] == list(NAMES)
+        assert [host["name"] for host in json.loads(told[0])["session"]["hosts"]] == list(NAMES)
 
 
 @pytest.mark.parametrize("command", ["window PATH --start-ms 0 --end-ms 1", "compare PATH PATH"])
@@ -129,12 +129,12 @@ def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostCapture],
     once = partial(die_once, where="c", folder=str(tmp_path))
     found = values(run(hosts, once, load_catalog(), scheduler))
     assert (tmp_path / "died").exists()
-    assert [it[0] for it in found] == list(NAMES)
+    assert [result[0] for result in found] == list(NAMES)
 
 
 def test_a_host_that_kills_every_worker_is_said(scheduler: str, hosts: list[HostCapture]) -> None:
     found = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
-    assert [it.host.name for it in found if isinstance(it, Failure)] == ["c"]
+    assert [outcome.host.name for outcome in found if isinstance(outcome, Failure)] == ["c"]
     assert len(found) == len(NAMES)
 
 
@@ -142,8 +142,8 @@ def test_a_worker_that_cannot_see_a_file_is_named(scheduler: str, session: Path)
     found = xi.load(str(session), scheduler=scheduler)
     (session / "b.xplane.pb").unlink()
     report = found.report()
-    assert [it["name"] for it in report["session"]["hosts"]] == ["a", "c", "d", "e"]
-    [told] = [it for it in report["diagnostics"] if it["id"] == "skipped_host"]
+    assert [host["name"] for host in report["session"]["hosts"]] == ["a", "c", "d", "e"]
+    [told] = [diagnostic for diagnostic in report["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert told["host"] == "b"
     assert "worker tcp://127.0.0.1:" in told["message"]
     assert "under this path" in told["message"]
@@ -230,4 +230,4 @@ def test_a_worker_that_comes_later_in_another_version_answers_for_itself(
     monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
     monkeypatch.setattr(tasks_cluster, "__version__", "99.9")
     found = values(run(hosts, count, load_catalog(), scheduler))
-    assert all(isinstance(it, Failure) and "99.9" in it.message for it in found)
+    assert all(isinstance(outcome, Failure) and "99.9" in outcome.message for outcome in found)

@@ -71,7 +71,7 @@ class TestWarmUp:
         assert compiles.warm_up.tolist() == [True, True, False]
 
 
-def test_the_case_study() -> None:
+def test_case_study() -> None:
     truth = case_study.truth()
     [row] = compiles_report(session(demo("synthetic_case_study_8_tpu_cores")))
     assert (row["start_ps"], row["duration_ps"]) == (truth.compile_start_ps, truth.compile_ps)

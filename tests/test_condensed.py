@@ -74,7 +74,7 @@ class TestDevices:
         devices = [device(host, 0, 900) for host in range(20)]
         devices += [device(30 + host, 0, 100 * host) for host in range(MAX_NAMED_GROUPS + 1)]
         named, others, _ = split_devices(devices, "ops")
-        assert [it.host for it in named] == [f"w-{30 + host}" for host in range(MAX_NAMED_GROUPS)]
+        assert [group.host for group in named] == [f"w-{30 + host}" for host in range(MAX_NAMED_GROUPS)]
         assert others is not None
         assert len(others.names) == 21
 
@@ -82,7 +82,7 @@ class TestDevices:
         idle = device(9, 0, 0)
         idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
         named, _, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
-        assert [(it.host, it.duty) for it in named] == [("w-9", 0.0)]
+        assert [(group.host, group.duty) for group in named] == [("w-9", 0.0)]
 
 
 class TestHosts:
@@ -170,9 +170,9 @@ class TestPod:
     def test_idle_time_per_step_and_core_is_the_mean_of_the_hosts_own(self) -> None:
         told = report()["step_idle"]
         each: list[Any] = [session_report(session(trace))["step_idle"] for trace in pod().traces]
-        assert len({it["steps"] for it in each}) == 1
+        assert len({row["steps"] for row in each}) == 1
         for name in ("work_ps", "idle_ps"):
-            assert told[name] == pytest.approx(sum(it[name] for it in each) / len(each), abs=len(each))
+            assert told[name] == pytest.approx(sum(row[name] for row in each) / len(each), abs=len(each))
 
     def test_text_tells_of_many_devices_the_low_ones(self) -> None:
         text = text_of(report())

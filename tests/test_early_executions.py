@@ -173,8 +173,8 @@ def test_reads_after_each_step_count_as_every_step(read: str) -> None:
 
 def test_case_study() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
-    early = find_early_executions(trace)
-    assert [enclosing_path(trace, int(row)) for row in early.annotation] == [truth.early_annotation]
+    executions = find_early_executions(trace)
+    assert [enclosing_path(trace, int(row)) for row in executions.annotation] == [truth.early_annotation]
     steps = [truth.early_step == step.number for step in truth.steps]
     assert per_step(trace) == [steps, [0] * len(steps), steps]
     (row,) = early_executions_report(session(trace))

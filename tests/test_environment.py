@@ -205,7 +205,7 @@ def test_diagnostics_of_several_hosts_name_the_host() -> None:
     assert [(diagnostic.id, diagnostic.host) for diagnostic in diagnostics] == [("no_device_plane", "b")]
 
 
-def test_a_low_host_level() -> None:
+def test_low_host_level() -> None:
     low = thread("tf_pytorchxla/1", ("PjRtCpuExecutable::ExecuteHelper", 0, 9))
     assert ("low_host_level", "warning") in ids(capture(XRT_WITHOUT_MARKER, low))
     full = thread("tf_pytorchxla/1", ("PjRtComputationClient::ExecuteComputation", 0, 9), *low.events)

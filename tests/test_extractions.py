@@ -198,11 +198,11 @@ def test_extractions_contain_dynamos_own_record() -> None:
     start, end = (np.array(phases, np.int64).T - trace.base_unix_ns) * 1000
     truth = union(start.copy(), end.copy())
     segments = host_class_segments(trace)
-    found = union(segments.start_ps, segments.end_ps, segments.class_index == CLASSES.index("dynamo"))
+    dynamo = union(segments.start_ps, segments.end_ps, segments.class_index == CLASSES.index("dynamo"))
     extractions = find_extractions(trace)
     bridge = union(trace.start_ps[extractions.first], trace.end_ps[extractions.last])
     assert len(extractions) == 12
-    assert truth.without(found).total_ps == 0
-    rest = found.without(truth).without(bridge).total_ps
-    assert rest < 0.1 * found.total_ps
+    assert truth.without(dynamo).total_ps == 0
+    rest = dynamo.without(truth).without(bridge).total_ps
+    assert rest < 0.1 * dynamo.total_ps
     assert bridge.within(truth).total_ps == 0

@@ -37,7 +37,7 @@ def brief(target: Target) -> settings:
     return settings(max_examples=EXAMPLES.get(target.name, 8), suppress_health_check=slow)
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda its: its.name)
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_generated_inputs_pass_their_checks(target: Target) -> None:
     @brief(target)
     @given(st.randoms(use_true_random=True))
@@ -47,7 +47,7 @@ def test_generated_inputs_pass_their_checks(target: Target) -> None:
     holds()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda its: f"{its.parent.name}/{its.name}")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_inputs_of_past_failures_pass(case: Path) -> None:
     set(BY_NAME[case.parent.name].check(case.read_bytes()))
 

@@ -39,7 +39,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("guide", "line"), [it for it in COMMANDS if RUN_HERE.search(it[1])])
+@pytest.mark.parametrize(("guide", "line"), [command for command in COMMANDS if RUN_HERE.search(command[1])])
 @pytest.mark.usefixtures("checkout")
 def test_the_commands_of_a_guide_run(guide: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
     command, _, then = line.partition(" | ")
@@ -54,7 +54,9 @@ def test_the_commands_of_a_guide_run(guide: str, line: str, capsys: pytest.Captu
         assert answer.stdout.strip() not in ("", "null"), answer.stderr
 
 
-@pytest.mark.parametrize(("guide", "line"), [it for it in COMMANDS if not RUN_HERE.search(it[1])])
+@pytest.mark.parametrize(
+    ("guide", "line"), [command for command in COMMANDS if not RUN_HERE.search(command[1])]
+)
 def test_the_commands_that_need_another_machine_are_commands(guide: str, line: str) -> None:
     assert parser().parse_args(shlex.split(line)[1:]), guide
 
@@ -67,7 +69,7 @@ def test_the_python_of_the_guide_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*sorted((ROOT / "docs/guides").glob("*.md")), ROOT / "README.md"], ids=lambda it: it.stem
+    "page", [*sorted((ROOT / "docs/guides").glob("*.md")), ROOT / "README.md"], ids=lambda path: path.stem
 )
 def test_pictures_are_there_for_both_themes_and_small(page: Path) -> None:
     sources = re.findall(r'(?:src|srcset)="([^"]+)"', page.read_text())

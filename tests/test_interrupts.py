@@ -90,7 +90,7 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
     command += ["--format", "chrome", "-o", str(out / "t.json")]
     told = interrupted(command, stall, os.environ | {"TMPDIR": str(kept)}, number, times)
     assert told == (128 + number, "", "xla-insights: stopped\n")
-    assert [it.name for it in [*out.iterdir(), *kept.iterdir()]] == ["t.json"]
+    assert [path.name for path in [*out.iterdir(), *kept.iterdir()]] == ["t.json"]
     assert (out / "t.json").read_text() == "old"
 
 
@@ -125,7 +125,7 @@ def test_what_is_imported_before_signals_are_handled() -> None:
         "print(*sorted(set(sys.modules) - known))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [f"tb_xla_insights{it}" for it in ("", ".cli", ".cli.start")]
+    assert done.stdout.split() == [f"tb_xla_insights{suffix}" for suffix in ("", ".cli", ".cli.start")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -47,8 +47,8 @@ def test_input_arrays_may_be_read_only() -> None:
     start, end = START.copy(), END.copy()
     start.flags.writeable = end.flags.writeable = False
     out = np.empty(3, np.int64), np.empty(3, np.int64)
-    nothing = np.empty(0, np.int64)
-    assert kernels.difference(start, end, nothing, nothing, *out) == 3
+    empty = np.empty(0, np.int64)
+    assert kernels.difference(start, end, empty, empty, *out) == 3
     with pytest.raises(ValueError, match="read-only"):
         kernels.merge(START, END, ALL, start, end)
 

@@ -149,7 +149,7 @@ def test_a_session_removed_during_listing_hides_no_other(
         return real(directory)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.listdir", listdir)
-    assert [it.name for it in find_sessions([Root(str(logdir))])] == ["run/2026_01_02_00_00_00"]
+    assert [session.name for session in find_sessions([Root(str(logdir))])] == ["run/2026_01_02_00_00_00"]
 
 
 def test_two_servers_of_a_logdir_give_the_same_fingerprints(path: Path, store: Store, logdir: Path) -> None:

@@ -41,7 +41,7 @@ def session(tmp_path: Path) -> SessionFiles:
 )
 def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], told: str) -> None:
     found = missing_hosts(names)
-    assert [it.message.startswith(told) for it in found] == [True] * bool(told)
+    assert [diagnostic.message.startswith(told) for diagnostic in found] == [True] * bool(told)
 
 
 def test_every_host_is_read_in_order_and_reports_its_progress(session: SessionFiles) -> None:
@@ -58,7 +58,7 @@ def test_a_host_that_fails_is_left_out_with_a_diagnostic(session: SessionFiles) 
     readings = initial_readings(session)
     trace = read_session(session, load_catalog(), readings)
     assert [host.host for host in trace.traces] == ["a", "c", "d", "e"]
-    [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
+    [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
     assert (skipped.severity, skipped.host) == ("warning", "b")
     assert session.hosts[1].file.path in skipped.message
     assert readings[1].state == "error"
@@ -78,14 +78,14 @@ def test_nothing_more_is_read_once_stopped(session: SessionFiles) -> None:
 
     def stop() -> bool:
         """Says so as soon as the first host is whole."""
-        read[:] = [it.name for it in readings if it.state == "ready"]
+        read[:] = [reading.name for reading in readings if reading.state == "ready"]
         return bool(read)
 
     trace = read_session(session, load_catalog(), readings, stop)
     names = [host.host for host in trace.traces]
     assert names
     assert len(names) < 5
-    left_out = {it.host for it in trace.diagnostics if it.id == "skipped_host"}
+    left_out = {diagnostic.host for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"}
     assert left_out == {host.name for host in session.hosts} - set(names)
 
 

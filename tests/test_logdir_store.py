@@ -143,7 +143,7 @@ def test_a_bug_is_a_one_line_error(logdir: Path, caplog: pytest.LogCaptureFixtur
 
 
 def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdir: Path) -> None:
-    sizes = {it.name: estimate_memory(it) for it in find_sessions([Root(str(logdir))])}
+    sizes = {session.name: estimate_memory(session) for session in find_sessions([Root(str(logdir))])}
     session_opener = Opener()
     session_opener.may_go_on.clear()
     store = store_of(logdir, session_opener, budget=max(sizes.values()))
@@ -167,7 +167,7 @@ def test_memory_is_granted_in_order_of_request() -> None:
             inside[number].set()
             leave[number].wait()
 
-    threads = [threading.Thread(target=take, args=it) for it in enumerate((6, 99, 4))]
+    threads = [threading.Thread(target=take, args=reader) for reader in enumerate((6, 99, 4))]
     threads[0].start()
     inside[0].wait()
     for number in (1, 2):
@@ -245,7 +245,7 @@ def test_stop_reaches_the_reader_and_only_while_it_reads(logdir: Path) -> None:
 
 def test_reading_building_and_drawing_have_their_share_of_the_progress(logdir: Path) -> None:
     now = [100.0]
-    [session] = [it for it in Listing([Root(str(logdir))]).refresh(wait=None) if it.name == NEW]
+    [session] = [listed for listed in Listing([Root(str(logdir))]).refresh(wait=None) if listed.name == NEW]
     load = Load(session, clock=lambda: now[0])
     keys = "stage", "part", "seconds_left"
 
@@ -293,7 +293,7 @@ def test_a_refresh_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch:
     assert listing.refresh(wait=0) == ()
     assert listing.message == f"Looking for profiles under {logdir}."
     may_go_on.set()
-    assert [it.name for it in listing.refresh(wait=None)] == [NEW, OLD]
+    assert [session.name for session in listing.refresh(wait=None)] == [NEW, OLD]
     listing.refresh(wait=None)
     assert len(looks) == 1
     now[0] += 5

@@ -81,7 +81,7 @@ def test_cells_are_in_the_units_of_the_page() -> None:
     }  # fmt: skip
     [[head, cells]] = cell(xi.Table([row])).rows.values()
     assert head[:4] == ["start, ms", "stall, ms", "host", "count"]
-    assert [it.replace("\u202f", " ") for it in cells] == [
+    assert [cell.replace("\u202f", " ") for cell in cells] == [
         "72.143", "0.000", "IR tracing 2.000 µs, wait 1.000 µs", "11 520", "1206", "60.5 %", "0.25", "–", "a, b",
         "2 rows", "yes", "x" * 47 + "…",
     ]  # fmt: skip
@@ -118,8 +118,8 @@ def test_without_ipython_show_says_what_to_install(
 
 class TestTheExample:
     def test_it_is_committed_without_outputs(self) -> None:
-        cells = [it for it in json.loads(NOTEBOOK.read_text())["cells"] if it["cell_type"] == "code"]
-        assert all(it["outputs"] == [] and it["execution_count"] is None for it in cells)
+        cells = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
 
     def test_it_runs_from_the_first_cell_to_the_last(self) -> None:
         notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
@@ -127,9 +127,9 @@ class TestTheExample:
         nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()
         told = [
             output.get("data", {}).get("text/html") or output.get("text", "")
-            for it in notebook.cells
-            if it.cell_type == "code"
-            for output in it.outputs
+            for cell in notebook.cells
+            if cell.cell_type == "code"
+            for output in cell.outputs
         ]
         assert "The 8 devices are" in told[0]
         assert "72.143" in told[2]

@@ -110,7 +110,7 @@ class TestReplacing:
         with replace_atomically(link) as place:
             place.write_text("new")
         assert (file.read_text(), link.readlink(), file.stat().st_mode & 0o777) == ("new", file, 0o640)
-        assert sorted(it.name for it in tmp_path.iterdir()) == ["file", "link"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 
     def test_a_new_file_has_the_usual_mode(self, tmp_path: Path) -> None:
         before = os.umask(0o027)

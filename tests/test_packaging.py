@@ -93,9 +93,9 @@ def page_of(wheel: zipfile.ZipFile) -> dict[str, int]:
     """The page's files in a wheel with their sizes in bytes."""
     static = "tb_xla_insights/static/"
     return {
-        it.filename.removeprefix(static): it.file_size
-        for it in wheel.infolist()
-        if it.filename.startswith(static)
+        entry.filename.removeprefix(static): entry.file_size
+        for entry in wheel.infolist()
+        if entry.filename.startswith(static)
     }
 
 
@@ -111,7 +111,7 @@ def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_
     maps = {f"{name}.map.gzip" for name in scripts}
     files = {f"{name}.{encoding}" for name in {*scripts, "index.css"} for encoding in ("br", "gzip")}
     assert packed == files | maps | {"sources.sha256"}
-    assert not [it for it in wheel.namelist() if it.startswith(("frontend/", "tests/", "demo_logs/"))]
+    assert not [name for name in wheel.namelist() if name.startswith(("frontend/", "tests/", "demo_logs/"))]
     wheel.extractall(tmp_path)
     assert is_packed(tmp_path / "tb_xla_insights/static")
 
@@ -143,11 +143,11 @@ def test_a_source_distribution_carries_the_page_packed(source: Path, tmp_path: P
     with tarfile.open(path) as archive:
         entries = archive.getmembers()
         archive.extractall(tmp_path, filter="data")
-    assert {it.mtime for it in entries} == {DATE}
-    assert {(it.uid, it.gid, it.uname, it.gname) for it in entries} == {(0, 0, "", "")}
-    assert {it.mode for it in entries} == {0o644, 0o755}
-    assert [it.name for it in entries if "/tests/" in it.name] == []
-    [unpacked] = (it for it in tmp_path.iterdir() if it.is_dir())
+    assert {entry.mtime for entry in entries} == {DATE}
+    assert {(entry.uid, entry.gid, entry.uname, entry.gname) for entry in entries} == {(0, 0, "", "")}
+    assert {entry.mode for entry in entries} == {0o644, 0o755}
+    assert [entry.name for entry in entries if "/tests/" in entry.name] == []
+    [unpacked] = (path for path in tmp_path.iterdir() if path.is_dir())
     assert is_packed(unpacked / "frontend")
 
 
@@ -173,18 +173,18 @@ def test_the_wheel_carries_every_module_and_data_file(wheel: zipfile.ZipFile) ->
 
 def test_the_wheel_carries_the_kernels_for_every_python_from_3_11_on(wheel: zipfile.ZipFile) -> None:
     assert "-cp311-abi3-" in str(wheel.filename)
-    compiled = {it.partition(".")[0] for it in wheel.namelist() if it.endswith((".so", ".pyd"))}
+    compiled = {name.partition(".")[0] for name in wheel.namelist() if name.endswith((".so", ".pyd"))}
     sources = (ROOT / "tb_xla_insights").rglob("kernels.py")
     assert compiled == {path.relative_to(ROOT).with_suffix("").as_posix() for path in sources}
-    assert not [it for it in wheel.namelist() if it.endswith(".c")]
+    assert not [name for name in wheel.namelist() if name.endswith(".c")]
 
 
 def test_the_wheel_does_not_depend_on_the_machine(wheel: zipfile.ZipFile, source: Path) -> None:
-    assert {it.date_time for it in wheel.infolist()} == {(2023, 11, 14, 22, 13, 20)}
+    assert {entry.date_time for entry in wheel.infolist()} == {(2023, 11, 14, 22, 13, 20)}
     written = [
-        it for it in wheel.infolist() if not it.filename.endswith("/RECORD")
-    ]  # which setuptools adds last
-    assert {it.external_attr >> 16 & 0o777 for it in written} <= {0o644, 0o755}
+        entry for entry in wheel.infolist() if not entry.filename.endswith("/RECORD")
+    ]  # setuptools adds RECORD last
+    assert {entry.external_attr >> 16 & 0o777 for entry in written} <= {0o644, 0o755}
     assert not [name for name in wheel.namelist() if str(source).encode() in wheel.read(name)]
 
 

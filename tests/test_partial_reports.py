@@ -93,7 +93,7 @@ def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None
             finding("straggler", "mistake"),
         )
     )
-    assert [it["id"] for it in told["findings"]] == ["early_sync", "recompilation", "straggler"]
+    assert [finding["id"] for finding in told["findings"]] == ["early_sync", "recompilation", "straggler"]
     text = told["verdict"]["text"].replace("\u202f", " ")
     assert (
         text

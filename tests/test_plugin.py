@@ -197,7 +197,11 @@ def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
     directory = logdir / "plugins/profile" / os.fsdecode(b"caf\xe9")
     write_session(directory, os.fsdecode(b"vm\xff"))
     client = tensorboard("--logdir", str(logdir))
-    [name] = [it["name"] for it in data(client, "sessions")["sessions"] if it["name"] not in (OLD, NEW)]
+    [name] = [
+        session["name"]
+        for session in data(client, "sessions")["sessions"]
+        if session["name"] not in (OLD, NEW)
+    ]
     ready = opened(client, name)
     assert ready["state"] == "ready"
     [device, *_] = (

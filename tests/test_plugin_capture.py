@@ -41,7 +41,7 @@ def test_a_capture_is_a_session_that_the_page_can_open(
     told = ended(client)
     assert (told["state"], told["message"]) == ("done", None)
     assert (logdir / "plugins/profile" / told["session"]).is_dir()
-    assert told["session"] in [it["name"] for it in data(client, "sessions")["sessions"]]
+    assert told["session"] in [session["name"] for session in data(client, "sessions")["sessions"]]
     assert opened(client, told["session"])["environment"]["framework"] == "jax"
 
 

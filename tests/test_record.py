@@ -207,8 +207,8 @@ for first in (4, 8):
         )
         done = run(program, tmp_path)
         assert done.returncode == 0, done.stderr
-        sessions = sorted(it.parent for it in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
-        steps = [[step["number"] for step in xi.load(str(it)).report()["steps"]] for it in sessions]
+        sessions = sorted(path.parent for path in tmp_path.glob("plugins/profile/*/*.xplane.pb"))
+        steps = [[step["number"] for step in xi.load(str(session)).report()["steps"]] for session in sessions]
         assert steps == [[4, 5, 6, 7], [8, 9, 10, 11]]
 
     def test_exceptions_of_the_training_have_precedence(self, tmp_path: Path) -> None:

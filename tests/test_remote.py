@@ -133,7 +133,7 @@ def test_progress_counts_the_bytes_received(store: WebStore, monkeypatch: pytest
     # Each request finds what those before it brought; one block is shorter than the others.
     assert [-(-read // BLOCK) for read, _ in seen] == list(range(len(seen)))
     assert len(seen) > 10
-    assert [(it.bytes_read, it.bytes, it.state) for it in readings] == [
+    assert [(reading.bytes_read, reading.bytes, reading.state) for reading in readings] == [
         (len(CONTENT), len(CONTENT), "ready")
     ] * 4
 
@@ -178,7 +178,7 @@ def test_a_failing_host_is_reported_in_one_line_and_the_others_are_shown(
     assert code == 0
     assert "Traceback" not in said
     assert [host["name"] for host in document["session"]["hosts"]] == ["a", "c", "d"]
-    [skipped] = [it for it in document["diagnostics"] if it["id"] == "skipped_host"]
+    [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert skipped["host"] == "b"
     assert re.match(re.escape(f"{store.address}{HOSTS[1]}: ") + told, skipped["message"])
     assert "\n" not in skipped["message"]
@@ -189,7 +189,7 @@ def test_a_file_that_changes_during_reading_is_reported(
 ) -> None:
     store.faults[HOSTS[1]] = replaced(store)
     _, document, _ = report(store, capsys)
-    [skipped] = [it for it in document["diagnostics"] if it["id"] == "skipped_host"]
+    [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert skipped["message"].endswith(
         ": the file changed while it was read; read it again once it is written"
     )
@@ -245,7 +245,7 @@ def test_a_file_is_not_fetched_whole_for_a_few_bytes(store: WebStore) -> None:
     with open_source(f"{store.address}{HOSTS[0]}") as source:
         assert source.read(5 * BLOCK + 7, 9).tobytes() == CONTENT[5 * BLOCK + 7 :][:9]
         assert source.read(5 * BLOCK + 90, 9).tobytes() == CONTENT[5 * BLOCK + 90 :][:9]
-        assert [it.first for it in store.of(HOSTS[0])] == [5 * BLOCK]
+        assert [request.first for request in store.of(HOSTS[0])] == [5 * BLOCK]
         across = source.read(2 * BLOCK - 5, 10).tobytes()
     assert across == CONTENT[2 * BLOCK - 5 :][:10]
 
@@ -256,7 +256,7 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
 
     def others_are_done() -> bool:
         """Asked while somebody waits for the store: no patience is left once nobody else needs any."""
-        if [it.state for it in readings] == ["ready", "reading", "ready", "ready"]:
+        if [reading.state for reading in readings] == ["ready", "reading", "ready", "ready"]:
             monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0)
         return False
 
@@ -265,7 +265,7 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
         trace = read_session(session, load_catalog(), readings, others_are_done)
     finally:
         over.set()
-    [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
+    [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
     assert skipped.host == "b"
     assert "cannot be read (no answer for 0 s); try again or copy" in skipped.message
 
@@ -304,9 +304,11 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
     except InputError as error:
         assert "stopped before" in str(error)  # noqa: PT017  whether other hosts were whole by then is chance
     else:
-        skipped = [it for it in trace.diagnostics if it.id == "skipped_host"]
-        assert "b" in [it.host for it in skipped]
-        assert all("not read, stopped before; reload the session" in it.message for it in skipped)
+        skipped = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
+        assert "b" in [diagnostic.host for diagnostic in skipped]
+        assert all(
+            "not read, stopped before; reload the session" in diagnostic.message for diagnostic in skipped
+        )
     finally:
         over.set()
 
@@ -339,7 +341,7 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
         "run/2026_01_02_00_00_00",
         ["a", "b", "c", "d"],
     )
-    asked = [it.path for it in store.asked]
+    asked = [request.path for request in store.asked]
     assert len(asked) == len(set(asked)) == 1 + 2 * 3 + 31
     assert not [path for path in asked if path.endswith(".pb") or "deep" in path]
 
@@ -378,7 +380,9 @@ def test_a_logdir_that_cannot_be_listed_is_a_one_line_error(
 def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:
     store.files["/logs/secret/plugins/profile/s/vm.xplane.pb"] = b""
     store.faults["/logs/secret/"] = lambda answer, _: answer.refuse(403)
-    assert [it.name for it in find_sessions([Root(f"{store.address}/logs")])] == ["run/2026_01_02_00_00_00"]
+    assert [session.name for session in find_sessions([Root(f"{store.address}/logs")])] == [
+        "run/2026_01_02_00_00_00"
+    ]
 
 
 def test_the_cache_of_closed_files_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

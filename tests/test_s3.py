@@ -236,8 +236,8 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
 
     monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", then)
     trace = load("s3://counted/logs").trace
-    assert [it.host for it in trace.traces] == ["a"]
-    [skipped] = [it for it in trace.diagnostics if it.id == "skipped_host"]
+    assert [read.host for read in trace.traces] == ["a"]
+    [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
     assert re.fullmatch(re.escape(f"s3://counted/{key}") + told, skipped.message)
 
 

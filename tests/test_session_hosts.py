@@ -125,7 +125,7 @@ def test_a_host_that_fails_is_left_out_of_every_answer(folder: Path, capsys: Any
     assert lazy.window(0, 30 * MS) == whole.window(0, 30 * MS)
     assert lazy.compare(lazy) == whole.compare(whole)
     assert list(lazy.annotations()) == list(whole.annotations())
-    assert [it.id for it in lazy.diagnostics] == ["skipped_host"]
+    assert [diagnostic.id for diagnostic in lazy.diagnostics] == ["skipped_host"]
     for command in (["report", "--json"], ["window", "--start-ms", "0", "--end-ms", "5", "--json"]):
         assert main([command[0], str(folder), *command[1:]]) == 0
         printed = capsys.readouterr()

@@ -38,4 +38,4 @@ def test_the_site_builds_and_is_complete(tmp_path: Path) -> None:
         asked = re.findall(
             r'<(?:script|img|source|iframe)[^>]+src(?:set)?="([^"]+)"|<link[^>]+href="([^"]+)"', page
         )
-        assert not [it for it in asked if re.match(r"(https?:)?//", "".join(it))]
+        assert not [request for request in asked if re.match(r"(https?:)?//", "".join(request))]

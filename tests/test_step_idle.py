@@ -91,12 +91,12 @@ def test_hosts_are_divided_by_their_cores_and_steps_have_equal_weight() -> None:
 
 
 def test_hosts_without_device_work_or_steps_are_left_out() -> None:
-    both = capture(
-        thread("python", step(0, 100 * US, 1), role="driving"), Core([("dot", 0, 50 * US)]), host="both"
+    complete = capture(
+        thread("python", step(0, 100 * US, 1), role="driving"), Core([("dot", 0, 50 * US)]), host="complete"
     )
     no_device = capture(thread("python", step(0, 300 * US, 1), role="driving"), host="no_device")
     no_steps = capture(thread("python", ("f", 0, 90)), Core([("dot", 0, 50 * US)]), host="no_steps")
-    report: Any = step_idle_report(session(both, no_device, no_steps))
+    report: Any = step_idle_report(session(complete, no_device, no_steps))
     assert (report["steps"], report["step_ps"], report["work_ps"], report["idle_ps"]) == (
         1,
         100 * US,

@@ -52,11 +52,12 @@ def test_nested_step_is_part_of_the_outer_one() -> None:
 
 
 def test_steps_of_other_threads_count_only_without_steps_on_the_driving_thread() -> None:
-    other = thread("python", ("eval", 0, 9, {"_r": 1}), role="other")
+    second_thread = thread("python", ("eval", 0, 9, {"_r": 1}), role="other")
     with_steps = thread("python", ("train", 0, 40, {"_r": 1}), role="driving")
-    assert [name for name, *_ in steps(capture(with_steps, other))] == ["train"]
+    assert [name for name, *_ in steps(capture(with_steps, second_thread))] == ["train"]
     assert [
-        name for name, *_ in steps(capture(thread("python", ("forward", 0, 40), role="driving"), other))
+        name
+        for name, *_ in steps(capture(thread("python", ("forward", 0, 40), role="driving"), second_thread))
     ] == ["eval"]
 
 
@@ -116,8 +117,8 @@ def test_call_around_a_tensorflow_function_is_the_step() -> None:
             ("Iterator", at + 92, 3),
         ]
     ]
-    other = [("evaluate_function", 300, 50), ("FunctionRun", 305, 2, {"_r": 1})]
-    assert steps(capture(thread("python", *calls, *other, role="driving"))) == [
+    evaluation = [("evaluate_function", 300, 50), ("FunctionRun", 305, 2, {"_r": 1})]
+    assert steps(capture(thread("python", *calls, *evaluation, role="driving"))) == [
         ("train_function", None, "annotation", at, 90) for at in (0, 100, 200)
     ]
 

@@ -46,7 +46,7 @@ def test_outside_of_what_a_host_recorded_nothing_is_recorded(training: SessionTr
 
 
 def test_threads_that_recorded_something(training: SessionTrace) -> None:
-    found = {it["name"]: it for it in window(training, 65, 100)["threads"]}
+    found = {thread["name"]: thread for thread in window(training, 65, 100)["threads"]}
     assert found["python"] == {
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
         "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10}, "no_class_ps": 0,
@@ -64,7 +64,7 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
     pool = found["tf_XLAEigen"]
     assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
     assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
-    assert [it["name"] for it in window(training, 0, 20)["threads"]] == ["python"]
+    assert [thread["name"] for thread in window(training, 0, 20)["threads"]] == ["python"]
 
 
 def test_devices_within_the_window(training: SessionTrace) -> None:
@@ -140,7 +140,7 @@ def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
 
 def test_the_names_with_most_time_of_their_own(training: SessionTrace) -> None:
     top = window(training, 0, 75)["top"]
-    assert [(it["name"], it["self_ps"], it["total_ps"], it["count"]) for it in top] == [
+    assert [(row["name"], row["self_ps"], row["total_ps"], row["count"]) for row in top] == [
         ("Training_Step", 30, 75, 1), ("forward", 30, 30, 1), ("StepMarker", 10, 15, 1),
         ("TensorCollectionBarrier", 5, 5, 1), ("ExecuteComputation", 3, 3, 1),
     ]  # fmt: skip
@@ -157,13 +157,13 @@ def test_two_hosts_and_one_of_their_devices() -> None:
     second = capture(thread("python", ("forward", 0, 100), role="driving"), Core([("dot", 0, 80)]), host="b")
     both = session(first, second)
     found = window(both, 0, 100)
-    assert [it["host"] for it in found["hosts"]] == ["a", "b"]
+    assert [row["host"] for row in found["hosts"]] == ["a", "b"]
     assert (found["host"], found["by_class_ps"]) == ("a", {"sync_prepare": 100})
-    assert [it["row"] for it in found["threads"]] == ["h0.t0", "h1.t0"]
+    assert [row["row"] for row in found["threads"]] == ["h0.t0", "h1.t0"]
     of_b = window(both, 0, 100, "b/TPU:0")
-    assert [it["busy_ps"] for it in of_b["devices"]] == [80]
+    assert [device["busy_ps"] for device in of_b["devices"]] == [80]
     assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"python": 100})
-    assert [it["row"] for it in of_b["threads"]] == ["h1.t0"]
+    assert [row["row"] for row in of_b["threads"]] == ["h1.t0"]
 
 
 def own_ps(device: Any) -> int:
@@ -171,7 +171,7 @@ def own_ps(device: Any) -> int:
 
 
 def of(found: Any, key: str) -> list[int]:
-    return [it[key] for it in found["devices"]]
+    return [device[key] for device in found["devices"]]
 
 
 @pytest.mark.parametrize(
@@ -187,17 +187,19 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     found: Any
     for found in [*parts, whole]:
         assert sum(found["by_class_ps"].values()) == found["duration_ps"]
-        for it in found["devices"]:
-            assert it["busy_ps"] + it["idle_ps"] == it["span_ps"]
-            assert it["stall_ps"] <= it["busy_ps"]
+        for row in found["devices"]:
+            assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
+            assert row["stall_ps"] <= row["busy_ps"]
         op_ps = sum(own_ps(device) for device in found["devices"])
         assert sum(row["self_ps"] for row in found["annotations"]) == op_ps
-        for it in found["threads"]:
+        for row in found["threads"]:
             assert (
-                sum(it["by_class_ps"].values()) + it["no_class_ps"] == it["busy_ps"] <= found["duration_ps"]
+                sum(row["by_class_ps"].values()) + row["no_class_ps"]
+                == row["busy_ps"]
+                <= found["duration_ps"]
             )
-            assert sum(row["self_ps"] for row in it["top"]) + it["more"]["self_ps"] == it["busy_ps"]
-            assert sum(row["count"] for row in it["top"]) + it["more"]["count"] == it["events"]
+            assert sum(name["self_ps"] for name in row["top"]) + row["more"]["self_ps"] == row["busy_ps"]
+            assert sum(name["count"] for name in row["top"]) + row["more"]["count"] == row["events"]
     for name, total in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True):
         assert (
             sum(part["by_class_ps"].get(name, 0) for part in parts)
@@ -205,10 +207,14 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             == whole["by_class_ps"].get(name, 0)
         )
     for key in ("busy_ps", "idle_ps", "stall_ps"):
-        assert [sum(it) for it in zip(*(of(part, key) for part in parts), strict=True)] == of(whole, key)
-        assert of(whole, key) == [it[key] for it in device_summaries(whole_session)]
+        assert [sum(values) for values in zip(*(of(part, key) for part in parts), strict=True)] == of(
+            whole, key
+        )
+        assert of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
     ops = [[own_ps(device) for device in found["devices"]] for found in parts]
-    assert [sum(it) for it in zip(*ops, strict=True)] == [own_ps(device) for device in whole["devices"]]
+    assert [sum(values) for values in zip(*ops, strict=True)] == [
+        own_ps(device) for device in whole["devices"]
+    ]
     assert (
         sum(own_ps(device) for device in whole["devices"])
         == (propagation_report(whole_session)["propagation"]["device_ps"])

@@ -141,8 +141,8 @@ def main(out: Path) -> None:
         for _ in range(RUNS):
             jax.block_until_ready(made(*arguments))
     jax.profiler.stop_trace()
-    for other in out.rglob("*.trace.json.gz"):
-        other.unlink()
+    for path in out.rglob("*.trace.json.gz"):
+        path.unlink()
     (out / "costs.json").write_text(json.dumps({"runs": RUNS, "programs": costs}, indent=2) + "\n")
 
 

@@ -677,7 +677,7 @@ def hlo_star(n: int) -> Space:
         Instruction(1, "bitcast.0", "bitcast"),
         *(Instruction(i + 2, f"copy.{i}", "copy", operands=[1]) for i in range(n)),
     ]
-    star.append(Instruction(n + 2, "tuple.1", "tuple", operands=[it.id for it in star]))
+    star.append(Instruction(n + 2, "tuple.1", "tuple", operands=[instruction.id for instruction in star]))
     return _ran(module(star), [f"copy.{i}" for i in range(n)])
 
 

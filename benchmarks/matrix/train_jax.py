@@ -64,38 +64,38 @@ Batch = tuple[np.ndarray, np.ndarray]
 clock = Clock()
 
 
-def loss_of(parameters: Parameters, x: jax.Array, wanted: jax.Array) -> jax.Array:
+def loss_of(parameters: Parameters, x: jax.Array, targets: jax.Array) -> jax.Array:
     for weight, bias in parameters:
         x = x + jnp.tanh(x @ weight + bias)
-    return ((x - wanted) ** 2).mean()
+    return ((x - targets) ** 2).mean()
 
 
 def updated(parameter: jax.Array, gradient: jax.Array) -> jax.Array:
     return parameter - 0.01 * gradient
 
 
-def train_step(parameters: Parameters, x: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Parameters]:
-    loss, gradients = jax.value_and_grad(loss_of)(parameters, x, wanted)
+def train_step(parameters: Parameters, x: jax.Array, targets: jax.Array) -> tuple[jax.Array, Parameters]:
+    loss, gradients = jax.value_and_grad(loss_of)(parameters, x, targets)
     return loss, jax.tree.map(updated, parameters, gradients)
 
 
-def train_by_scan(parameters: Parameters, x: jax.Array, wanted: jax.Array) -> tuple[jax.Array, Parameters]:
+def train_by_scan(parameters: Parameters, x: jax.Array, targets: jax.Array) -> tuple[jax.Array, Parameters]:
     """One step per part of the batch, in one program."""
 
     def body(parameters: Parameters, batch: tuple[jax.Array, jax.Array]) -> tuple[Parameters, jax.Array]:
         loss, parameters = train_step(parameters, *batch)
         return parameters, loss
 
-    parts = x.reshape(MICRO_STEPS, -1, WIDTH), wanted.reshape(MICRO_STEPS, -1, WIDTH)
+    parts = x.reshape(MICRO_STEPS, -1, WIDTH), targets.reshape(MICRO_STEPS, -1, WIDTH)
     parameters, losses = jax.lax.scan(body, parameters, parts)
     return losses.mean(), parameters
 
 
 def train_on_one_of_many(
-    parameters: Parameters, x: jax.Array, wanted: jax.Array
+    parameters: Parameters, x: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Parameters]:
     """A device's part of a data-parallel step."""
-    loss, gradients = jax.value_and_grad(loss_of)(parameters, x, wanted)
+    loss, gradients = jax.value_and_grad(loss_of)(parameters, x, targets)
     loss, gradients = jax.lax.pmean((loss, gradients), "data")
     return loss, jax.tree.map(updated, parameters, gradients)
 
@@ -123,16 +123,16 @@ def asked(_: np.ndarray) -> np.ndarray:
 
 
 def train_with_pure_callback(
-    parameters: Parameters, x: jax.Array, wanted: jax.Array
+    parameters: Parameters, x: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Parameters]:
     scale = jax.pure_callback(asked, jax.ShapeDtypeStruct((), jnp.float32), x[0, 0])
-    return train_step(parameters, x * scale, wanted)
+    return train_step(parameters, x * scale, targets)
 
 
 def train_with_io_callback(
-    parameters: Parameters, x: jax.Array, wanted: jax.Array
+    parameters: Parameters, x: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Parameters]:
-    loss, parameters = train_step(parameters, x, wanted)
+    loss, parameters = train_step(parameters, x, targets)
     scale = io_callback(asked, jax.ShapeDtypeStruct((), jnp.float32), loss)
     return loss * scale, parameters
 
@@ -159,7 +159,7 @@ def trained_by(program: str) -> Callable[..., tuple[jax.Array, Parameters]]:
 def batches(program: str) -> Iterator[Batch]:
     """Rows, and what the network shall make of them, on the host, forever: the same ones, or more all the time."""
     most = ROWS_MORE * MOST_SHAPES * (program == "new_shapes")
-    x, wanted = np.random.default_rng(1).standard_normal((2, ROWS + most, WIDTH), np.float32)
+    x, targets = np.random.default_rng(1).standard_normal((2, ROWS + most, WIDTH), np.float32)
     number = 0
     while True:
         with clock.part("loader"):
@@ -167,7 +167,7 @@ def batches(program: str) -> Iterator[Batch]:
                 time.sleep(LOADER_S)
             rows = ROWS + ROWS_MORE * (number // STEPS_A_SHAPE) * (program == "new_shapes")
             shape = (DEVICES, rows // DEVICES, WIDTH) if program == "pmap" else (rows, WIDTH)
-            batch = x[:rows].reshape(shape), wanted[:rows].reshape(shape)
+            batch = x[:rows].reshape(shape), targets[:rows].reshape(shape)
         yield batch
         number += 1
 
@@ -215,16 +215,16 @@ class Training:
         with jax.profiler.TraceAnnotation("next_batch"):
             return next(self.batches)
 
-    def update(self, x: np.ndarray, wanted: np.ndarray) -> jax.Array:
+    def update(self, x: np.ndarray, targets: np.ndarray) -> jax.Array:
         clock.launches += 1
         if self.program == "op_by_op":
-            loss, gradients = self.gradients(self.parameters, x, wanted)
+            loss, gradients = self.gradients(self.parameters, x, targets)
             self.parameters = jax.tree.map(updated, self.parameters, gradients)
             clock.launches += 2 * len(jax.tree.leaves(gradients))
             return loss
         if self.program == "new_lambda":
             self.train = jax.jit(lambda *arguments: train_step(*arguments))
-        loss, self.parameters = self.train(self.parameters, x, wanted)
+        loss, self.parameters = self.train(self.parameters, x, targets)
         return loss
 
     def step(self) -> None:

@@ -44,7 +44,7 @@ def network() -> keras.Model:
 
 def batches(program: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows, and what the network shall make of them, on the host, forever."""
-    x, wanted = np.random.default_rng(1).standard_normal(
+    x, targets = np.random.default_rng(1).standard_normal(
         (2, ROWS + ROWS_MORE * MOST_SHAPES, WIDTH), np.float32
     )
     number = 0
@@ -53,7 +53,7 @@ def batches(program: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             if program.endswith("slow_input"):
                 time.sleep(LOADER_S)
             rows = ROWS + ROWS_MORE * (number // STEPS_A_SHAPE) * (program == "compiled_new_shapes")
-            batch = x[:rows], wanted[:rows]
+            batch = x[:rows], targets[:rows]
         yield batch
         number += 1
 
@@ -74,9 +74,9 @@ class Loop:
         self.train = tf.function(self._train, jit_compile=self.compiles)
         self.number = 0
 
-    def _train(self, x: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
+    def _train(self, x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((self.model(x) - wanted) ** 2)
+            loss = tf.reduce_mean((self.model(x) - targets) ** 2)
         variables = self.model.trainable_variables
         for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
             variable.assign_sub(0.01 * gradient)

@@ -115,7 +115,7 @@ class Program:
 
     def forward_and_backward(self) -> Tensor:
         with xp.Trace("data_loading"):
-            tokens, targets = (it.to(self.device) for it in next(self.batches))
+            tokens, targets = (batch.to(self.device) for batch in next(self.batches))
         with xp.Trace("forward"):
             scores = self.model(tokens)
             if self.pair == "cpu_fallback":

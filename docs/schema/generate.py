@@ -1,4 +1,4 @@
-"""Writes what is generated from `tb_xla_insights.schema`: a JSON Schema per document, and docs/report.md.
+"""Generates a JSON Schema per document, and docs/report.md, from `tb_xla_insights.schema`.
 
 python docs/schema/generate.py
 """
@@ -26,7 +26,7 @@ Part = dict[str, Any]
 DOCS = Path(__file__).parents[1]
 DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison}
 
-# A key that is a keyword of Python has no line of its own to be described at.
+# A key that is a Python keyword has no attribute that a docstring could describe.
 KEYWORDS = {"class": "What the host does."}
 
 HEAD = """# Every key of the JSON documents
@@ -40,7 +40,7 @@ between 0 and 1; `bytes`, `FLOP`, `FLOP/s`, `bytes/s` and `ppm` (parts per milli
 mark may be absent.
 """
 
-# By the end of a key, longer ends first.
+# By suffix of the key, longer suffixes first.
 UNITS = {
     "bytes_per_s": "bytes/s", "_per_s": "FLOP/s", "_ps": "ps", "_ns": "ns", "_ppm": "ppm", "flops": "FLOP",
     "bytes": "bytes", "bytes_in_steps": "bytes", "bytes_per_step": "bytes", "share": "share", "duty_cycle": "share",
@@ -50,56 +50,57 @@ UNITS = {
 
 
 def json_schema(name: str) -> Part:
-    """The JSON Schema of a document: the strings below keys are its descriptions."""
+    """The JSON Schema of a document, with the attribute docstrings as descriptions."""
     kinds = _kinds()
-    made = TypeAdapter(DOCUMENTS[name]).json_schema()
-    for title, part in ((made["title"], made), *made["$defs"].items()):
+    document = TypeAdapter(DOCUMENTS[name]).json_schema()
+    for title, part in ((document["title"], document), *document["$defs"].items()):
         for key, value in part.get("properties", {}).items():
             value.pop("title", None)
             if "description" not in value:  # inherited, or that of the type it refers to
-                referred = made["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
+                referred = document["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
                 value["description"] = _inherited(kinds[title], key) or referred["description"]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
 
 
 def _kinds() -> dict[str, Any]:
-    """All types by name, ready to take descriptions from the strings below their keys."""
-    found = {}
+    """All types by name, configured to use attribute docstrings as descriptions."""
+    types = {}
     config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
     for module in iter_modules(schema.__path__, f"{schema.__name__}."):
         members: list[tuple[str, Any]] = getmembers(import_module(module.name), isclass)
         for name, kind in members:
             if is_typeddict(kind):
                 kind.__pydantic_config__ = config
-                found[name] = kind
-    return found
+                types[name] = kind
+    return types
 
 
 def _inherited(kind: Any, key: str) -> str | None:
-    """The description of a key that a type has from another one; None where it has none of its own there."""
+    """The description of a key that a type inherits, None if it has none."""
     if key in KEYWORDS:
         return KEYWORDS[key]
-    for base in (it for it in get_original_bases(kind) if is_typeddict(it) and key in it.__annotations__):
-        told = TypeAdapter(base).json_schema()["properties"][key].get("description")
-        return str(told) if told else _inherited(base, key)
+    for base in get_original_bases(kind):
+        if is_typeddict(base) and key in base.__annotations__:
+            description = TypeAdapter(base).json_schema()["properties"][key].get("description")
+            return str(description) if description else _inherited(base, key)
     return None
 
 
 def markdown(schemas: dict[str, Part]) -> str:
-    """docs/report.md: a section per document, and a table per part of it, each part once."""
-    lines, told = [HEAD], set[str]()
-    for made in schemas.values():
-        lines += [f"## {made['title']}", "", *_table(made)]
-        for name in _parts(made, made["$defs"]):
-            part = made["$defs"][name]
-            if "properties" in part and name not in told:
-                told.add(name)
+    """The text of docs/report.md: a section per document with a table per part, each part once."""
+    lines, listed = [HEAD], set[str]()
+    for document in schemas.values():
+        lines += [f"## {document['title']}", "", *_table(document)]
+        for name in _parts(document, document["$defs"]):
+            part = document["$defs"][name]
+            if "properties" in part and name not in listed:
+                listed.add(name)
                 lines += [f"### {name}", "", *_table(part)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _parts(part: Part, definitions: dict[str, Part]) -> list[str]:
-    """The names of all parts that a part refers to, each before those that it refers to itself."""
+    """The names of all parts that a part refers to, each followed by those it refers to."""
     names: dict[str, None] = {}
     for name in re.findall(r'"#/\$defs/(\w+)"', json.dumps(part.get("properties", part))):
         names |= dict.fromkeys([name, *_parts(definitions[name], definitions)])
@@ -116,14 +117,14 @@ def _table(part: Part) -> list[str]:
 
 
 def _type(key: str, value: Part) -> str:
-    """The type of a key as a reader knows it: a unit, a name of a part, a list of values."""
+    """The displayed type of a key: a unit, the name of a part, or a list of values."""
     if "anyOf" in value:
-        return " or ".join(dict.fromkeys(_type(key, it) for it in value["anyOf"]))
+        return " or ".join(dict.fromkeys(_type(key, option) for option in value["anyOf"]))
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "enum" in value:
-        return ", ".join(f"`{it}`" for it in value["enum"])
+        return ", ".join(f"`{member}`" for member in value["enum"])
     if "const" in value:
         return f"`{value['const']}`"
     kind = value.get("type", "any")
@@ -138,11 +139,11 @@ def _type(key: str, value: Part) -> str:
 
 
 def generated() -> dict[Path, str]:
-    """What each generated file has in it."""
+    """The content of each generated file."""
     schemas = {name: json_schema(name) for name in DOCUMENTS}
     files = {
-        DOCS / "schema" / f"{name}.schema.json": f"{json.dumps(it, indent=1)}\n"
-        for name, it in schemas.items()
+        DOCS / "schema" / f"{name}.schema.json": f"{json.dumps(document, indent=1)}\n"
+        for name, document in schemas.items()
     }
     return files | {DOCS / "report.md": markdown(schemas)}
 

@@ -3,9 +3,9 @@
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
 import { columnUnit } from '../lib/totals.js';
-import { cutMiddle, difference, MISSING, share } from '../lib/format.js';
+import { cutMiddle, MISSING, share } from '../lib/format.js';
 import { countColumn, textColumn, timeColumn } from '../lib/table.js';
-import { ratioCell } from './lazy.js';
+import { differenceText, ratioCell } from './lazy.js';
 import { chanceTitle, verdictCell } from './verdict.js';
 
 /** @typedef {import('./types').WorkRow} WorkRow */
@@ -32,7 +32,7 @@ function columns(items) {
     timeColumn('B', unit, (/** @type {T} */ { b_ps }) => b_ps),
     timeColumn('B − A', unit, (/** @type {T} */ { difference_ps }) => difference_ps, {
       value: (item) => item.difference_ps,
-      cell: (item) => difference(item.difference_ps / unit.ps, 3),
+      cell: (item) => differenceText(item.a_ps, item.b_ps, unit),
     }),
     countColumn('Of A’s step', (/** @type {T} */ { of_step }) => of_step, {
       value: (item) => item.of_step ?? 0,

@@ -2,8 +2,20 @@
 
 import { card, codeCell } from '../lib/cards.js';
 import { columnUnit } from '../lib/totals.js';
-import { cutMiddle, deviceTimeCell, MISSING, ratio } from '../lib/format.js';
+import { cutMiddle, deviceTimeCell, difference, MISSING, ratio } from '../lib/format.js';
 import { countColumn, table, timeColumn } from '../lib/table.js';
+
+/**
+ * B − A of times as the columns beside it show them, so that the three add up.
+ * @param {number|null} a_ps
+ * @param {number|null} b_ps
+ * @param {import('../lib/format.js').Unit} unit
+ */
+export function differenceText(a_ps, b_ps, unit) {
+  if (a_ps == null || b_ps == null) return MISSING;
+  const thousandths = (/** @type {number} */ ps) => Math.round((ps / unit.ps) * 1000);
+  return difference((thousandths(b_ps) - thousandths(a_ps)) / 1000, 3);
+}
 
 /** @param {number|null|undefined} value @param {number} [decimals] */
 export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(value, decimals));

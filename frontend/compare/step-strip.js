@@ -12,6 +12,10 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */
 
+/** `step 1208 · 243.2 ms` @param {UsualStep} step */
+const stepText = ({ number, duration_ps }) =>
+  [...(number === null ? [] : [`step ${number}`]), headline(duration_ps)].join(' · ');
+
 /**
  * @param {[string, UsualStep|null][]} sides names and steps
  * @param {(which: string, place: import('../lib/link.js').LinkState) => void} open a place in the session of that name
@@ -49,7 +53,7 @@ export function stepStrip(sides, open) {
     };
     return [
       h('b', { class: 'run-label' }, which),
-      h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, headline(step.duration_ps)),
+      h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, stepText(step)),
       axisLane(
         'annotations',
         step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name)),
@@ -60,9 +64,11 @@ export function stepStrip(sides, open) {
       ),
       axisLane(
         'device',
-        step.runs.map((span) =>
-          mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true),
-        ),
+        step.runs.length
+          ? step.runs.map((span) =>
+              mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true),
+            )
+          : [h('span', { class: 'sec small' }, 'no run in the time of this step')],
       ),
       axisLane(
         'idle',

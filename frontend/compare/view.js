@@ -7,7 +7,6 @@ import { classCell } from '../lib/classes.js';
 import { card, cores, hue, tableCard } from '../lib/cards.js';
 import {
   cutMiddle,
-  difference,
   digits,
   headline,
   MISSING,
@@ -20,7 +19,7 @@ import {
 import { maximum, total } from '../lib/totals.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { deviceCards } from './device.js';
-import { lazyCard, ratioCell } from './lazy.js';
+import { differenceText, lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
 import { stepStrip } from './step-strip.js';
 import { chanceTitle, verdictCell } from './verdict.js';
@@ -47,7 +46,6 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
   const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
   const unit = unitFor(longest);
   const most = longest / unit.ps;
-  const change = (/** @type {number|null} */ ps) => (ps == null ? MISSING : difference(ps / unit.ps, 3));
   const judged = items.some(({ verdict }) => verdict);
   const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
   return tableCard(
@@ -61,9 +59,9 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
         timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps),
         timeColumn('B', unit, 'b_ps'),
         ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
-        timeColumn('B − A', unit, 'difference_ps', {
+        timeColumn('B − A', unit, (/** @type {T} */ { difference_ps }) => difference_ps, {
           value: (item) => item.difference_ps ?? 0,
-          cell: (item) => change(item.difference_ps),
+          cell: (/** @type {T} */ { a_ps, b_ps }) => differenceText(a_ps, b_ps, unit),
         }),
         countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
         ...(judged
@@ -83,7 +81,7 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
             timeCell(a, unit),
             timeCell(b, unit),
             ...(bars ? [''] : []),
-            change(b - a),
+            differenceText(a, b, unit),
             ratioCell(a ? b / a : null),
             ...(judged ? [''] : []),
           ]

@@ -4,6 +4,7 @@ import { h, fill, button } from '../lib/dom.js';
 import { get, getShared } from '../lib/api.js';
 import { alignmentOf, shiftText } from './align.js';
 import { createFeeds } from './feeds.js';
+import { groupOf } from './host-groups.js';
 import { createModel } from './model.js';
 import { asLanes, createLanes } from './lanes.js';
 import { createOverviewStrip } from './overview-strip.js';
@@ -318,8 +319,17 @@ export function timelineView(app) {
     const selection = ofBrief(brief);
     model.bring(model.drawn(selection) ?? selection, 8);
     model.select(selection);
+    unfold(brief.row);
     lanes.reveal(brief.row, brief.depth);
     live.announceNow(`${brief.name} is selected.`);
+  }
+
+  /** Opens the host and the device of a row that has no lane, as the host is folded. @param {string} id of the row */
+  function unfold(id) {
+    const row = session?.rows.find((own) => own.id === id);
+    if (!row || laneFor(lanes.lanes, id, 0)) return;
+    model.fold(groupOf(row), true);
+    if (row.device) model.fold(row.device, true);
   }
 
   /** @param {Found} found */

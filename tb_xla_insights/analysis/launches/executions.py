@@ -56,17 +56,17 @@ def find_costs(trace: Trace) -> Costs:
     launches = find_launches(trace)
     runs = launches.runs
     joined = runs.launch >= 0
-    row = launches.row[runs.launch[joined]]
-    begin, end = runs.start_ps.copy(), runs.end_ps.copy()
-    begin[joined] = np.minimum(trace.start_ps[row], begin[joined])
-    end[joined] = np.maximum(trace.end_ps[row], end[joined])
-    first = runs.free_ps == np.iinfo(np.int64).min
-    until = np.minimum(runs.free_ps, runs.start_ps)
-    queue = np.maximum(0, np.where(first, begin, until) - begin)
+    call_row = launches.row[runs.launch[joined]]
+    start, end = runs.start_ps.copy(), runs.end_ps.copy()
+    start[joined] = np.minimum(trace.start_ps[call_row], start[joined])
+    end[joined] = np.maximum(trace.end_ps[call_row], end[joined])
+    is_first = runs.free_ps == np.iinfo(np.int64).min
+    free_ps = np.minimum(runs.free_ps, runs.start_ps)
+    queue = np.maximum(0, np.where(is_first, start, free_ps) - start)
     device = runs.duration_ps
-    has_lead = ~first & (runs.enqueue_row >= 0)
-    lead = np.where(has_lead, until - runs.enqueue_ps, 0)
-    return Costs(end - begin, device, queue, end - begin - device - queue, lead, has_lead)
+    has_lead = ~is_first & (runs.enqueue_row >= 0)
+    lead = np.where(has_lead, free_ps - runs.enqueue_ps, 0)
+    return Costs(end - start, device, queue, end - start - device - queue, lead, has_lead)
 
 
 def runs_on(trace: Trace, devices: Collection[str] | None) -> NDArray[np.bool_]:
