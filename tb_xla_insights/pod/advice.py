@@ -33,11 +33,11 @@ _OTHER_ADVICE = (
 )
 _UNKNOWN_CAUSE_ADVICE = (
     "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
-    "not tell what takes longer."
+    "not show what takes longer."
 )
 _CHANGING_HOST_ADVICE = (
-    "Make the steps of all hosts more even, as no single one is to blame: {what}; do what not every step has on all "
-    "hosts in the same one."
+    "Make the steps of all hosts more even, as no single one is to blame: {what}; do work that not every step has in "
+    "the same step on all hosts."
 )
 _EVEN_OUT = {
     "input": "prefetch more batches, so that a slow one is hidden",

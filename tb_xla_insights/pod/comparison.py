@@ -241,11 +241,12 @@ def _note(arrivals: Arrivals) -> str | None:
         return None
     unrelated = int((~arrivals.clocks.is_known).sum())
     if unrelated:
-        clocks = "The clock of 1 host is" if unrelated == 1 else f"The clocks of {unrelated} hosts are"
-        return f"{clocks} not related to the others': when it came to a collective is not compared."
+        if unrelated == 1:
+            return "The clock of 1 host is not related to the others': its arrivals are not compared."
+        return f"The clocks of {unrelated} hosts are not related to the others': their arrivals are not compared."
     components = len(set(arrivals.component.tolist()))
     return (
-        f"The hosts are {components} groups that have no collective in common: each is compared in itself."
+        f"The hosts form {components} groups without a common collective: each is compared by itself."
         if components > 1
         else None
     )

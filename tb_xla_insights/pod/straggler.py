@@ -181,7 +181,7 @@ def _reason(comparison: HostComparison, names: list[str]) -> str:
             first_of_cause.setdefault(cause.name, (name, cause))
     reference = comparison.reference_text
     if not first_of_cause:
-        return f"Nothing that is recorded takes longer there than on {reference}."
+        return f"Nothing recorded takes longer there than on {reference}."
     per_step = {"once": "in that step", "some_steps": "in such a step"}.get(comparison.recurs or "", "a step")
     parts = []
     for name, cause in [*first_of_cause.values()][:MAX_CAUSES]:

@@ -15,11 +15,11 @@ def verdict_text(comparison: HostComparison) -> str:
     if comparison.state == "no_collectives":
         return "No collective ties these hosts: each goes at its own pace."
     if comparison.state == "clocks_apart":
-        return "Clocks of these hosts are apart by more than they tell: arrival is not compared."
+        return "The clocks of these hosts cannot be related: their arrivals are not compared."
     if comparison.state == "one_host" and late.kind in ("unknown", "none"):
         return "One host: there is none to wait for. Capture all hosts of the job in one session."
     if late.kind == "unknown":
-        return "Nothing tells who waits for whom: no collective lies in a whole step."
+        return "It is not known who waits for whom: no collective is in a whole step."
     party = "core" if comparison.core_arrivals else "host"
     kinds = f"{comparison.main_kind}s" if comparison.main_kind else "collectives"
     shares = _last_shares(comparison)
