@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "tb_xla_insights"
 # From the top of the design's list to its bottom: a module imports its own layer and those before it.
 LAYERS = [
     "escapes name_limit",
-    "errors deep_size host_order json_text memory parallel units",
+    "errors deep_size host_order json_text memory parallel row_ids units",
     "require_kernels files",
     "arrays page",
     "xplane",

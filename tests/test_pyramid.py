@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights.timeline import kernels, pyramid
-from tb_xla_insights.timeline.pyramid import Lane, Slices, rung_of
+from tb_xla_insights.timeline.pyramid import Lane, Slices, level_of_window
 
 NAMES, KINDS = 3, 2
 
@@ -60,12 +60,12 @@ def lanes(draw: st.DrawFn, overlap: bool = False) -> list[Event]:
 
 
 any_lane = st.one_of(lanes(), lanes(overlap=True))
-rungs = st.integers(0, 12)
+levels = st.integers(0, 12)
 
 
-def buckets(events: list[Event], rung: int) -> list[list[Event]]:
-    """The events of each slice of a rung, by the words of the definition."""
-    width = 2**rung
+def buckets(events: list[Event], level: int) -> list[list[Event]]:
+    """The events of each slice of a level, by the words of the definition."""
+    width = 2**level
     slices: list[list[Event]] = []
     for event in events:
         last = slices[-1][-1] if slices else None
@@ -90,16 +90,16 @@ def covered(events: list[Event]) -> set[int]:
     return {at for event in events for at in range(event.start, event.end)}
 
 
-def combs(slices: list[list[Event]], rung: int) -> list[list[list[Event]]]:
+def groups(slices: list[list[Event]], level: int) -> list[list[list[Event]]]:
     """Neighbouring slices of short events joined where class and pause allow it."""
     joined: list[list[list[Event]]] = []
     for part in slices:
-        short = all(event.length < 2**rung for event in part)
-        if joined and short and all(event.length < 2**rung for it in joined[-1] for event in it):
+        short = all(event.length < 2**level for event in part)
+        if joined and short and all(event.length < 2**level for it in joined[-1] for event in it):
             before = joined[-1]
             pause = part[0].start - max(event.end for it in before for event in it)
             kinds = {most([(e.kind, e.length) for e in it])[0] for it in (before[0], part)}
-            if pause < 2**rung and len(kinds) == 1:
+            if pause < 2**level and len(kinds) == 1:
                 before.append(part)
                 continue
         joined.append([part])
@@ -115,22 +115,22 @@ def listed(slices: Slices) -> list[tuple[int, ...]]:
     return [tuple(int(x) for x in row) for row in zip(*columns, strict=True)]
 
 
-def window_of(events: list[Event], rung: int, part: float) -> tuple[int, int]:
-    """A window that the rung is fit for: at least two buckets wide."""
+def window_of(events: list[Event], level: int, part: float) -> tuple[int, int]:
+    """A window that the level is fit for: at least two buckets wide."""
     last = max((event.end for event in events), default=0)
     start = int(part * last)
-    return start, start + 2 ** (rung + 1) + last // 3
+    return start, start + 2 ** (level + 1) + last // 3
 
 
-@given(any_lane, rungs, st.floats(0, 1))
-def test_a_view_shows_the_combs_of_the_slices_that_touch_the_window(
-    events: list[Event], rung: int, part: float
+@given(any_lane, levels, st.floats(0, 1))
+def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
+    events: list[Event], level: int, part: float
 ) -> None:
-    start, end = window_of(events, rung, part)
+    start, end = window_of(events, level, part)
     expected = []
     seen: list[Event] = []
-    slices = buckets(events, rung)
-    for group in combs(touching(slices, start, end), rung):
+    slices = buckets(events, level)
+    for group in groups(touching(slices, start, end), level):
         members = [event for it in group for event in it]
         winners = [most([(event.name, event.length) for event in it]) for it in group]
         seen = [event for event in events if event.id < members[0].id]
@@ -139,7 +139,7 @@ def test_a_view_shows_the_combs_of_the_slices_that_touch_the_window(
         kind = most([(event.kind, event.length) for event in group[0]])[0]
         count = len(members)
         expected.append((*shape, winners, kind, count, busy if count > 1 else 0, members[0].id))
-    found = listed(lane_of(events).view(start, end, rung))
+    found = listed(lane_of(events).view(start, end, level))
     assert len(found) == len(expected)
     for (s, e, name, *rest), (es, ee, winners, *expected_rest) in zip(found, expected, strict=True):
         assert (s, e, rest) == (es, ee, expected_rest)
@@ -149,11 +149,11 @@ def test_a_view_shows_the_combs_of_the_slices_that_touch_the_window(
         assert sums[name] == max(sums.values())
 
 
-@given(any_lane, rungs, st.floats(0, 1))
-def test_nothing_is_lost(events: list[Event], rung: int, part: float) -> None:
-    start, end = window_of(events, rung, part)
-    shown = lane_of(events).view(start, end, rung)
-    inside = [event for it in touching(buckets(events, rung), start, end) for event in it]
+@given(any_lane, levels, st.floats(0, 1))
+def test_nothing_is_lost(events: list[Event], level: int, part: float) -> None:
+    start, end = window_of(events, level, part)
+    shown = lane_of(events).view(start, end, level)
+    inside = [event for it in touching(buckets(events, level), start, end) for event in it]
     assert int(shown.events.sum()) == len(inside)
     touch = [event for event in events if event.start < end and event.end >= start]
     assert {event.id for event in touch} <= {event.id for event in inside}
@@ -169,19 +169,19 @@ def test_nothing_is_lost(events: list[Event], rung: int, part: float) -> None:
             )
 
 
-@given(lanes(), rungs)
-def test_busy_times_add_up_to_the_union(events: list[Event], rung: int) -> None:
-    shown = lane_of(events).view(0, 10**6, rung)
+@given(lanes(), levels)
+def test_busy_times_add_up_to_the_union(events: list[Event], level: int) -> None:
+    shown = lane_of(events).view(0, 10**6, level)
     alone = shown.events == 1
     total = int(shown.busy.sum() + (shown.end - shown.start)[alone].sum())
     assert total == len(covered(events))
 
 
-@given(lanes(), rungs)
-def test_how_full_a_comb_is_by_bucket(events: list[Event], rung: int) -> None:
-    width, shown = 2**rung, lane_of(events).view(0, 10**6, rung)
+@given(lanes(), levels)
+def test_how_full_a_comb_is_by_bucket(events: list[Event], level: int) -> None:
+    width, shown = 2**level, lane_of(events).view(0, 10**6, level)
     digits = iter(shown.fill.tolist())
-    for group in combs(buckets(events, rung), rung):
+    for group in groups(buckets(events, level), level):
         members = [event for part in group for event in part]
         if len(members) == 1:
             continue
@@ -202,25 +202,25 @@ def test_how_full_a_comb_is_by_bucket(events: list[Event], rung: int) -> None:
     assert next(digits, None) is None
 
 
-@given(any_lane, rungs)
-def test_long_events_are_slices_of_their_own(events: list[Event], rung: int) -> None:
-    shown = listed(lane_of(events).view(0, 10**6, rung))
+@given(any_lane, levels)
+def test_long_events_are_slices_of_their_own(events: list[Event], level: int) -> None:
+    shown = listed(lane_of(events).view(0, 10**6, level))
     for event in events:
-        if event.length >= 2**rung:
+        if event.length >= 2**level:
             assert (event.start, event.end, event.name, event.kind, 1, 0, event.id) in shown
 
 
-@given(any_lane, rungs, st.floats(0, 1))
-def test_a_view_does_not_depend_on_what_is_kept(events: list[Event], rung: int, part: float) -> None:
-    start, end = window_of(events, rung, part)
-    first = lane_of(events).view(start, end, rung)
+@given(any_lane, levels, st.floats(0, 1))
+def test_a_view_does_not_depend_on_what_is_kept(events: list[Event], level: int, part: float) -> None:
+    start, end = window_of(events, level, part)
+    first = lane_of(events).view(start, end, level)
     fresh = listed(first)
     keeping = lane_of(events)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pyramid, "_FEW", -1)
-        patch.setattr(pyramid, "_KEEP_ONE_IN", 1)
-        assert listed(keeping.view(start, end, rung)) == fresh
-        again = keeping.view(start, end, rung)
+        patch.setattr(pyramid, "_MAX_UNCACHED_EVENTS", -1)
+        patch.setattr(pyramid, "_MIN_REDUCTION", 1)
+        assert listed(keeping.view(start, end, level)) == fresh
+        again = keeping.view(start, end, level)
         assert (listed(again), again.fill.tolist()) == (fresh, first.fill.tolist())
         assert keeping._levels
 
@@ -228,12 +228,12 @@ def test_a_view_does_not_depend_on_what_is_kept(events: list[Event], rung: int, 
 @given(any_lane)
 def test_the_number_of_slices_of_every_rung_is_known_beforehand(events: list[Event]) -> None:
     lane = lane_of(events)
-    sizes = kernels.sizes(lane.start, lane.end).tolist()
-    assert sizes[:14] == [len(buckets(events, rung)) for rung in range(14)]
+    sizes = kernels.slices_per_level(lane.start, lane.end).tolist()
+    assert sizes[:14] == [len(buckets(events, level)) for level in range(14)]
 
 
 def test_a_rung_is_kept_only_where_it_has_a_quarter_of_the_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyramid, "_FEW", 1000)
+    monkeypatch.setattr(pyramid, "_MAX_UNCACHED_EVENTS", 1000)
     events = [Event(at, at + 10, 0, 0, at) for at in range(0, 80_000, 16)]
     lane = lane_of(events)
     lane.view(0, 80_000, 5)  # two events to a slice
@@ -245,7 +245,7 @@ def test_a_rung_is_kept_only_where_it_has_a_quarter_of_the_events(monkeypatch: p
 
 @given(st.integers(1, 2**50), st.integers(1, 5000))
 def test_slices_merge_between_one_and_two_pixels(span: int, px: int) -> None:
-    width, pixel = 2 ** rung_of(span, px), span / max(px, 4)
+    width, pixel = 2 ** level_of_window(span, px), span / max(px, 4)
     assert width <= 2 * pixel < 2 * width or (width == 1 and pixel < 1)
 
 
@@ -266,7 +266,7 @@ def nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 def packed(events: list[tuple[int, int, int]]) -> list[int]:
     starts, ends, parents = zip(*events, strict=True) if events else ((), (), ())
     columns = np.array(starts, np.int64), np.array(ends, np.int64), np.array(parents, np.int32)
-    return kernels.pack(*columns).tolist()  # type: ignore[no-any-return]
+    return kernels.assign_lanes(*columns).tolist()  # type: ignore[no-any-return]
 
 
 @given(nested())
@@ -289,7 +289,7 @@ def test_the_lane_of_events_that_nest_is_their_depth() -> None:
 def test_time_spread_over_buckets_adds_up(events: list[Event], count: int) -> None:
     duration = max((event.end for event in events), default=0) + 1
     lane = lane_of(events)
-    time = kernels.spread(lane.start, lane.end, lane.kind, KINDS, duration, count)
+    time = kernels.class_times(lane.start, lane.end, lane.kind, KINDS, duration, count)
     for bucket in range(count):
         low, high = duration * bucket // count, duration * (bucket + 1) // count
         for kind in range(KINDS):

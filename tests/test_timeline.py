@@ -125,7 +125,7 @@ def test_narrow_neighbours_merge_and_name_what_takes_most_time(timeline: Timelin
 def test_deep_lanes_give_way_where_a_view_would_have_too_many_slices(
     timeline: Timeline, monkeypatch: pytest.MonkeyPatch, most: int, lanes: list[int]
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.timeline.view._MOST_SLICES", most)
+    monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", most)
     view = timeline.view(0, STEPS * STEP, 1200, ["h0.ann"])
     assert [len(lane) for lane in slices(view, "h0.ann")] == lanes
 

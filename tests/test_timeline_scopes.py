@@ -189,12 +189,12 @@ spans = st.lists(
 @given(spans)
 def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> None:
     """Kinds 0 and 1 have one part (0 and 1), kind 2 has two, the first with a third of the weight."""
-    from tb_xla_insights.timeline.kernels import pieces
+    from tb_xla_insights.timeline.kernels import op_pieces
 
     ops.sort(key=lambda it: (it[0], -it[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
     run = np.zeros(len(ops), np.int32)
-    made = pieces(start, start + length, key.astype(np.int32), run,
+    made = op_pieces(start, start + length, key.astype(np.int32), run,
                   np.array([0, 1, 2, 4], np.int32), np.array([1, 1, 1, 3]))  # fmt: skip
     shown = {}
     for begin, end, part, _ in zip(*(column.tolist() for column in made), strict=True):
@@ -214,13 +214,13 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
 def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]]) -> None:
-    from tb_xla_insights.timeline.kernels import joined
+    from tb_xla_insights.timeline.kernels import join_pieces
 
     parts.sort(key=lambda it: it[2])
     begins = np.cumsum([pause + 5 for pause, _, _ in parts])
     run = np.array([it[2] for it in parts], np.int32)
     labels = np.array([it[1] for it in parts], np.int32)
-    found = joined(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
+    found = join_pieces(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
     expected: list[list[int]] = []
     for n, begin in enumerate(begins.tolist()):
         if labels[n] == -2:

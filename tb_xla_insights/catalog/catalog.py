@@ -141,11 +141,11 @@ class Catalog:
         # Most names in a capture match no prefix and no suffix, which one call each decides.
         if name.startswith(self._starts):
             return next(
-                self._prefixes[entries] for n in self._start_sizes if (entries := name[:n]) in self._prefixes
+                self._prefixes[prefix] for n in self._start_sizes if (prefix := name[:n]) in self._prefixes
             )
         if name.endswith(self._ends):
             return next(
-                self._suffixes[entries] for n in self._end_sizes if (entries := name[-n:]) in self._suffixes
+                self._suffixes[suffix] for n in self._end_sizes if (suffix := name[-n:]) in self._suffixes
             )
         return _UNKNOWN
 

@@ -80,12 +80,14 @@ class OpGroup:
         """Returns ` at 22 % of peak FLOP/s`: the share of the nearest peak, or of both if the bounds are mixed; empty
         if no peak is known."""
         shares = {"peak FLOP/s": self.flops_share, "HBM bandwidth": self.bytes_share}
-        known = {name: value for name, value in shares.items() if value is not None}
-        if self.bound_by != "mixed" and known:
+        known_shares = {name: value for name, value in shares.items() if value is not None}
+        if self.bound_by != "mixed" and known_shares:
             bound = {"compute": "peak FLOP/s", "memory": "HBM bandwidth"}.get(self.bound_by)
-            nearest = bound if bound in known else max(known, key=lambda name: known[name])
-            known = {nearest: known[nearest]}
-        parts = [f"{share(value)} of {name}" for name, value in known.items()]
+            nearest = (
+                bound if bound in known_shares else max(known_shares, key=lambda name: known_shares[name])
+            )
+            known_shares = {nearest: known_shares[nearest]}
+        parts = [f"{share(value)} of {name}" for name, value in known_shares.items()]
         return f" at {' and '.join(parts)}" if parts else ""
 
     def as_json(self) -> Row:

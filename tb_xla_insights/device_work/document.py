@@ -181,12 +181,15 @@ class _Sums:
 
 
 def _annotation_rows(
-    own: dict[str | None, _Sums], annotations: Iterable[Mapping[str, Any]], roof: Roof, total_ps: int
+    sums_of_annotation: dict[str | None, _Sums],
+    annotations: Iterable[Mapping[str, Any]],
+    roof: Roof,
+    total_ps: int,
 ) -> list[Row]:
     """Returns a row per annotation with device time, parents before children, and at the end one for ops without an
     annotation. Sums include children; those in `own` do not, and add up to the total."""
     with_children: dict[str, _Sums] = {}
-    for path, sums in own.items():
+    for path, sums in sums_of_annotation.items():
         ancestor = path
         while ancestor:
             with_children.setdefault(ancestor, _Sums()).add_all(sums)
@@ -197,13 +200,13 @@ def _annotation_rows(
             "path": path,
             "kind": kind,
             **with_children[path].row(roof, total_ps),
-            "own": own.get(path, _Sums()).row(roof, total_ps),
+            "own": sums_of_annotation.get(path, _Sums()).row(roof, total_ps),
         }
         for path, kind in kinds.items()
         if path in with_children
     ]
-    if None in own:
-        rest = own[None].row(roof, total_ps)
+    if None in sums_of_annotation:
+        rest = sums_of_annotation[None].row(roof, total_ps)
         rows.append({"path": None, "kind": None, **rest, "own": rest})
     return rows
 

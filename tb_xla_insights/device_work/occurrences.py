@@ -10,6 +10,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.programs import modules_of
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import HostOps
+from tb_xla_insights.row_ids import RowId
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def find_occurrences(selected: HostOps) -> dict[Key, Occurrence]:
         longest = order[group_starts]
         last_end = np.maximum.reduceat(end[order], group_starts) if len(longest) else end
         first_start = np.minimum.reduceat(start[order], group_starts) if len(longest) else start
-        timeline_row = f"h{selected.host}.d{number}.ops"
+        timeline_row = str(RowId(selected.host, "ops", number))
         columns = (
             key[longest], end[longest] - start[longest], start[longest], spans.depth[rows[longest]],
             first_start, last_end,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -17,6 +16,7 @@ from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.session_hosts import SessionHosts
 from tb_xla_insights.memory import release_freed_memory
 from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.row_ids import host_of_id
 from tb_xla_insights.tasks.host import read_host
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.session import Diagnostic as DiagnosticRow
     from tb_xla_insights.timeline.host import HostTimeline
     from tb_xla_insights.trace.model import SessionTrace
-
-_HOST_OF_ID = re.compile(r"h?(\d{1,6})\.")
-"""Ids of rows (`h12.t3`) and of events (`12.345`) begin with the host's index."""
 
 
 class Pod:
@@ -86,7 +83,7 @@ class Pod:
 
     def hosts_of(self, ids: Iterable[str] = (), devices: Iterable[str] = ()) -> set[int]:
         """The indices of the hosts of rows or events, and of devices, by their ids; unknown ids are ignored."""
-        indices = {int(match[1]) for match in map(_HOST_OF_ID.match, ids) if match}
+        indices = {host for host in map(host_of_id, ids) if host is not None}
         names = [host["name"] for host in self.report["session"]["hosts"]]
         host_names = {row["id"]: row["host"] for row in self.report["devices"]}
         return indices | {names.index(host_names[device]) for device in devices if device in host_names}

@@ -15,6 +15,7 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Load, Store
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.respond import Handler
+from tb_xla_insights.row_ids import RowId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.report import Report
@@ -181,7 +182,7 @@ class Routes:
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
-        ids = [] if other_host is None else [f"h{other_host}."]
+        ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
         return views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:

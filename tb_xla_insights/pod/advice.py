@@ -52,8 +52,8 @@ def advice_text(comparison: HostComparison) -> str:
     """Returns one sentence: what to change, and on which hosts."""
     if comparison.late_hosts.kind == "changing":
         cause = comparison.causes[0] if comparison.causes else None
-        what = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
-        return _CHANGING_HOST_ADVICE.format(what=what)
+        measure = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
+        return _CHANGING_HOST_ADVICE.format(what=measure)
     by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
     for name, cause in zip(late_names(comparison), comparison.causes, strict=True):
         by_cause.setdefault(cause.name if cause else None, (cause, []))[1].append(name)

@@ -1,4 +1,4 @@
-"""One event: what encloses it, what it is tied to, what it carries, and the others of its name."""
+"""Details of one event: its enclosing events, flows, stats, and the events of the same name."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tb_xla_insights.name_limit import MAX_NAME_LENGTH, shorten_name
 from tb_xla_insights.timeline.links import Links
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, op_facts
-from tb_xla_insights.timeline.tracks import Place, Track
+from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.trace.model import Spans
 from tb_xla_insights.trace.nesting import self_ps
 
-_SPARKS = 64
-_MOST_PARTNERS = 256
-_MOST_AROUND = 100
-"""Stacks of Python functions are seldom deeper than twice that."""
-_HEX_BYTES = 32
-_BY_CLASS = ("annotations", "thread", "classes")
-"""Kinds of rows whose slices have a class of the host's."""
-_OF_PROGRAM = ("hlo_module", "program_id")
-"""Stats of a GPU's kernel that are its run's as well."""
+_MAX_SAMPLE = 64
+_MAX_PARTNERS = 256
+_MAX_ENCLOSING = 100
+"""Stacks of Python functions are seldom deeper than twice this limit."""
+_MAX_HEX_BYTES = 32
+_KINDS_WITH_CLASS = ("annotations", "thread", "classes")
+"""Kinds of rows whose slices have a host class."""
+_PROGRAM_STATS = ("hlo_module", "program_id")
+"""Stats of a GPU's kernel that also apply to its run."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Mark:
-    """An event that no row shows as a slice: it stands at its thread, in the lane of what encloses it."""
+class HiddenEvent:
+    """An event that no row shows as a slice. Its row is its thread's, its lane that of its enclosing event."""
 
     track: Track
     depth: int
@@ -49,44 +49,44 @@ class Mark:
 
 
 class Path(NamedTuple):
-    """What encloses an event, the outermost first: all of it, or where that is more than twice _MOST_AROUND, as many
-    of the outermost and of the innermost ones. `left_out` is the number of those between them."""
+    """The events that enclose an event, the outermost first. Of more than twice _MAX_ENCLOSING, only that many of the
+    outermost and of the innermost are shown; `left_out` is the number of those between."""
 
-    shown: list[Place]
+    shown: list[RowEvent]
     left_out: int
 
     @classmethod
-    def of(cls, around: list[Place]) -> Path:
-        more = max(0, len(around) - 2 * _MOST_AROUND)
-        return cls([*around[:_MOST_AROUND], *around[_MOST_AROUND + more :]], more)
+    def of(cls, enclosing: list[RowEvent]) -> Path:
+        more = max(0, len(enclosing) - 2 * _MAX_ENCLOSING)
+        return cls([*enclosing[:_MAX_ENCLOSING], *enclosing[_MAX_ENCLOSING + more :]], more)
 
 
 class Details:
-    """Answers about single events of one host."""
+    """The details of single events of one host."""
 
     def __init__(self, host: HostRows) -> None:
         self._host = host
         self._links = Links(host.trace, host.hidden)
 
-    def find(self, event: int) -> Place | Mark | None:
-        """Where an event of the trace is at home, None where no row shows it."""
-        home = int(self._host.home[event])
-        if home < 0:
+    def find(self, event: int) -> RowEvent | HiddenEvent | None:
+        """The position of an event in its home row, None if no row shows it."""
+        row_index = int(self._host.home[event])
+        if row_index < 0:
             return None
-        track = self._host.tracks[home]
-        place = track.place(event)
-        if place is not None:
-            return place
+        track = self._host.tracks[row_index]
+        row_event = track.find_event(event)
+        if row_event is not None:
+            return row_event
         above = self._links.enclosing(event)
-        around = None if above is None else track.place(above)
-        return Mark(track, 0 if around is None else around.depth, event)
+        enclosing = None if above is None else track.find_event(above)
+        return HiddenEvent(track, 0 if enclosing is None else enclosing.depth, event)
 
-    def brief(self, place: Place | Mark) -> Json:
-        """What a list says about an event."""
-        track, event = place.track, place.event
+    def brief(self, row_event: RowEvent | HiddenEvent) -> Json:
+        """The summary of an event, for lists."""
+        track, event = row_event.track, row_event.event
         trace = track.trace
-        if isinstance(place, Place):
-            name, kind = int(place.lane.name[place.index]), int(place.lane.kind[place.index])
+        if isinstance(row_event, RowEvent):
+            name, kind = int(row_event.lane.name[row_event.index]), int(row_event.lane.kind[row_event.index])
             none = "no scope" if isinstance(track, ScopeTrack) else CLASSES[kind]
             text = track.texts[name] if name >= 0 else none
         else:
@@ -94,110 +94,110 @@ class Details:
         return {
             "event": f"{track.host}.{event}" if event >= 0 else None,
             "row": track.head.id,
-            "depth": place.depth,
+            "depth": row_event.depth,
             "name": text,
-            "class": CLASSES[kind] if track.head.kind in _BY_CLASS else None,
-            "thread": shorten_name(self._thread(place)),
-            "start_ps": place.start_ps,
-            "duration_ps": place.duration_ps,
+            "class": CLASSES[kind] if track.head.kind in _KINDS_WITH_CLASS else None,
+            "thread": shorten_name(self._thread(row_event)),
+            "start_ps": row_event.start_ps,
+            "duration_ps": row_event.duration_ps,
         }
 
-    def _thread(self, place: Place | Mark) -> str:
-        track, event = place.track, place.event
+    def _thread(self, row_event: RowEvent | HiddenEvent) -> str:
+        track, event = row_event.track, row_event.event
         if track.head.kind == "thread" or event < 0:
             return track.head.label
         line = self._host.trace.line_of(event)
         row = self._host.thread_rows.get(line.index)
         return line.name if row is None else row.head.label
 
-    def full(self, place: Place | Mark) -> Json:
-        """Everything about one event, as the page's protocol gives it."""
-        event, trace = place.event, place.track.trace
-        brief, path = self.brief(place), self._path(place)
+    def full(self, row_event: RowEvent | HiddenEvent) -> Json:
+        """All details of an event, in the page's protocol."""
+        event, trace = row_event.event, row_event.track.trace
+        brief, path = self.brief(row_event), self._path(row_event)
         return {
             **brief,
             "title": self._title(event, brief["name"]),
-            "thread": self._thread(place),
+            "thread": self._thread(row_event),
             "host": trace.host,
-            "self_ps": self._self_ps(place),
-            "path": [self.brief(it) for it in path.shown],
+            "self_ps": self._self_ps(row_event),
+            "path": [self.brief(item) for item in path.shown],
             "path_left_out": path.left_out,
-            "stats": self._stats(place),
+            "stats": self._stats(row_event),
             "flow": self._flow(event),
-            "occurrences": self._occurrences(place),
+            "occurrences": self._occurrences(row_event),
         }
 
-    def names(self, place: Place) -> list[str]:
-        """What encloses an event in its row, outermost first, and the event itself; see `Path`."""
-        return [self.brief(it)["name"] for it in (*self._path(place).shown, place)]
+    def names(self, row_event: RowEvent) -> list[str]:
+        """The names of the events that enclose an event in its row, outermost first, and its own; see `Path`."""
+        return [self.brief(item)["name"] for item in (*self._path(row_event).shown, row_event)]
 
     def _title(self, event: int, name: str) -> str | None:
-        """The long name of an event that has a short one, or whose name lists cut."""
+        """The whole name of an event with a short name, or whose name is cut in lists."""
         trace = self._host.trace
         if event < 0 or trace.name(event) == name:
             return None
         has_short = trace.metadata.display_name[trace.meta[event]] >= 0 or len(name) > MAX_NAME_LENGTH
         return trace.name(event) if has_short else None
 
-    def _span(self, place: Place | Mark) -> tuple[int, Spans, int] | None:
-        """The number of the device whose op or run a slice is, all its ops or runs, and the place among them."""
-        head, devices = place.track.head, place.track.trace.devices
+    def _span(self, row_event: RowEvent | HiddenEvent) -> tuple[int, Spans, int] | None:
+        """For an op or a run: the number of its device, all ops or runs of the device, and its index among them."""
+        head, devices = row_event.track.head, row_event.track.trace.devices
         if head.kind not in ("ops", "modules"):
             return None
-        number = next(number for number, it in enumerate(devices) if it.id == head.device)
+        number = next(number for number, item in enumerate(devices) if item.id == head.device)
         spans = devices[number].ops if head.kind == "ops" else devices[number].modules
-        return number, spans, int(np.flatnonzero(spans.row == place.event)[0])
+        return number, spans, int(np.flatnonzero(spans.row == row_event.event)[0])
 
-    def _self_ps(self, place: Place | Mark) -> int:
-        trace, span = place.track.trace, self._span(place)
+    def _self_ps(self, row_event: RowEvent | HiddenEvent) -> int:
+        trace, span = row_event.track.trace, self._span(row_event)
         if span is None:
-            return self_ps(trace, place.event) if place.event >= 0 else place.duration_ps
+            return self_ps(trace, row_event.event) if row_event.event >= 0 else row_event.duration_ps
         number, spans, at = span
         if trace.devices[number].from_host_events and spans is trace.devices[number].ops:
-            # Times of ops side by side do not tell what is part of what.
+            # The times of parallel ops do not show which op is part of which.
             return int(find_ops(trace).devices[number].own_ps[at])
         return int(spans.self_ps[at])
 
-    def _path(self, place: Place | Mark) -> Path:
-        """What encloses an event in its own row; before ops stands the run they are in."""
-        trace, track = place.track.trace, place.track
-        if isinstance(track, ScopeTrack) and isinstance(place, Place):
-            return Path.of(track.around(place))
-        span = self._span(place)
-        around: list[int] = []
+    def _path(self, row_event: RowEvent | HiddenEvent) -> Path:
+        """The events that enclose an event in its row; for ops preceded by their run."""
+        trace, track = row_event.track.trace, row_event.track
+        if isinstance(track, ScopeTrack) and isinstance(row_event, RowEvent):
+            return Path.of(track.around(row_event))
+        span = self._span(row_event)
+        enclosing: list[int] = []
         if span is None:
-            row = int(trace.parent[place.event]) if place.event >= 0 else -1
+            row = int(trace.parent[row_event.event]) if row_event.event >= 0 else -1
             while row >= 0:
-                around.append(row)
+                enclosing.append(row)
                 row = int(trace.parent[row])
-            return Path.of(track.places(around[::-1]))
+            return Path.of(track.find_events(enclosing[::-1]))
         _, spans, at = span
         while (at := int(spans.parent[at])) >= 0:
-            around.append(int(spans.row[at]))
+            enclosing.append(int(spans.row[at]))
         runs = None
         if track.head.kind == "ops":
-            runs = next((it for it in self._host.tracks if _same_device(it, track)), None)
-        outermost = _known(runs and _open_at(runs, place.start_ps))
-        return Path.of([*outermost, *track.places(around[::-1])])
+            runs = next((item for item in self._host.tracks if _same_device(item, track)), None)
+        outermost = _optional(runs and _open_at(runs, row_event.start_ps))
+        return Path.of([*outermost, *track.find_events(enclosing[::-1])])
 
-    def _stats(self, place: Place | Mark) -> list[Json]:
+    def _stats(self, row_event: RowEvent | HiddenEvent) -> list[Json]:
         from tb_xla_insights.trace.details import event_stats
 
-        if isinstance(place.track, ScopeTrack) and isinstance(place, Place):
-            return place.track.facts(place)
-        facts = self._facts(place) if self._host.scoped and place.track.head.kind == "ops" else []
-        span = self._span(place) if place.track.head.kind == "modules" else None
-        of_kernels = span is not None and place.track.trace.devices[span[0]].run_of_op is not None
+        if isinstance(row_event.track, ScopeTrack) and isinstance(row_event, RowEvent):
+            return row_event.track.facts(row_event)
+        facts = self._facts(row_event) if self._host.has_scopes and row_event.track.head.kind == "ops" else []
+        span = self._span(row_event) if row_event.track.head.kind == "modules" else None
+        has_kernel_runs = span is not None and row_event.track.trace.devices[span[0]].run_of_op is not None
         return facts + [
-            {"name": it.name, "value": _text(it.value), "kind": it.kind}
-            for it in (event_stats(self._host.trace, place.event) if place.event >= 0 else ())
-            if it.name in _OF_PROGRAM or not of_kernels
+            {"name": item.name, "value": _text(item.value), "kind": item.kind}
+            for item in (event_stats(self._host.trace, row_event.event) if row_event.event >= 0 else ())
+            if item.name in _PROGRAM_STATS or not has_kernel_runs
         ]
 
-    def _facts(self, place: Place | Mark) -> list[Json]:
-        """What the compiled programs tell of an op."""
-        span = self._span(place)
-        return [] if span is None else op_facts(place.track.trace, span[0], span[2])
+    def _facts(self, row_event: RowEvent | HiddenEvent) -> list[Json]:
+        """The facts about an op from its compiled program."""
+        span = self._span(row_event)
+        return [] if span is None else op_facts(row_event.track.trace, span[0], span[2])
 
     def _flow(self, event: int) -> Json:
         if event < 0:
@@ -208,69 +208,79 @@ class Details:
         }
 
     def _partners(self, events: Iterable[int]) -> list[Json]:
-        places = [place for event in list(events)[:_MOST_PARTNERS] for place in _known(self.find(event))]
-        return [self.brief(place) for place in sorted(places, key=lambda it: it.start_ps)]
+        row_events = [
+            row_event for event in list(events)[:_MAX_PARTNERS] for row_event in _optional(self.find(event))
+        ]
+        return [self.brief(row_event) for row_event in sorted(row_events, key=lambda item: item.start_ps)]
 
-    def _occurrences(self, place: Place | Mark) -> Json:
-        """The events of the same name in the same row; on the rows of steps and of classes, those of the class."""
-        track = place.track
-        if isinstance(place, Mark):
+    def _occurrences(self, row_event: RowEvent | HiddenEvent) -> Json:
+        """The events of the same name in the same row; in rows of steps and of classes, those of the same class."""
+        track = row_event.track
+        if isinstance(row_event, HiddenEvent):
             first = track.trace.lines[track.line].rows if track.line is not None else slice(0)
-            same = np.flatnonzero(track.trace.meta[first] == track.trace.meta[place.event]) + first.start
+            same = np.flatnonzero(track.trace.meta[first] == track.trace.meta[row_event.event]) + first.start
             depth, index = np.zeros(len(same), np.int64), same
             start, duration = track.trace.start_ps[same], track.trace.duration_ps[same]
-            here = int(np.searchsorted(same, place.event))
+            occurrence = int(np.searchsorted(same, row_event.event))
         else:
             column = "name" if track.head.kind not in ("classes", "steps") else "kind"
-            wanted = getattr(place.lane, column)[place.index]
-            found = [np.flatnonzero(getattr(lane, column) == wanted) for lane in track.lanes]
-            depth = np.repeat(np.arange(len(found)), [len(it) for it in found])
-            index = np.concatenate(found)
-            start = np.concatenate([lane.start[at] for lane, at in zip(track.lanes, found, strict=True)])
-            end = np.concatenate([lane.end[at] for lane, at in zip(track.lanes, found, strict=True)])
+            value_of_event = getattr(row_event.lane, column)[row_event.index]
+            indices_of_lanes = [
+                np.flatnonzero(getattr(lane, column) == value_of_event) for lane in track.lanes
+            ]
+            depth = np.repeat(np.arange(len(indices_of_lanes)), [len(item) for item in indices_of_lanes])
+            index = np.concatenate(indices_of_lanes)
+            start = np.concatenate(
+                [lane.start[at] for lane, at in zip(track.lanes, indices_of_lanes, strict=True)]
+            )
+            end = np.concatenate(
+                [lane.end[at] for lane, at in zip(track.lanes, indices_of_lanes, strict=True)]
+            )
             order = np.lexsort((depth, start))
             depth, index, duration = depth[order], index[order], (end - start)[order]
-            here = int(np.flatnonzero((depth == place.depth) & (index == place.index))[0])
+            occurrence = int(np.flatnonzero((depth == row_event.depth) & (index == row_event.index))[0])
 
         def at(number: int) -> Json | None:
             if not 0 <= number < len(index):
                 return None
-            if isinstance(place, Mark):
-                return self.brief(Mark(track, place.depth, int(index[number])))
-            return self.brief(Place(track, int(depth[number]), int(index[number])))
+            if isinstance(row_event, HiddenEvent):
+                return self.brief(HiddenEvent(track, row_event.depth, int(index[number])))
+            return self.brief(RowEvent(track, int(depth[number]), int(index[number])))
 
-        sample = np.unique(np.linspace(0, len(index) - 1, min(_SPARKS, len(index))).round().astype(np.int64))
+        sample = np.unique(
+            np.linspace(0, len(index) - 1, min(_MAX_SAMPLE, len(index))).round().astype(np.int64)
+        )
         return {
             "count": len(index),
-            "index": here,
+            "index": occurrence,
             "mean_ps": int(duration.sum()) // len(index),
             "min_ps": int(duration.min()),
             "max_ps": int(duration.max()),
-            "previous": at(here - 1),
-            "next": at(here + 1),
+            "previous": at(occurrence - 1),
+            "next": at(occurrence + 1),
             "durations_ps": duration[sample].tolist(),
         }
 
 
-def _known(place: Any) -> list[Any]:
-    return [] if place is None else [place]
+def _optional(row_event: Any) -> list[Any]:
+    return [] if row_event is None else [row_event]
 
 
 def _same_device(runs: Track, ops: Track) -> bool:
     return runs.head.kind == "modules" and runs.head.device == ops.head.device
 
 
-def _open_at(track: Track, at_ps: int) -> Place | None:
-    """The outermost slice of a row that is open at an instant."""
+def _open_at(track: Track, at_ps: int) -> RowEvent | None:
+    """The outermost slice of a row at an instant."""
     for depth, lane in enumerate(track.lanes):
         index = int(np.searchsorted(lane.start, at_ps, "right")) - 1
         if index >= 0 and lane.end[index] > at_ps:
-            return Place(track, depth, index)
+            return RowEvent(track, depth, index)
     return None
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
-        more = " …" if len(value) > _HEX_BYTES else ""
-        return f"{value[:_HEX_BYTES].hex(' ')}{more} ({len(value)} bytes)"
+        more = " …" if len(value) > _MAX_HEX_BYTES else ""
+        return f"{value[:_MAX_HEX_BYTES].hex(' ')}{more} ({len(value)} bytes)"
     return str(value)

@@ -1,9 +1,10 @@
-"""One host's part of a timeline: it lasts as long as the host is in memory, whichever hosts are drawn with it."""
+"""One host's part of a timeline, cached as long as the host is in memory."""
 
 from __future__ import annotations
 
 import threading
 
+from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline.details import Details
 from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.scopes import ScopeTrack, scope_tracks
@@ -14,8 +15,7 @@ from tb_xla_insights.trace.model import Trace
 
 
 class HostTimeline:
-    """A host's rows, and what answers about its events. `number` is its place in the session, which lasts
-    `duration_ps`."""
+    """A host's rows, event details and search; `number` is its index in the session, which lasts `duration_ps`."""
 
     def __init__(self, number: int, trace: Trace, duration_ps: int) -> None:
         self.number, self.trace, self._duration_ps = number, trace, duration_ps
@@ -23,36 +23,34 @@ class HostTimeline:
         self.tracks = {track.head.id: track for track in self._rows.tracks}
         self.details = Details(self._rows)
         self.searchable = Searchable(self._rows)
-        self._scoping = threading.Lock()
+        self._scope_lock = threading.Lock()
 
     @property
-    def scoped(self) -> bool:
-        """Whether the rows of scopes are among `tracks`."""
-        return self._rows.scoped
+    def has_scopes(self) -> bool:
+        """Whether `tracks` includes the rows of scopes."""
+        return self._rows.has_scopes
 
     def find_scopes(self) -> None:
-        """Adds the rows of scopes. Reads the programs that ran, once; whoever comes later waits."""
-        with self._scoping:
-            if self.scoped:
+        """Adds the rows of scopes. Reads the programs that ran, once; concurrent callers wait."""
+        with self._scope_lock:
+            if self.has_scopes:
                 return
-            made = {it.number: it for it in scope_tracks(self.number, self.trace, self._duration_ps)}
+            scope_track_of = {
+                track.number: track for track in scope_tracks(self.number, self.trace, self._duration_ps)
+            }
             tracks: dict[str, Track] = {}
             for track in self._rows.tracks:
                 tracks[track.head.id] = track
-                scopes = made.get(_device_of(track.head.id)) if track.head.kind == "ops" else None
-                if scopes is not None:
+                device = RowId.parse(track.head.id).device if track.head.kind == "ops" else None
+                if device is not None and device in scope_track_of:
+                    scopes = scope_track_of[device]
                     tracks[scopes.head.id] = scopes
             self.tracks = tracks
-            self._rows.scoped = True
+            self._rows.has_scopes = True
             prepare([track for track in tracks.values() if isinstance(track, ScopeTrack)], self._duration_ps)
 
     @property
     def nbytes(self) -> int:
-        """Memory held beside the trace."""
+        """Memory beside the trace."""
         lanes = sum(lane.nbytes for track in self.tracks.values() for lane in track.lanes)
         return lanes + self._rows.kind.nbytes + 2 * len(self.trace)
-
-
-def _device_of(row: str) -> int:
-    """The number of a device's row: 3 of `h0.d3.ops`."""
-    return int(row.split(".")[1][1:])

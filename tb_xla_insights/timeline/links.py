@@ -1,11 +1,11 @@
-"""Flows as a reader means them: from work to work, not from mark to mark.
+"""Flows between the events that do the work, instead of between the marks that record the flows.
 
-On a CPU a flow ties two instants of the thread pool: `Record`, where a task is handed over, and `StartRegion`, where
-another thread takes it up. What they stand for are the events around them:
-- a mark that hands over stands for the innermost event that encloses it, else for the last one before it on its thread
-- a mark that takes up stands for the first event after it and before the region's end, else for what encloses it, and
-  in an empty region for itself
-The end of a device op is part of the op: a flow into it leads nowhere.
+On a CPU a flow ties two instants of the thread pool, here called marks: `Record`, where a task is handed over, and
+`StartRegion`, where another thread starts it. They are resolved to events around them:
+- a mark that hands a task over, to the innermost event that encloses it, else to the last event before it on its thread
+- a mark that starts a task, to the first event after it and before the region's end, else to the event that encloses
+  it; in an empty region, to itself
+The end of a device op is part of the op, so a flow to it is dropped.
 """
 
 from __future__ import annotations
@@ -17,90 +17,92 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.trace.model import Trace
 
-_END = "end: "
-_STOP = "StopRegion"
-_FAR = 256
-"""So many marks in a row are looked through at most."""
+_OP_END_PREFIX = "end: "
+_REGION_STOP_SUFFIX = "StopRegion"
+_MAX_SCANNED = 256
+"""The limit of consecutive marks that are scanned."""
 
 
 class Links:
-    """The flows of one host's events. `hidden` says per metadata entry that its events are marks."""
+    """The flows of one host's events. `hidden` is, per event metadata, whether its events are marks."""
 
     def __init__(self, trace: Trace, hidden: NDArray[np.bool_]) -> None:
         self._trace = trace
         self._hidden = hidden
 
     def enclosing(self, event: int) -> int | None:
-        """The innermost event around a mark that is none itself."""
-        above = int(self._trace.parent[event])
-        while above >= 0 and self._mark(above):
-            above = int(self._trace.parent[above])
-        return above if above >= 0 else None
+        """The innermost event around a mark that is no mark itself."""
+        enclosing = int(self._trace.parent[event])
+        while enclosing >= 0 and self._is_mark(enclosing):
+            enclosing = int(self._trace.parent[enclosing])
+        return enclosing if enclosing >= 0 else None
 
     def sources(self, event: int) -> list[int]:
-        """The events whose work led to this one, each once."""
+        """The events whose work led to this event, without repetition."""
         flows = self._trace.flows
-        rows = flows.producer[np.isin(flows.consumer, self._marks_of(event, before=True))]
-        found = [self._source(row) for row in rows.tolist()]
-        return list(dict.fromkeys(row for row in found if row != event))
+        rows = flows.producer[np.isin(flows.consumer, self._event_and_marks(event, before=True))]
+        sources = [self._source_of(row) for row in rows.tolist()]
+        return list(dict.fromkeys(row for row in sources if row != event))
 
     def targets(self, event: int) -> list[int]:
-        """The events that this one's work led to, each once."""
+        """The events that this event's work led to, without repetition."""
         flows = self._trace.flows
-        rows = flows.consumer[np.isin(flows.producer, self._marks_of(event, before=False))]
-        found = [self._target(row) for row in rows.tolist()]
-        return list(dict.fromkeys(row for row in found if row is not None and row != event))
+        rows = flows.consumer[np.isin(flows.producer, self._event_and_marks(event, before=False))]
+        targets = [self._target_of(row) for row in rows.tolist()]
+        return list(dict.fromkeys(row for row in targets if row is not None and row != event))
 
-    def _mark(self, event: int) -> bool:
+    def _is_mark(self, event: int) -> bool:
         return bool(self._hidden[self._trace.meta[event]])
 
-    def _source(self, event: int) -> int:
-        """The work that a producer of a flow stands for."""
-        if not self._mark(event):
+    def _source_of(self, event: int) -> int:
+        """Resolves the producer of a flow to the event that did the work."""
+        if not self._is_mark(event):
             return event
-        above = self.enclosing(event)
-        if above is not None:
-            return above
+        enclosing = self.enclosing(event)
+        if enclosing is not None:
+            return enclosing
         first = self._trace.line_of(event).first
-        for row in range(event - 1, max(first, event - _FAR) - 1, -1):
-            if not self._mark(row):
+        for row in range(event - 1, max(first, event - _MAX_SCANNED) - 1, -1):
+            if not self._is_mark(row):
                 return self._outermost(row)
         return event
 
-    def _target(self, event: int) -> int | None:
-        """The work that a consumer of a flow stands for, None for the end of an op."""
+    def _target_of(self, event: int) -> int | None:
+        """Resolves the consumer of a flow to the event that does the work, None for the end of an op."""
         trace = self._trace
-        if not self._mark(event):
+        if not self._is_mark(event):
             return event
-        if trace.name(event).startswith(_END):
+        if trace.name(event).startswith(_OP_END_PREFIX):
             return None
         stop = trace.line_of(event).rows.stop
-        for row in range(event + 1, min(stop, event + _FAR)):
-            if not self._mark(row):
+        for row in range(event + 1, min(stop, event + _MAX_SCANNED)):
+            if not self._is_mark(row):
                 return row
-            if trace.name(row).endswith(_STOP):
+            if trace.name(row).endswith(_REGION_STOP_SUFFIX):
                 break
-        above = self.enclosing(event)
-        return event if above is None else above
+        enclosing = self.enclosing(event)
+        return event if enclosing is None else enclosing
 
-    def _marks_of(self, event: int, before: bool) -> list[int]:
-        """The event and the marks that stand for it, as consumers (`before`) or as producers of flows."""
-        if self._mark(event):
+    def _event_and_marks(self, event: int, before: bool) -> list[int]:
+        """The event and the marks that resolve to it, as consumers (`before`) or as producers of flows."""
+        if self._is_mark(event):
             return [event]
         trace = self._trace
         line = trace.line_of(event)
         end = int(trace.start_ps[event] + trace.duration_ps[event])
         after = line.first + int(np.searchsorted(trace.start_ps[line.rows], end, "right"))
         inside = np.arange(event + 1, after)
-        near = inside[self._hidden[trace.meta[inside]]]
-        near = near[np.isin(trace.parent[near], [event, -1]) | self._hidden[trace.meta[trace.parent[near]]]]
+        nearby = inside[self._hidden[trace.meta[inside]]]
+        nearby = nearby[
+            np.isin(trace.parent[nearby], [event, -1]) | self._hidden[trace.meta[trace.parent[nearby]]]
+        ]
         if before:
-            beside = range(event - 1, max(line.first, event - _FAR) - 1, -1)
+            neighbours = range(event - 1, max(line.first, event - _MAX_SCANNED) - 1, -1)
         else:
-            beside = range(after, min(line.rows.stop, after + _FAR))
-        marks = [*near.tolist(), *takewhile(self._mark, beside)]
-        stands_for = self._target if before else self._source
-        return [event, *(mark for mark in marks if stands_for(mark) == event)]
+            neighbours = range(after, min(line.rows.stop, after + _MAX_SCANNED))
+        marks = [*nearby.tolist(), *takewhile(self._is_mark, neighbours)]
+        resolve = self._target_of if before else self._source_of
+        return [event, *(mark for mark in marks if resolve(mark) == event)]
 
     def _outermost(self, event: int) -> int:
         while self._trace.parent[event] >= 0:

@@ -1,25 +1,25 @@
-"""Level of detail of one lane: what a screen can show of any number of events.
+"""Levels of detail of a lane: merges any number of events into as many slices as a screen can show.
 
-Rungs are powers of two of a picosecond. At rung r, with T = 2^r,
-- an event is *short* if it lasts less than T; a longer one is a slice of its own;
-- neighbouring short events that start in the same bucket [i T, (i+1) T) of the session form one slice. Alone in its
-  bucket, a short event keeps its own start and duration.
+Level r has buckets of T = 2^r picoseconds. At level r
+- an event is *short* if it lasts less than T; a longer event is a slice of its own;
+- consecutive short events that start in the same bucket [i T, (i+1) T) of the session form one slice; a short event
+  that is alone in its bucket keeps its start and duration.
 
-So the slices of a rung depend on nothing but the lane's events, those of a rung are made of whole slices of the rung
-below, and two neighbours are in one slice from rung `bit_length(d1 | d2 | (s1 ^ s2))` on. A slice that stands for k > 1
-events lasts from its first start to its latest end; its busy time is the union of its events; its name and its class
-are those with most time among its events, the earlier one where times are equal.
+So the slices of a level depend only on the lane's events; a slice consists of whole slices of the level below; and two
+neighbours share a slice from level `bit_length(d1 | d2 | (s1 ^ s2))` on. A slice of k > 1 events extends from its first
+start to its latest end; its busy time is the union of its events; its name and class are those with most time among its
+events, the earlier one if times are equal.
 
-A view shows the rung with T <= 2 px < 2 T and then joins, from left to right within the window, neighbouring slices of
-short events that have the same class and less than T of pause between them: a comb. The name of a comb is that with
-most time among the names of its slices. Counts and busy times add up through both steps. How full a comb is where is
-told by the share of each bucket, as far as the comb lasts in it, that its slices are busy in; the busy time of a slice
-that reaches into the next bucket is spread over both. Shares are in steps of 1/15: 0 nothing, 15 all.
+A view shows the level with T <= 2 px < 2 T. It then joins, from left to right within the window, consecutive slices of
+short events with the same class and pauses of less than T into a *group*, whose name is the one with most time among
+its slices' names. Counts and busy times add up through both steps. The fill of a group is, for each bucket, the busy
+share of the group's part in that bucket; the busy time of a slice that extends into the next bucket is spread over
+both. Fills are in steps of 1/15: 0 is empty, 15 full.
 
-A window of few events is merged at each view. For one of many, the rung of the whole lane is made when it is first
-needed, in one pass over the events, and kept if it has at most a quarter as many slices; if it has more, a window does
-not show many more events than slices. All rungs kept of a lane together have less than half as many slices as it has
-events.
+A window with few events is merged at each view. For a window with many, the level of the whole lane is computed once,
+in one pass over the events, and cached if it has at most a quarter as many slices as the lane has events; otherwise a
+window does not have many more events than slices. All cached levels of a lane together have less than half as many
+slices as it has events.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from tb_xla_insights.arrays import is_sorted
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
-_KEEP_ONE_IN = 4
-_FEW = 1 << 15
-"""So many events are merged within a fraction of a millisecond."""
+_MIN_REDUCTION = 4
+_MAX_UNCACHED_EVENTS = 1 << 15
+"""Merging this many events takes a fraction of a millisecond."""
 
 
 class Slices(NamedTuple):
-    """What is drawn: columns of start, end, name (-1 none), class, number of events, busy time (0 where that is 1) and
-    the first event; and of those of several events, one after the other, how full each bucket is from 0 to 15."""
+    """Slices to draw, as columns: start, end, name (-1: none), class (`kind`), number of events, busy time (0 for a
+    single event) and first event. `fill` concatenates the bucket fills (0 to 15) of the slices with several events."""
 
     start: Int64
     end: Int64
@@ -54,8 +54,8 @@ class Slices(NamedTuple):
     fill: Int8
 
 
-class _Level(NamedTuple):
-    """The slices of a rung, with the busy time of each and the time of the name each bears."""
+class _LevelSlices(NamedTuple):
+    """The slices of a level; `time` is the time of each slice's name."""
 
     start: Int64
     end: Int64
@@ -67,16 +67,16 @@ class _Level(NamedTuple):
     time: Int64
 
 
-def rung_of(span_ps: int, px: int) -> int:
-    """The largest r with 2^r <= 2 span / px: the rung at which `px` pixels show that span; 0 at least.
+def level_of_window(span_ps: int, px: int) -> int:
+    """The level at which `px` pixels show a span: the largest r with 2^r <= 2 span / px, at least 0.
 
-    Fewer than 4 px count as 4, so that no slice of many events reaches over a whole window."""
+    Fewer than 4 px count as 4, so that no slice of several events extends over a whole window."""
     return max(0, (2 * span_ps // max(px, 4)).bit_length() - 1)
 
 
 @dataclass(eq=False)
 class Lane:
-    """The events of one depth of a row, sorted by start; `names` is more than any name's id."""
+    """The events of one depth of a row, sorted by start; `names` is the number of names."""
 
     start: Int64
     end: Int64
@@ -84,71 +84,81 @@ class Lane:
     kind: Int8
     event: Int32
     names: int
-    _levels: dict[int, tuple[_Level, Int64]] = field(default_factory=dict, repr=False)
+    _levels: dict[int, tuple[_LevelSlices, Int64]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.start)
 
     @cached_property
-    def reach(self) -> Int64:
-        """The latest end among an event and those before it."""
+    def latest_end(self) -> Int64:
+        """The latest end of each event and those before it."""
         return self.end if is_sorted(self.end) else np.maximum.accumulate(self.end)
 
     @cached_property
-    def _sizes(self) -> Int64:
-        return kernels.sizes(self.start, self.end)
+    def _level_sizes(self) -> Int64:
+        return kernels.slices_per_level(self.start, self.end)
 
-    def view(self, start_ps: int, end_ps: int, rung: int) -> Slices:
-        """The slices that touch [start_ps, end_ps) at a rung."""
-        first, stop = window(self.start, self.reach, start_ps, end_ps)
-        kept = self._level(rung) if stop - first > _FEW else None
-        if kept is None:
-            level = self._merge(first, stop, rung)
-            first, stop = 0, len(level.start)
+    def view(self, start_ps: int, end_ps: int, level: int) -> Slices:
+        """The slices of a level that touch [start_ps, end_ps)."""
+        first, stop = window(self.start, self.latest_end, start_ps, end_ps)
+        cached = self._cached_level(level) if stop - first > _MAX_UNCACHED_EVENTS else None
+        if cached is None:
+            slices = self._merge(first, stop, level)
+            first, stop = 0, len(slices.start)
         else:
-            level, reach = kept
-            first, stop = window(level.start, reach, start_ps, end_ps)
-        start, end, name, kind, events, busy, event = kernels.comb(
-            *level, first, stop, start_ps, rung, self.names
+            slices, latest_end = cached
+            first, stop = window(slices.start, latest_end, start_ps, end_ps)
+        start, end, name, kind, events, busy, event = kernels.group_slices(
+            *slices, first, stop, start_ps, level, self.names
         )
-        fill = kernels.fill(
-            level.start, level.end, level.events, level.busy, first, stop, start_ps, rung, start, end, events
+        fill = kernels.group_fills(
+            slices.start,
+            slices.end,
+            slices.events,
+            slices.busy,
+            first,
+            stop,
+            start_ps,
+            level,
+            start,
+            end,
+            events,
         )
         return Slices(start, end, name, kind, events, busy, event, fill)
 
-    def _level(self, rung: int) -> tuple[_Level, Int64] | None:
-        """A rung that is kept, with the latest end so far of its slices."""
-        if rung not in self._levels:
-            if self._sizes[rung] > len(self) // _KEEP_ONE_IN:
+    def _cached_level(self, level: int) -> tuple[_LevelSlices, Int64] | None:
+        """A cached level with the latest ends of its slices, None if it is too large to cache."""
+        if level not in self._levels:
+            if self._level_sizes[level] > len(self) // _MIN_REDUCTION:
                 return None
-            level = self._merge(0, len(self), rung)
-            self._levels[rung] = level, np.maximum.accumulate(level.end)
-        return self._levels[rung]
+            slices = self._merge(0, len(self), level)
+            self._levels[level] = slices, np.maximum.accumulate(slices.end)
+        return self._levels[level]
 
-    def _merge(self, first: int, stop: int, rung: int) -> _Level:
-        columns = self.start, self.end, self.reach, self.name, self.kind, self.event
-        return _Level(*kernels.merge(*columns, first, stop, rung, self.names))
+    def _merge(self, first: int, stop: int, level: int) -> _LevelSlices:
+        columns = self.start, self.end, self.latest_end, self.name, self.kind, self.event
+        return _LevelSlices(*kernels.merge_slices(*columns, first, stop, level, self.names))
 
     @property
     def nbytes(self) -> int:
-        """Memory held by the events' columns and the rungs kept."""
+        """Memory of the events' columns and the cached levels."""
         arrays: list[NDArray[Any]] = [self.start, self.end, self.name, self.kind, self.event]
-        for level, reach in list(self._levels.values()):
-            arrays.extend((*level, reach))
+        for slices, latest_end in list(self._levels.values()):
+            arrays.extend((*slices, latest_end))
         return sum(array.nbytes for array in arrays)
 
 
-def window(start: Int64, reach: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
-    """First and stop of the entries of which some touch the window: those that start before its end, from the first
-    one on that reaches its start."""
-    first = int(np.searchsorted(reach, start_ps, "left"))
+def window(start: Int64, latest_end: Int64, start_ps: int, end_ps: int) -> tuple[int, int]:
+    """The range (first, stop) of entries that may touch the window: from the first whose latest end reaches the
+    window's start, up to the last that starts before its end."""
+    first = int(np.searchsorted(latest_end, start_ps, "left"))
     return first, max(first, int(np.searchsorted(start, end_ps, "left")))
 
 
-def spread(
+def class_shares(
     start: Int64, end: Int64, kind: Int8, kinds: int, duration_ps: int, buckets: int
 ) -> NDArray[np.float64]:
-    """Shares of each class in each of the session's buckets, (kinds, buckets); intervals must not overlap."""
-    time = kernels.spread(start, end, kind, kinds, duration_ps, buckets)
+    """The share of each class in each of the session's buckets, shape (kinds, buckets). Intervals must not overlap."""
+    time = kernels.class_times(start, end, kind, kinds, duration_ps, buckets)
     edges = np.array([duration_ps * i // buckets for i in range(buckets + 1)], np.int64)
     return np.asarray(time / np.maximum(np.diff(edges), 1))

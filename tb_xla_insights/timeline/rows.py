@@ -1,12 +1,12 @@
-"""Which rows a session has, in which order, and which events each of them shows.
+"""The rows of a host: their order, and the events that each shows.
 
-Per host: steps, annotations, the partition of host time by class, the threads (driving first, then those that work for
-it, then the others); per device its modules, ops and what else it records.
+Per host: steps, annotations, the partition of host time by class, the threads (driving first, then its helpers, then
+the others); per device its modules, its ops and its other lines.
 
-Threads do not show plumbing: the catalogue's marks of tasks handed over (`ThreadpoolListener::…`) and ends of device
-ops. They last no time of their own, are half of the events of a CPU capture, and would hide the work behind combs. What
-they tell is shown otherwise: the tie between threads as a flow of the events around them, an op's end as the length of
-the op in its device's row. Search finds them by what their names begin with, and each has its details like any event.
+Threads do not show plumbing: events that mark handed-over tasks (`ThreadpoolListener::…`) and the ends of device ops.
+These have no duration to speak of, are half of the events of a CPU capture, and would merge the work into groups. Their
+content is shown elsewhere: the tie between threads as a flow between the events around them, an op's end as the length
+of the op in its device's row. Search finds them by the start of their names, and they have details like any event.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tb_xla_insights.analysis.steps.step_times import step_times, steps_of
 from tb_xla_insights.catalog.classes import OTHER
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.parallel import run_parallel
+from tb_xla_insights.row_ids import RowId, thread_row
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.tracks import Columns, RowHead, Track
 from tb_xla_insights.trace.metadata_events import texts_of_events
@@ -34,21 +35,21 @@ from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Threa
 from tb_xla_insights.trace.nesting import nearest_ancestor
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 
-_FOLDED = ("op_pool", "other")
-_MANY = ("executor", "client", "compiler", "transfer", "loader")
-_MOST_HELPERS = 8
-"""So many helpers, the busiest, are drawn unfolded: a TPU host has a hundred threads that transfer something."""
+_FOLDED_ROLES = ("op_pool", "other")
+_HELPER_ROLES = ("executor", "client", "compiler", "transfer", "loader")
+_MAX_UNFOLDED_HELPERS = 8
+"""How many helpers, the busiest, are drawn without unfolding: a TPU host has a hundred transfer threads."""
 
-_OWN_ROWS = {"XLA Modules", "XLA Ops", "Steps"}
-"""Lines of a device plane that its modules, its ops and the host's steps already show."""
+_LINES_SHOWN_ELSEWHERE = {"XLA Modules", "XLA Ops", "Steps"}
+"""Lines of a device plane that the rows of modules, ops and the host's steps show."""
 
 OP, COLLECTIVE, STALL = 0, 1, 2
 
 
 @dataclass
 class Names:
-    """What events are called on the page, one text per name, and their whole names; the name of each metadata entry and
-    of each string."""
+    """The display names of events: `texts`, and their unshortened forms in `whole`; the name's id of each event
+    metadata and of each string."""
 
     whole: list[str]
     texts: list[str]
@@ -71,17 +72,17 @@ class Names:
 
 
 class HostRows:
-    """One host's rows, and for each of its events the row that tells most about it."""
+    """One host's rows, and for each of its events the most informative row."""
 
     def __init__(self, index: int, trace: Trace, duration_ps: int) -> None:
         self.index, self.trace, self.duration_ps = index, trace, duration_ps
         self.names = Names.of(trace)
         self.hidden: NDArray[np.bool_] = has_tag(trace, "plumbing") & ~has_tag(trace, "device_work")
-        own, flags = event_classes(trace)
-        self.kind: Int8 = kernels.inherit(own, (flags & INHERIT) > 0, trace.parent, OTHER)
+        device_planes, flags = event_classes(trace)
+        self.kind: Int8 = kernels.inherit_classes(device_planes, (flags & INHERIT) > 0, trace.parent, OTHER)
         self.tracks: list[Track] = self._tracks()
-        self.scoped = False
-        """Whether the scopes of the devices' ops are known, which takes a while."""
+        self.has_scopes = False
+        """Whether the rows of scopes exist; computing them takes a while."""
 
     @cached_property
     def thread_rows(self) -> dict[int, Track]:
@@ -94,9 +95,10 @@ class HostRows:
 
     @cached_property
     def home(self) -> Int16:
-        """For each event of the trace the index in `tracks` of the row it is at home in, -1 where no row shows it.
+        """The home row of each event of the trace: an index into `tracks`, -1 if no row shows the event.
 
-        A device's row tells most (it knows how long an op lasted), then the annotations', then the thread's.
+        A device's row takes precedence, since it has the duration of an op; then the row of annotations, then a
+        thread's.
         """
         home = np.full(len(self.trace), -1, np.int16)
         for index, track in enumerate(self.tracks):
@@ -110,14 +112,12 @@ class HostRows:
         return home
 
     def _tracks(self) -> list[Track]:
-        devices = [
-            self._device(f"h{self.index}.d{number}", it) for number, it in enumerate(self.trace.devices)
-        ]
+        devices = [self._device(number, device) for number, device in enumerate(self.trace.devices)]
         parts = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
-        return [track for part in run_parallel([partial(list, it) for it in parts]) for track in part]
+        return [track for part in run_parallel([partial(list, item) for item in parts]) for track in part]
 
     def _head(self, name: str, kind: str, label: str) -> RowHead:
-        return RowHead(f"h{self.index}.{name}", kind, label, self.trace.host)
+        return RowHead(str(RowId(self.index, name)), kind, label, self.trace.host)
 
     def _track(self, head: RowHead, columns: Columns, line: int | None = None) -> Track:
         return columns.track(head, self.index, self.trace, self.names.texts, self.duration_ps, line)
@@ -137,17 +137,19 @@ class HostRows:
         yield columns.track(head, self.index, self.trace, texts, self.duration_ps)
 
     def _annotations(self) -> Iterator[Track]:
-        """Those of the threads that drive; of all threads where those have none. Loaders' would lie across them."""
+        """The annotations of the driving threads, or of all threads if those have none; loaders' would overlap them."""
         trace = self.trace
         rows = trace.annotations
-        mine = np.isin(trace.lines_of(rows), trace.driving_lines)
-        rows = rows[mine] if mine.any() else rows
+        on_driving_thread = np.isin(trace.lines_of(rows), trace.driving_lines)
+        rows = rows[on_driving_thread] if on_driving_thread.any() else rows
         if not rows.size:
             return
-        above = nearest_ancestor(trace.parent, rows)
+        nearest_parent = nearest_ancestor(trace.parent, rows)
         order = np.lexsort((-trace.duration_ps[rows], trace.start_ps[rows]))
         place = np.argsort(order)  # in that order, of each of `rows`, which ascend
-        parent = np.where(above >= 0, place[np.searchsorted(rows, above)], -1).astype(np.int32)
+        parent = np.where(nearest_parent >= 0, place[np.searchsorted(rows, nearest_parent)], -1).astype(
+            np.int32
+        )
         columns = self._columns(rows[order], parent[order])
         yield self._track(self._head("ann", "annotations", "Annotations"), columns)
 
@@ -155,39 +157,45 @@ class HostRows:
         parts = host_class_segments(self.trace)
         if not len(parts) or not self.trace.threads:
             return
-        none = np.full(len(parts.start_ps), -1, np.int32)
+        no_entries = np.full(len(parts.start_ps), -1, np.int32)
         kind = parts.class_index.astype(np.int8)
-        columns = Columns(parts.start_ps, parts.end_ps, none, kind, none)
+        columns = Columns(parts.start_ps, parts.end_ps, no_entries, kind, no_entries)
         track = self._track(self._head("classes", "classes", "Host, by class"), columns)
         track.share = None
         yield track
 
     def _threads(self) -> Iterator[Track]:
         trace = self.trace
-        shown = {it.line for it in trace.threads} | {it for d in trace.devices for it in d.lines.values()}
-        own = {device.plane for device in trace.devices}
-        rest = [line for line in trace.lines if line.index not in shown and line.plane not in own]
-        threads = [*trace.threads, *(Thread(line.index, line.name, "other") for line in rest)]
+        shown = {item.line for item in trace.threads} | {
+            item for d in trace.devices for item in d.lines.values()
+        }
+        device_planes = {device.plane for device in trace.devices}
+        other_lines = [
+            line for line in trace.lines if line.index not in shown and line.plane not in device_planes
+        ]
+        threads = [*trace.threads, *(Thread(line.index, line.name, "other") for line in other_lines)]
         threads = [thread for thread in threads if trace.lines[thread.line].count]
         threads.sort(key=lambda thread: (ROLES.index(thread.role), thread.line))
         labels = thread_labels(trace)
         tracks = []
         for thread in threads:
-            id = f"h{self.index}.t{thread.line}"
-            main = thread.role not in _FOLDED
+            id = str(RowId(self.index, thread_row(thread.line)))
+            main = thread.role not in _FOLDED_ROLES
             label = labels[thread.line] + (" (driving)" if thread.role == "driving" else "")
             head = RowHead(id, "thread", label, trace.host, None, thread.role, main)
             tracks.append(self._track(head, self._thread_columns(thread.line), thread.line))
-        helpers = sorted((it for it in tracks if it.head.role in _MANY), key=lambda it: -(it.share or 0))
-        for track in helpers[_MOST_HELPERS:]:
+        helpers = sorted(
+            (item for item in tracks if item.head.role in _HELPER_ROLES), key=lambda item: -(item.share or 0)
+        )
+        for track in helpers[_MAX_UNFOLDED_HELPERS:]:
             track.head = replace(track.head, main=False)
         yield from tracks
 
     def _thread_columns(self, index: int) -> Columns:
         line = self.trace.lines[index]
-        keep = ~self.hidden[self.trace.meta[line.rows]]
-        rows = np.flatnonzero(keep) + line.first
-        parent = kernels.kept_parents(self.trace.parent, keep, line.first, len(rows))
+        is_shown = ~self.hidden[self.trace.meta[line.rows]]
+        rows = np.flatnonzero(is_shown) + line.first
+        parent = kernels.shown_parents(self.trace.parent, is_shown, line.first, len(rows))
         return self._columns(rows.astype(np.int32), parent)
 
     def _columns(self, rows: Int32, parent: Int32) -> Columns:
@@ -196,22 +204,23 @@ class HostRows:
         name = self.names.of_meta[trace.meta[rows]]
         return Columns(start, start + trace.duration_ps[rows], name, self.kind[rows], rows, parent)
 
-    def _device(self, prefix: str, device: Device) -> Iterator[Track]:
+    def _device(self, number: int, device: Device) -> Iterator[Track]:
         def head(name: str, kind: str, label: str) -> RowHead:
-            return RowHead(f"{prefix}.{name}", kind, label, self.trace.host, device.id)
+            row_id = str(RowId(self.index, name, number))
+            return RowHead(row_id, kind, label, self.trace.host, device.id)
 
         kinds = self._op_kinds
         if len(device.modules):
             yield self._track(head("modules", "modules", "modules"), self._spans(device.modules, None))
         if len(device.ops):
             columns = self._spans(device.ops, kinds)
-            if device.from_host_events:  # what its ops do is told by programs, not by names
-                exchanges = collective_kinds(self.trace, self.trace.devices.index(device)) >= 0
+            if device.from_host_events:  # ops are classified by their programs, not by names
+                exchanges = collective_kinds(self.trace, number) >= 0
                 columns.kind[exchanges] = COLLECTIVE
             yield self._track(head("ops", "ops", "ops"), columns)
         for name, index in device.lines.items():
             line = self.trace.lines[index]
-            if name in _OWN_ROWS or not line.count:
+            if name in _LINES_SHOWN_ELSEWHERE or not line.count:
                 continue
             if name == "Async XLA Ops":
                 row = head("async", "async", "async ops")
@@ -220,8 +229,10 @@ class HostRows:
             else:
                 row = head(f"l{index}", "stream" if name.startswith("Stream") else "async", name)
             rows = np.arange(line.first, line.rows.stop, dtype=np.int32)
-            above = self.trace.parent[line.rows]
-            columns = self._columns(rows, np.where(above >= 0, above - line.first, -1).astype(np.int32))
+            nearest_parent = self.trace.parent[line.rows]
+            columns = self._columns(
+                rows, np.where(nearest_parent >= 0, nearest_parent - line.first, -1).astype(np.int32)
+            )
             columns.kind = kinds[self.trace.meta[rows]]
             yield self._track(row, columns, index)
 
@@ -239,14 +250,14 @@ class HostRows:
 
     @cached_property
     def _op_kinds(self) -> Int8:
-        """Per metadata entry: an op, a collective, or an op that only waits for an asynchronous one."""
+        """Per event metadata: an op, a collective, or an op that only waits for an asynchronous one."""
         trace = self.trace
-        done = trace.map_texts(trace.metadata.label, is_wait) > 0
-        either = trace.map_texts(trace.metadata.label, _is_collective) > 0
+        is_wait_op = trace.map_texts(trace.metadata.label, is_wait) > 0
+        is_collective_op = trace.map_texts(trace.metadata.label, _is_collective) > 0
         categories = trace.metadata.text.get("hlo_category")
         if categories is not None:
-            either |= trace.map_texts(categories, _is_collective) > 0
-        return np.where(done, STALL, np.where(either, COLLECTIVE, OP)).astype(np.int8)
+            is_collective_op |= trace.map_texts(categories, _is_collective) > 0
+        return np.where(is_wait_op, STALL, np.where(is_collective_op, COLLECTIVE, OP)).astype(np.int8)
 
 
 def _is_collective(text: str) -> bool:

@@ -1,7 +1,7 @@
-"""A row per device for the scopes of its ops, one depth below the other: which annotation the device works on.
+"""A row per device with the nested scopes of its ops: the annotations that the device works on.
 
-They come from the ops' own metadata and from the programs that ran, which takes a while to read: such a row is made
-after the session's first view. Devices whose file stores a row of name scopes show that one instead.
+Scopes come from the ops' metadata and from the programs that ran, which take a while to read, so these rows are added
+after the session's first view. A device whose file stores a row of name scopes shows that row instead.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from tb_xla_insights.analysis.propagation.lost import op_kind, op_source, op_sta
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scope_rows import ROWS as STORED
 from tb_xla_insights.analysis.propagation.tree import find_nodes
+from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import Lane
-from tb_xla_insights.timeline.tracks import Place, RowHead, Track
+from tb_xla_insights.timeline.tracks import RowEvent, RowHead, Track
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import share
 
 SCOPES = ".scopes"
-"""How the ids of these rows end."""
+"""The end of these rows' ids."""
 
-_DEEPEST = 12
+_MAX_DEPTH = 12
 _NO_SCOPE, _NOTHING = -1, -2
-_SOME_KINDS = 4
-_WHY = {
+_MAX_LISTED_KINDS = 4
+_REASONS = {
     "bare": "their op names have no scope, as those of the backward pass",
     "none": "the compiler made them, or their program tells nothing",
 }
@@ -38,61 +39,61 @@ _WHY = {
 
 @dataclass(eq=False)
 class ScopeTrack(Track):
-    """The scopes of one device. A slice's name is its scope; no name, no scope. Per name `paths` is the annotation's
-    path on the host and `recorded` the scope with the positions that tell repetitions apart."""
+    """The scopes of one device. A slice's name is its scope, -1 if it has none. Per name, `paths` is the annotation's
+    path on the host, and `recorded` the scope with the positions that distinguish repetitions."""
 
     number: int = 0
     paths: list[str] = field(default_factory=list)
     recorded: list[str] = field(default_factory=list)
 
-    def path_of(self, place: Place) -> str | None:
-        """The annotation's path of a slice, None for one of no scope."""
-        name = int(place.lane.name[place.index])
+    def path_of(self, event: RowEvent) -> str | None:
+        """The annotation's path of a slice, None if it has no scope."""
+        name = int(event.lane.name[event.index])
         return self.paths[name] if name >= 0 else None
 
-    def step_of(self, place: Place) -> int:
-        """The step (-1: none) whose launch made the run that a slice lies in."""
+    def step_of(self, event: RowEvent) -> int:
+        """The step whose launch started the run of a slice, -1: none."""
         launches = find_launches(self.trace)
-        mine = launches.runs.of_device(self.number)
-        at = int(np.searchsorted(launches.runs.start_ps[mine], place.start_ps, "right")) - 1
-        return int(launches.step_of_run[mine][at]) if at >= 0 else -1
+        device_ops = launches.runs.of_device(self.number)
+        at = int(np.searchsorted(launches.runs.start_ps[device_ops], event.start_ps, "right")) - 1
+        return int(launches.step_of_run[device_ops][at]) if at >= 0 else -1
 
-    def around(self, place: Place) -> list[Place]:
-        """The slices around one, the outermost first."""
+    def around(self, event: RowEvent) -> list[RowEvent]:
+        """The slices that enclose a slice, the outermost first."""
         found = []
-        for depth, lane in enumerate(self.lanes[: place.depth]):
-            found.append(Place(self, depth, int(np.searchsorted(lane.start, place.start_ps, "right")) - 1))
+        for depth, lane in enumerate(self.lanes[: event.depth]):
+            found.append(RowEvent(self, depth, int(np.searchsorted(lane.start, event.start_ps, "right")) - 1))
         return found
 
-    def facts(self, place: Place) -> list[dict[str, Any]]:
-        """What the panel lists of a slice: its annotation, or why it has none."""
-        name = int(place.lane.name[place.index])
+    def facts(self, event: RowEvent) -> list[dict[str, Any]]:
+        """The facts that the panel lists about a slice: its annotation, or why it has none."""
+        name = int(event.lane.name[event.index])
         if name >= 0:
             facts = {"annotation": self.paths[name], "as recorded": self.recorded[name]}
         else:
-            facts = self._reasons(place)
+            facts = self._reasons(event)
         return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items()]
 
-    def _reasons(self, place: Place) -> dict[str, str]:
+    def _reasons(self, event: RowEvent) -> dict[str, str]:
         ops, spans = find_ops(self.trace), self.trace.devices[self.number].ops
-        low, high = np.searchsorted(spans.start_ps, [place.start_ps, place.start_ps + place.duration_ps])
+        low, high = np.searchsorted(spans.start_ps, [event.start_ps, event.start_ps + event.duration_ps])
         keys = ops.devices[self.number].key[low:high].tolist()
         found = {}
         for state in range(BARE, len(STATES)):
             kinds = Counter(op_kind(ops, k) for k in keys if ops.state[k] == state)
             if kinds:
-                some = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_SOME_KINDS))
-                more = ", …" if len(kinds) > _SOME_KINDS else ""
+                some = ", ".join(f"{kind} ×{count}" for kind, count in kinds.most_common(_MAX_LISTED_KINDS))
+                more = ", …" if len(kinds) > _MAX_LISTED_KINDS else ""
                 number = kinds.total()
                 found[f"{STATES[state]}: {number} op{'s' * (number != 1)}"] = (
-                    f"{_WHY[STATES[state]]}: {some}{more}"
+                    f"{_REASONS[STATES[state]]}: {some}{more}"
                 )
         return found
 
 
 def op_facts(trace: Trace, device: int, op: int) -> list[dict[str, Any]]:
-    """What the panel lists of an op (index into the device's ops): its annotations with where they are known from, and
-    the Python stack that it was traced in, the innermost frame first."""
+    """The facts that the panel lists about an op (index into the device's ops): its annotations with their source, and
+    the Python stack in which it was traced, the innermost frame first."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     k = int(ops.devices[device].key[op])
     parts = range(int(ops.first[k]), int(ops.first[k + 1]))
@@ -102,14 +103,19 @@ def op_facts(trace: Trace, device: int, op: int) -> list[dict[str, Any]]:
         node = int(nodes.of_part[part])
         path = nodes.path[node] if node >= 0 else "no annotation"
         shares[path] = shares.get(path, 0.0) + weight
-    told = ", ".join(f"{path} {share(it)}" if len(shares) > 1 else path for path, it in shares.items())
+    annotations = ", ".join(
+        f"{path} {share(part)}" if len(shares) > 1 else path for path, part in shares.items()
+    )
     frames = [f"{frame} {frame.function}".rstrip() for frame in op_stack(ops, k)] or [op_source(ops, k)]
-    facts = {"annotation": f"{told} ({STATES[ops.state[k]]})", "python": " ← ".join(filter(None, frames))}
+    facts = {
+        "annotation": f"{annotations} ({STATES[ops.state[k]]})",
+        "python": " ← ".join(filter(None, frames)),
+    }
     return [{"name": key, "value": value, "kind": "text"} for key, value in facts.items() if value]
 
 
 def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
-    """The rows of one host's devices; none for a device that stores its own, or none of whose ops has a scope."""
+    """The rows of scopes of one host's devices, without devices that store their own or whose ops have no scopes."""
     found = []
     for number, device in enumerate(trace.devices):
         if not any(name in device.lines for name in STORED) and len(device.ops):
@@ -121,15 +127,15 @@ def scope_tracks(host: int, trace: Trace, duration_ps: int) -> list[ScopeTrack]:
 
 def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack | None:
     ops, device = find_ops(trace), trace.devices[number]
-    mine, spans = ops.devices[number], device.ops
+    device_ops, spans = ops.devices[number], device.ops
     labels = _Labels(trace, ops)
-    if not (labels.of_part[0][_used_parts(ops, mine.key)] >= 0).any():
+    if not (labels.of_part[0][_used_parts(ops, device_ops.key)] >= 0).any():
         return None
-    columns = spans.start_ps, spans.end_ps, mine.key, mine.run, ops.first, ops.upto
-    start, end, part, run = kernels.pieces(*map(np.ascontiguousarray, columns))
+    columns = spans.start_ps, spans.end_ps, device_ops.key, device_ops.run, ops.first, ops.upto
+    start, end, part, run = kernels.op_pieces(*map(np.ascontiguousarray, columns))
     lanes = []
     for of_part in labels.of_part:
-        begin, until, label = kernels.joined(start, end, part, run, of_part)
+        begin, until, label = kernels.join_pieces(start, end, part, run, of_part)
         if not (label >= 0).any():
             break
         kind, event = np.zeros(len(begin), np.int8), np.full(len(begin), -1, np.int32)
@@ -137,8 +143,9 @@ def _track(host: int, trace: Trace, number: int, duration_ps: int) -> ScopeTrack
     if not lanes:  # ops of no length
         return None
     scoped = lanes[0].name >= 0
-    time = int(kernels.covered(lanes[0].start[scoped], lanes[0].end[scoped]))
-    head = RowHead(f"h{host}.d{number}{SCOPES}", "scopes", "scopes", trace.host, device.id)
+    time = int(kernels.covered_ps(lanes[0].start[scoped], lanes[0].end[scoped]))
+    row_id = str(RowId(host, SCOPES.removeprefix("."), number))
+    head = RowHead(row_id, "scopes", "scopes", trace.host, device.id)
     busy = time / duration_ps if duration_ps else None
     return ScopeTrack(
         head, host, trace, lanes, labels.names, busy, None, number, labels.paths, labels.recorded
@@ -151,7 +158,7 @@ def _used_parts(ops: Ops, key: Int32) -> Int32:
 
 
 class _Labels:
-    """Per depth, the label of each part of a host's ops. A repetition of a scope has a label of its own."""
+    """The label of each part of a host's ops, per depth. Each repetition of a scope has its own label."""
 
     def __init__(self, trace: Trace, ops: Ops) -> None:
         self.names: list[str] = []
@@ -173,15 +180,15 @@ class _Labels:
         ]
 
     def _chain(self, path: str, scope: str) -> list[int]:
-        """The labels of a scope and of what encloses it, the outermost first. A path may begin further out than the
-        scope that was recorded."""
+        """The labels of a scope and its enclosing scopes, the outermost first. A path may begin further out than the
+        recorded scope."""
         outer, inner = path.split("/"), scope.split("/")
         missing = len(outer) - len(inner)
         return [
             self._label(
                 "/".join(outer[: depth + 1]), "/".join(inner[: max(0, depth + 1 - missing)]), outer[depth]
             )
-            for depth in range(min(len(outer), _DEEPEST))
+            for depth in range(min(len(outer), _MAX_DEPTH))
         ]
 
     def _label(self, path: str, recorded: str, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Finding events by name, and listing what a window holds."""
+"""Searches events by name, and lists the events of a window."""
 
 from __future__ import annotations
 
@@ -13,75 +13,77 @@ from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import window
 from tb_xla_insights.timeline.rows import HostRows
-from tb_xla_insights.timeline.tracks import Place, Track
+from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
-_MOST_HITS = 1000
+_MAX_HITS = 1000
 _EXACT = "name:"
 
 
 def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) -> dict[str, Any]:
-    """Events of these hosts whose name contains the query in any case or, after `name:`, is the query.
+    """Finds the events of these hosts whose name contains the query, ignoring case, or after `name:` equals it.
 
-    A long name, which tells an op's operands too, is looked into where no name of the page's is found. Each event
-    is found once, in the row it is at home in; where rows are given, in each of those. What threads do not show is
-    found by what its name begins with: the end of an op is not wanted by who looks for the op.
+    Long names, which include an op's operands, are searched only if no displayed name matches. Each event is found
+    once, in its home row; with `rows`, in each of those rows. Events that threads do not show are found only by the
+    start of their names: a search for an op should not find the end of the op.
     """
-    found = _Found()
+    results = _Results()
     for host in hosts if query else []:
-        host.find(query, rows, found)
-    return found.as_json()
+        host.find(query, rows, results)
+    return results.as_json()
 
 
 class Searchable:
-    """One host's events with their names as they are searched: the page's, and the file's where those differ."""
+    """One host's events with their searchable names: the displayed names, and those of the file if they differ."""
 
     def __init__(self, host: HostRows) -> None:
         self.host = host
         names, metadata = host.names, host.trace.metadata
-        marks = np.zeros(len(names.texts) + 1, np.bool_)
-        marks[names.of_meta[host.hidden]] = True
-        self.marks = marks[:-1]
+        is_hidden = np.zeros(len(names.texts) + 1, np.bool_)
+        is_hidden[names.of_meta[host.hidden]] = True
+        self.hidden_names = is_hidden[:-1]
         self.texts = [(text, text.lower()) for text in names.whole]
-        long = np.flatnonzero((metadata.display_name >= 0) & (metadata.display_name != metadata.name))
-        strings = [host.trace.strings[i] if i >= 0 else "" for i in metadata.name[long]]
-        self.long = {entry: (text, text.lower()) for entry, text in zip(long.tolist(), strings, strict=True)}
+        long_names = np.flatnonzero((metadata.display_name >= 0) & (metadata.display_name != metadata.name))
+        strings = [host.trace.strings[i] if i >= 0 else "" for i in metadata.name[long_names]]
+        self.long_names = {
+            entry: (text, text.lower()) for entry, text in zip(long_names.tolist(), strings, strict=True)
+        }
 
-    def find(self, query: str, rows: Sequence[Track] | None, found: _Found) -> None:
+    def find(self, query: str, rows: Sequence[Track] | None, results: _Results) -> None:
         host, trace, match = self.host, self.host.trace, _match(query)
-        named = np.array([match(*text) for text in self.texts], np.bool_)
-        begun = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
-        shown, marks = named & ~self.marks, begun & self.marks
+        matches_anywhere = np.array([match(*text) for text in self.texts], np.bool_)
+        matches_start = np.array([match(*text, begins=True) for text in self.texts], np.bool_)
+        shown_names, is_hidden = matches_anywhere & ~self.hidden_names, matches_start & self.hidden_names
         entries = np.zeros(len(host.hidden), np.bool_)
-        if not shown.any():
-            entries[[entry for entry, text in self.long.items() if match(*text)]] = True
-        if not (shown.any() or marks.any() or entries.any()):
+        if not shown_names.any():
+            entries[[entry for entry, text in self.long_names.items() if match(*text)]] = True
+        if not (shown_names.any() or is_hidden.any() or entries.any()):
             return
-        sums = _Sums(len(named))
+        sums = _Sums(len(matches_anywhere))
         for index, track in enumerate(host.tracks):
             if track.head.kind in ("steps", "classes") or (rows is not None and track not in rows):
                 continue
-            # A GPU's run stands for a kernel, which is at home among the ops.
-            own = index if rows is None and track.head.kind != "modules" else -1
+            # The event of a GPU's run is a kernel, whose home row is that of the ops.
+            home_row = index if rows is None and track.head.kind != "modules" else -1
             arrays = sums.of(track)
             for depth, lane in enumerate(track.lanes):
                 columns = lane.event, lane.start, lane.end, lane.name, lane.kind
-                at = kernels.matches(
-                    *columns, trace.meta, shown, entries, host.home, own, _MOST_HITS, *arrays
+                at = kernels.find_matches(
+                    *columns, trace.meta, shown_names, entries, host.home, home_row, _MAX_HITS, *arrays
                 )
                 hits = lane.start[at], lane.end[at] - lane.start[at], lane.event[at], lane.name[at]
-                found.add(track, depth, *hits)
-            if marks.any() and track.line is not None and track.head.kind == "thread":
-                self._find_marks(track, track.line, marks, sums, found)
+                results.add(track, depth, *hits)
+            if is_hidden.any() and track.line is not None and track.head.kind == "thread":
+                self._find_hidden(track, track.line, is_hidden, sums, results)
         for name in np.flatnonzero(sums.count).tolist():
             kind = int(sums.kind[name])
             label = host.names.texts[name]
-            found.name(label, kind, int(sums.count[name]), int(sums.total_ps[name]))
+            results.name(label, kind, int(sums.count[name]), int(sums.total_ps[name]))
 
-    def _find_marks(
-        self, track: Track, line: int, wanted: NDArray[np.bool_], sums: _Sums, found: _Found
+    def _find_hidden(
+        self, track: Track, line: int, wanted: NDArray[np.bool_], sums: _Sums, results: _Results
     ) -> None:
-        """What a thread's row does not show, straight from the trace: as names stand the metadata entries."""
+        """Searches the events that a thread's row does not show, in the trace; event metadata stand for names."""
         host, trace = self.host, self.host.trace
         rows, of_meta = trace.lines[line].rows, host.names.of_meta
         entries = wanted[of_meta]
@@ -90,31 +92,31 @@ class Searchable:
         of_entries = _Sums(len(entries))
         none = np.zeros_like(entries)
         arrays = of_entries.of(track)
-        at = kernels.matches(*columns, trace.meta, entries, none, host.home, -1, _MOST_HITS, *arrays)
+        at = kernels.find_matches(*columns, trace.meta, entries, none, host.home, -1, _MAX_HITS, *arrays)
         np.add.at(sums.count, of_meta, of_entries.count)
         np.add.at(sums.total_ps, of_meta, of_entries.total_ps)
         sums.kind[of_meta[entries]] = OTHER
         event = event[at]
-        found.add(
+        results.add(
             track, 0, trace.start_ps[event], trace.duration_ps[event], event, of_meta[trace.meta[event]]
         )
 
 
 class _Sums:
-    """Number, time and class (of the first one on a host's row, -1: none) of the events of each name."""
+    """The number, time and class (of the first event in a host's row, -1: none) of the events of each name."""
 
     def __init__(self, names: int) -> None:
         self.count, self.total_ps = np.zeros(names, np.int64), np.zeros(names, np.int64)
         self.kind = np.full(names, -1, np.int8)
-        self._nobodys = np.zeros(names, np.int8)
+        self._unused_kind = np.zeros(names, np.int8)
 
     def of(self, track: Track) -> tuple[Int64, Int64, Int8]:
-        """The arrays that a row's events are added to; a device's have no class of the host's."""
-        return self.count, self.total_ps, self.kind if track.head.device is None else self._nobodys
+        """The arrays that a row's events are added to; a device's events have no host class."""
+        return self.count, self.total_ps, self.kind if track.head.device is None else self._unused_kind
 
 
-class _Found:
-    """Hits and sums while they are gathered."""
+class _Results:
+    """Collects hits and sums."""
 
     def __init__(self) -> None:
         self.names: dict[str, dict[str, Any]] = {}
@@ -129,18 +131,18 @@ class _Found:
 
     def add(self, track: Track, depth: int, start: Int64, duration: Int64, event: Int32, name: Int32) -> None:
         """Events of one lane, in order."""
-        same = np.ones(len(event), np.int64)
-        self.columns.append(np.stack([start, duration, event, name, same * depth, same * len(self.tracks)]))
+        ones = np.ones(len(event), np.int64)
+        self.columns.append(np.stack([start, duration, event, name, ones * depth, ones * len(self.tracks)]))
         self.tracks.append(track)
 
     def as_json(self) -> dict[str, Any]:
-        names = sorted(self.names.values(), key=lambda it: (-it["total_ps"], it["name"]))
-        place = {it["name"]: index for index, it in enumerate(names)}
+        names = sorted(self.names.values(), key=lambda item: (-item["total_ps"], item["name"]))
+        index_of_name = {item["name"]: index for index, item in enumerate(names)}
         hits = np.concatenate(self.columns, axis=1) if self.columns else np.zeros((6, 0), np.int64)
-        order = np.lexsort((hits[4], hits[5], hits[0]))[:_MOST_HITS]
+        order = np.lexsort((hits[4], hits[5], hits[0]))[:_MAX_HITS]
         start, duration, event, name, depth, number = hits[:, order].tolist()
         tracks = [self.tracks[i] for i in number]
-        count = sum(it["count"] for it in names)
+        count = sum(item["count"] for item in names)
         return {
             "count": count,
             "truncated": count > len(start),
@@ -151,13 +153,13 @@ class _Found:
                 "depth": depth,
                 "s": start,
                 "d": duration,
-                "n": [place[track.texts[i]] for track, i in zip(tracks, name, strict=True)],
+                "n": [index_of_name[track.texts[i]] for track, i in zip(tracks, name, strict=True)],
             },
         }
 
 
 def _match(query: str) -> Callable[..., bool]:
-    """Tells of a name, as it is and in lower case, whether it is wanted."""
+    """A predicate of names, given as they are and in lower case, for a query."""
     if query.startswith(_EXACT):
         exact = query.removeprefix(_EXACT)
         return lambda text, lower, begins=False: exact in (text, shorten_name(text))  # noqa: ARG005
@@ -165,17 +167,17 @@ def _match(query: str) -> Callable[..., bool]:
     return lambda text, lower, begins=False: lower.startswith(query) if begins else query in lower  # noqa: ARG005
 
 
-def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tuple[int, list[Place]]:
-    """How many events of these rows touch the window, and the first `limit` of them by start."""
+def table(tracks: Sequence[Track], start_ps: int, end_ps: int, limit: int) -> tuple[int, list[RowEvent]]:
+    """The number of events in these rows that touch the window, and the first `limit` of them by start."""
     count = 0
-    first: list[tuple[int, int, Place]] = []
+    first: list[tuple[int, int, RowEvent]] = []
     for number, track in enumerate(tracks):
         for depth, lane in enumerate(track.lanes):
-            low, stop = window(lane.start, lane.reach, start_ps, end_ps)
-            inside = (lane.end[low:stop] > start_ps) | (lane.start[low:stop] >= start_ps)
-            touching = np.flatnonzero(inside) + low
-            count += len(touching)
-            places = [Place(track, depth, index) for index in touching[:limit].tolist()]
-            first.extend((place.start_ps, number, place) for place in places)
-    first.sort(key=lambda it: (it[0], it[1], it[2].depth))
-    return count, [place for *_, place in first[:limit]]
+            first_index, stop = window(lane.start, lane.latest_end, start_ps, end_ps)
+            inside = (lane.end[first_index:stop] > start_ps) | (lane.start[first_index:stop] >= start_ps)
+            indices = np.flatnonzero(inside) + first_index
+            count += len(indices)
+            events = [RowEvent(track, depth, index) for index in indices[:limit].tolist()]
+            first.extend((index_of_name.start_ps, number, index_of_name) for index_of_name in events)
+    first.sort(key=lambda item: (item[0], item[1], item[2].depth))
+    return count, [index_of_name for *_, index_of_name in first[:limit]]

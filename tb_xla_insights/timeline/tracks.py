@@ -1,4 +1,4 @@
-"""A row of the timeline with the events it shows, lane by lane, and where in the rows an event is."""
+"""A row of the timeline with its events, lane by lane, and the position of an event in a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 @dataclass(frozen=True)
 class RowHead:
-    """What a row is. `kind` and `role` are the page's words, `main` says that it is drawn before rows are unfolded."""
+    """A row's header. `kind` and `role` are terms of the page's protocol; `main` rows are drawn without unfolding."""
 
     id: str
     kind: str
@@ -31,7 +31,7 @@ class RowHead:
 
 @dataclass(eq=False)
 class Track:
-    """A row's events. `texts` are the names their ids stand for, `share` the part of the session they cover."""
+    """A row's events. `texts` are their names by id, `share` is the share of the session that they cover."""
 
     head: RowHead
     host: int
@@ -40,7 +40,7 @@ class Track:
     texts: list[str]
     share: float | None
     line: int | None = None
-    """The line of the file that the row shows, where it is one."""
+    """The line of the file that the row shows, None if it shows no single line."""
 
     @cached_property
     def events(self) -> int:
@@ -62,35 +62,41 @@ class Track:
             "share": None if self.share is None else round(self.share, 6),
         }
 
-    def place(self, event: int) -> Place | None:
-        """Where the row shows an event, None where it does not."""
+    def find_event(self, event: int) -> RowEvent | None:
+        """The position of an event in the row, None if the row does not show it."""
         for depth, lane in enumerate(self.lanes):
             index = lane_index(lane, event)
             if index is not None:
-                return Place(self, depth, index)
+                return RowEvent(self, depth, index)
         return None
 
-    def places(self, events: Sequence[int]) -> list[Place]:
-        """Where the row shows events, in their order, without those that it does not show."""
-        wanted = np.array(events, np.int64)
-        found: list[tuple[int, Place]] = []
+    def find_events(self, events: Sequence[int]) -> list[RowEvent]:
+        """The positions of events in the row, in the given order, without events that it does not show."""
+        requested = np.array(events, np.int64)
+        positions: list[tuple[int, RowEvent]] = []
         for depth, lane in enumerate(self.lanes if events else ()):
-            its = lane.event
-            if not len(its):
+            event_column = lane.event
+            if not len(event_column):
                 continue
-            order = np.arange(len(its)) if (its[1:] > its[:-1]).all() else np.argsort(its, kind="stable")
-            at = np.minimum(np.searchsorted(its, wanted, sorter=order), len(its) - 1)
-            there = np.flatnonzero(its[order[at]] == wanted)
-            found += [
-                (number, Place(self, depth, index))
-                for number, index in zip(there.tolist(), order[at[there]].tolist(), strict=True)
+            order = (
+                np.arange(len(event_column))
+                if (event_column[1:] > event_column[:-1]).all()
+                else np.argsort(event_column, kind="stable")
+            )
+            indices = np.minimum(
+                np.searchsorted(event_column, requested, sorter=order), len(event_column) - 1
+            )
+            present = np.flatnonzero(event_column[order[indices]] == requested)
+            positions += [
+                (number, RowEvent(self, depth, index))
+                for number, index in zip(present.tolist(), order[indices[present]].tolist(), strict=True)
             ]
-        return [place for _, place in sorted(found, key=itemgetter(0))]
+        return [find_event for _, find_event in sorted(positions, key=itemgetter(0))]
 
 
 @dataclass(frozen=True)
-class Place:
-    """An event as a row shows it: lane and index in the lane."""
+class RowEvent:
+    """The position of an event in a row: its lane (depth) and the index in the lane."""
 
     track: Track
     depth: int
@@ -114,19 +120,21 @@ class Place:
 
 
 def lane_index(lane: Lane, event: int) -> int | None:
-    """Where in a lane an event is. Lanes of threads are in the order of events, those of made devices are not."""
+    """The index of an event in a lane, None if it is not there. Lanes of threads are in the order of events; those of
+    devices built from host events are not."""
     if not len(lane):
         return None
-    at = int(np.searchsorted(lane.event, event))
-    if at < len(lane) and lane.event[at] == event:
-        return at
-    found = np.flatnonzero(lane.event == event)
-    return int(found[0]) if found.size else None
+    indices = int(np.searchsorted(lane.event, event))
+    if indices < len(lane) and lane.event[indices] == event:
+        return indices
+    positions = np.flatnonzero(lane.event == event)
+    return int(positions[0]) if positions.size else None
 
 
 @dataclass
 class Columns:
-    """A row's events before they are placed in lanes: sorted by start, parents (indices, -1 none) first."""
+    """A row's events before they are assigned to lanes, sorted by start; parents (indices, -1: none) precede their
+    children."""
 
     start: Int64
     end: Int64
@@ -144,10 +152,10 @@ class Columns:
         duration_ps: int,
         line: int | None = None,
     ) -> Track:
-        """The events in as many lanes as nesting and overlaps need."""
+        """Assigns the events to as many lanes as nesting and overlaps need."""
         parent = self.parent if self.parent.size else np.full(len(self.start), -1, np.int32)
-        covered = kernels.covered(self.start, self.end)
-        lane = kernels.pack(self.start, self.end, parent)
+        covered = kernels.covered_ps(self.start, self.end)
+        lane = kernels.assign_lanes(self.start, self.end, parent)
         start, end, name, kind, event = self.start, self.end, self.name, self.kind, self.event
         bounds = [0, len(lane)] if lane.size else [0]
         if lane.any():
@@ -156,7 +164,7 @@ class Columns:
             name, kind = name[order], kind[order]
             bounds = np.cumsum([0, *np.bincount(lane)]).tolist()
         lanes = [
-            Lane(start[at], end[at], name[at], kind[at], event[at], len(texts))
-            for at in starmap(slice, pairwise(bounds))
+            Lane(start[indices], end[indices], name[indices], kind[indices], event[indices], len(texts))
+            for indices in starmap(slice, pairwise(bounds))
         ]
         return Track(head, host, trace, lanes, texts, covered / duration_ps if duration_ps else None, line)

@@ -1,7 +1,7 @@
-"""Where cores wait for other hosts, as the timeline draws it. (docs/definitions.md, "Pods")
+"""The waits of cores for other hosts, for the timeline. (docs/definitions.md, "Pods")
 
-Times are those of the rows: each host's own clock, from the session's start. `arrivals` are those of all hosts of the
-session, `names` theirs; `hosts` are those that the answer is about, by their places.
+Times are on each host's own clock, from the session's start, as in its rows. `arrivals` and `names` are those of all
+hosts of the session; `hosts` are the hosts of the answer, by their indices.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.pod.arrivals import Arrivals
 from tb_xla_insights.pod.waits import CoreWaits, clock_uncertainty_ps, core_waits, delayed_instance
+from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline.host import HostTimeline
 
-_MOST = 2000
-"""Waits in an answer at most, the longest ones: a screen has no room for more that are two pixels wide."""
+_MAX_WAITS = 2000
+"""The limit of waits in an answer, which are the longest ones: a screen cannot show more of two pixels or more."""
 
 _COLUMNS = ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
 
@@ -41,25 +42,25 @@ def waits_in(
     shorter ones included.
     """
     pixel = (end_ps - start_ps) // px
-    waits_of = {place: core_waits(arrivals, place) for place in hosts}
-    found: list[tuple[int, int, int]] = []
+    waits_of = {index: core_waits(arrivals, index) for index in hosts}
+    candidates: list[tuple[int, int, int]] = []
     count = 0
-    for place, waits in waits_of.items():
-        shift = _shift_ps(arrivals, hosts[place])
+    for index, waits in waits_of.items():
+        shift = _shift_ps(arrivals, hosts[index])
         begin, until = waits.wait_start_ps + shift, np.minimum(waits.last_ps, waits.end_ps) + shift
         inside = (waits.waits_ps > 0) & (begin < end_ps) & (until > start_ps)
         count += int(inside.sum())
         rows = np.flatnonzero(inside & (waits.waits_ps >= pixel))
-        found += [
-            (length, place, row)
+        candidates += [
+            (length, index, row)
             for length, row in zip(waits.waits_ps[rows].tolist(), rows.tolist(), strict=True)
         ]
-    kept = sorted(found, reverse=True)[:_MOST]
+    longest = sorted(candidates, reverse=True)[:_MAX_WAITS]
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     texts: dict[str, int] = {}
-    for place, waits in waits_of.items():
-        rows = np.array(sorted(row for _, own, row in kept if own == place), np.intp)
-        for name, column in _ops(arrivals, hosts[place], waits, rows).items():
+    for index, waits in waits_of.items():
+        rows = np.array(sorted(row for _, host, row in longest if host == index), np.intp)
+        for name, column in _ops(arrivals, hosts[index], waits, rows).items():
             columns[name] += column
         for instance in waits.instance[rows].tolist():
             kind = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
@@ -84,21 +85,21 @@ def collective_at(
     `cores`: the ops of these hosts, as columns. There `begin_ps` is when the core takes part, the rest as in
     `waits_in`, with `waits_ps` 0 where it does not wait.
     """
-    for place, host in hosts.items():
-        ids = [it.id for it in host.trace.devices]
+    for index, host in hosts.items():
+        ids = [device_.id for device_ in host.trace.devices]
         if device in ids:
-            instance = _instance(arrivals, host, place, ids.index(device), start_ps, end_ps)
+            instance = _instance(arrivals, host, index, ids.index(device), start_ps, end_ps)
             return {"collective": None if instance is None else _collective(arrivals, names, hosts, instance)}
     return {"collective": None}
 
 
 def _instance(
-    arrivals: Arrivals, host: HostTimeline, place: int, core: int, start_ps: int, end_ps: int | None
+    arrivals: Arrivals, host: HostTimeline, index: int, core: int, start_ps: int, end_ps: int | None
 ) -> int | None:
     shift = _shift_ps(arrivals, host)
     if end_ps is not None:
-        return delayed_instance(arrivals, place, core, start_ps - shift, end_ps - shift)
-    waits, start = core_waits(arrivals, place), start_ps - shift
+        return delayed_instance(arrivals, index, core, start_ps - shift, end_ps - shift)
+    waits, start = core_waits(arrivals, index), start_ps - shift
     rows = np.flatnonzero((waits.core == core) & ((waits.begin_ps == start) | (waits.wait_start_ps == start)))
     return int(waits.instance[rows[0]]) if len(rows) else None
 
@@ -106,24 +107,26 @@ def _instance(
 def _collective(
     arrivals: Arrivals, names: Sequence[str], hosts: Mapping[int, HostTimeline], instance: int
 ) -> Json:
-    its, last = arrivals.instances, int(arrivals.last_party[instance])
-    there = np.flatnonzero(its.present[instance]).astype(np.int32)
-    unsure = clock_uncertainty_ps(arrivals, last, there)
-    waits = np.where(arrivals.waits_ps[instance, there] > unsure, arrivals.waits_ps[instance, there], 0)
-    instruction = arrivals.shared.instructions[its.instruction[instance]]
+    instances, last = arrivals.instances, int(arrivals.last_party[instance])
+    party_indices = np.flatnonzero(instances.present[instance]).astype(np.int32)
+    unsure = clock_uncertainty_ps(arrivals, last, party_indices)
+    waits = np.where(
+        arrivals.waits_ps[instance, party_indices] > unsure, arrivals.waits_ps[instance, party_indices], 0
+    )
+    instruction = arrivals.shared.instructions[instances.instruction[instance]]
     columns: dict[str, list[Any]] = {}
-    for place, host in hosts.items():
-        own = core_waits(arrivals, place)
-        rows = np.flatnonzero(own.instance == instance)
-        rows = rows[np.argsort(own.core[rows], kind="stable")]
-        begin = (own.begin_ps[rows] + _shift_ps(arrivals, host)).tolist()
-        for name, column in {**_ops(arrivals, host, own, rows), "begin_ps": begin}.items():
+    for index, host in hosts.items():
+        host_waits = core_waits(arrivals, index)
+        rows = np.flatnonzero(host_waits.instance == instance)
+        rows = rows[np.argsort(host_waits.core[rows], kind="stable")]
+        begin = (host_waits.begin_ps[rows] + _shift_ps(arrivals, host)).tolist()
+        for name, column in {**_ops(arrivals, host, host_waits, rows), "begin_ps": begin}.items():
             columns.setdefault(name, []).extend(column)
     return {
         "name": instruction.name,
         "kind": instruction.kind,
         "last": names[last],
-        "hosts": len(there),
+        "hosts": len(party_indices),
         "waiting": int((waits > 0).sum()),
         "longest_ps": int(waits.max(initial=0)),
         "waits_ps": int(waits.sum()),
@@ -151,7 +154,7 @@ def _ops(
 
 def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:
     """The depth of an op in its core's row of ops, 0 where the row does not show it."""
-    track = host.tracks.get(f"h{host.number}.d{core}.ops")
+    track = host.tracks.get(str(RowId(host.number, "ops", core)))
     for depth, lane in enumerate(track.lanes if track else ()):
         at = int(np.searchsorted(lane.start, start_ps))
         if at < len(lane) and (int(lane.start[at]), int(lane.end[at])) == (start_ps, end_ps):

@@ -14,6 +14,7 @@ from tb_xla_insights.analysis.window.name_times import NO_CLASS, NameSums, NameT
 from tb_xla_insights.analysis.window.op_times import OpsOfWindow, Sums, annotations_of, sum_of_ops
 from tb_xla_insights.catalog.classes import CLASSES, ClassName
 from tb_xla_insights.name_limit import shorten_name
+from tb_xla_insights.row_ids import RowId, thread_row
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class HostWindow:
 
     def thread_rows(self) -> list[WindowThread]:
         """The threads with row ids that are unique in the session."""
-        return [{**thread, "row": f"h{self.number}.{thread['row']}"} for thread in self.threads]
+        return [{**thread, "row": str(RowId(self.number, thread["row"]))} for thread in self.threads]
 
     def longest_event(self, name: str, class_: ClassName | None) -> LongestEvent:
         """The longest event of a name, with ids and times of the session; `class_`: the name's main class over all
@@ -93,7 +94,7 @@ class HostWindow:
         return {
             **event,
             "event": f"{self.number}.{event['event']}",
-            "row": f"h{self.number}.{event['row']}",
+            "row": str(RowId(self.number, event["row"])),
             "start_ps": event["start_ps"] + self.shift_ps,
             "class": class_,
         }
@@ -177,7 +178,7 @@ class _HostSums:
         sums = times.own_ps.sum(axis=0)
         top, more = _events_of_thread(self._host.strings, times)
         return {
-            "row": f"t{thread.line}",
+            "row": thread_row(thread.line),
             "name": thread.label,
             "role": thread.role,
             "host": self._host.host,
@@ -245,7 +246,7 @@ class _HostSums:
     def _brief(self, thread: ThreadExcerpt, event: int, class_: ClassName | None) -> LongestEvent:
         return {
             "event": str(thread.first + event),
-            "row": f"t{thread.line}",
+            "row": thread_row(thread.line),
             "depth": int(thread.depth[event]),
             "name": shorten_name(self._host.strings[thread.name[event]]),
             "class": class_,
