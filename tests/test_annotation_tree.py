@@ -1,4 +1,4 @@
-"""What annotations cost on host and device: every op's time goes somewhere, once, and to the step that launched it."""
+"""The cost of annotations on host and device: each op's time counts once, for the step that launched it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from programs import STEP_PS, Step, module, training
 from synthetic.hlo import Instruction
 
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
-from tb_xla_insights.analysis.propagation.kernels import distinct, own_times, tally
+from tb_xla_insights.analysis.propagation.kernels import find_distinct, own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.report import propagation_diagnostics
 from tb_xla_insights.analysis.propagation.scopes import MAX_LEVELS
@@ -36,7 +36,7 @@ SCOPES = [F, B, "aten__mm:aten__mm", "", "Training_Step.1/aten__add:", "Training
 def sums(report: Any) -> tuple[int, int]:
     propagation = report["propagation"]
     return propagation["device_ps"], sum(
-        propagation[f"{it}_ps"] for it in ("direct", "recovered", "bare", "none")
+        propagation[f"{value}_ps"] for value in ("direct", "recovered", "bare", "none")
     )
 
 
@@ -50,38 +50,38 @@ def rows(session: SessionTrace, step: int | None = None) -> dict[str, tuple[int,
 def test_times_of_annotations_hold_those_inside(tmp_path: Path) -> None:
     inner = {"forward": [("attention", 100_000)]}
     body = [("dot.1", 60, F), ("dot.2", 40, B), ("dot.3", 7, ""), ("dot.2", 5, B)]
-    found = training(tmp_path, [Step(PHASES, [(950_000, body)], inner)])
-    assert rows(found) == {
+    loaded = training(tmp_path, [Step(PHASES, [(950_000, body)], inner)])
+    assert rows(loaded) == {
         "Training_Step": (1, STEP_PS, 105, 3),
         "Training_Step/forward": (1, 300_000, 105, 3),
         "Training_Step/forward/attention": (1, 100_000, 45, 2),
         "Training_Step/backward": (1, 300_000, 0, 0),
     }
-    assert list(rows(found)) == ["Training_Step", "Training_Step/forward", "Training_Step/forward/attention",
+    assert list(rows(loaded)) == ["Training_Step", "Training_Step/forward", "Training_Step/forward/attention",
                                  "Training_Step/backward"]  # fmt: skip
-    assert sums(propagation_report(found)) == (112, 112)
+    assert sums(propagation_report(loaded)) == (112, 112)
 
 
-def test_a_steps_ops_are_its_own_however_late_they_run(tmp_path: Path) -> None:
+def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
     late = 7 * STEP_PS
     steps = [Step(PHASES, [(late + 1000 * n, [("dot.1", 100 + n, F)])]) for n in range(5)]
-    found = training(tmp_path, steps)
+    loaded = training(tmp_path, steps)
     for n in range(5):
-        assert rows(found, n)["Training_Step/forward"] == (1, 300_000, 100 + n, 1)
-    view = propagation_view(found, step=3)
+        assert rows(loaded, n)["Training_Step/forward"] == (1, 300_000, 100 + n, 1)
+    view = propagation_view(loaded, step=3)
     assert view["step"]["number"] == 3
     assert view["coverage"]["direct_ps"] == 103
-    assert [it["start_ps"] for it in view["strips"]["device"]] == [late + 3000]
+    assert [row["start_ps"] for row in view["strips"]["device"]] == [late + 3000]
 
 
 def test_executions_are_launches_of_programs_with_such_ops(tmp_path: Path) -> None:
     steps = [Step(PHASES, [(950_000 + STEP_PS * n, [("dot.1", 10, F)] * 3)]) for n in range(4)]
     report = propagation_report(training(tmp_path, steps))
-    entry = next(it for it in report["annotations"] if it["path"] == "Training_Step/forward")
+    entry = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
     assert (entry["executions"], entry["device_ops"], entry["programs"]) == (4, 12, ["7"])
 
 
-def test_what_a_cut_step_leaves_has_the_path_it_has_inside_of_steps() -> None:
+def test_annotations_of_a_cut_step_have_the_path_of_whole_steps() -> None:
     events = [("Training_Step", 100, 100, {"_r": 1, "step_num": 1}), ("forward", 100, 50), ("inner", 110, 9)]
     cut = [("inner", 5, 9), ("forward", 210, 50), ("inner", 220, 9), ("other", 300, 5)]
     trace = capture(thread("python", *cut[:1], *events, *cut[1:]))
@@ -98,12 +98,14 @@ def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
         Instruction(n, f"add.{n}", "add", F.split(":")[0] if n < 3 else B.split(":")[0]) for n in range(4)
     ]
     hlo = module([Instruction(9, "fusion.1", "fusion", calls=[5])], {5: parts})
-    found = training(tmp_path, [Step(PHASES, [(950_000, [("fusion.1", 101, ""), ("fusion.1", 3, "")])])], hlo)
-    report = propagation_report(found)["propagation"]
+    loaded = training(
+        tmp_path, [Step(PHASES, [(950_000, [("fusion.1", 101, ""), ("fusion.1", 3, "")])])], hlo
+    )
+    report = propagation_report(loaded)["propagation"]
     assert (report["recovered_ps"], report["device_ps"]) == (104, 104)
-    assert rows(found)["Training_Step/forward"][2:] == (104, 2)
-    assert rows(found)["Training_Step/forward/attention"][2:] == (101 - 101 * 3 // 4 + 3 - 3 * 3 // 4, 2)
-    (mixed,) = propagation_view(found)["mixed"]
+    assert rows(loaded)["Training_Step/forward"][2:] == (104, 2)
+    assert rows(loaded)["Training_Step/forward/attention"][2:] == (101 - 101 * 3 // 4 + 3 - 3 * 3 // 4, 2)
+    (mixed,) = propagation_view(loaded)["mixed"]
     assert mixed["parts"] == [
         {"path": "Training_Step/forward", "share": 0.75},
         {"path": "Training_Step/forward/attention", "share": 0.25},
@@ -118,17 +120,17 @@ op = st.tuples(st.sampled_from(["dot.1", "dot.2", "fusion.3"]), st.integers(0, 1
 def test_time_is_conserved_from_ops_to_scopes(bodies: list[list[tuple[str, int, str]]]) -> None:
     steps = [Step(PHASES, [(950_000 + STEP_PS * n, body)] if body else []) for n, body in enumerate(bodies)]
     with TemporaryDirectory() as folder:
-        found = training(Path(folder), steps)
-        trace = found.traces[0]
-        whole = sum(duration for body in bodies for _, duration, _ in body)
-        assert sums(propagation_report(found)) == (whole, whole)
+        loaded = training(Path(folder), steps)
+        trace = loaded.traces[0]
+        total = sum(duration for body in bodies for _, duration, _ in body)
+        assert sums(propagation_report(loaded)) == (total, total)
         per_step = [annotation_rows(trace, n) for n in range(len(bodies))]
         for row in annotation_rows(trace):
-            inside = [it for it in annotation_rows(trace) if it.path.startswith(f"{row.path}/")]
-            assert row.device_ps == row.own_device_ps + sum(it.own_device_ps for it in inside)
-            of_steps = [next(it for it in rows if it.path == row.path) for rows in per_step]
-            assert row.device_ps == sum(it.device_ps for it in of_steps)
-            assert row.device_ops == sum(it.device_ops for it in of_steps)
+            inside = [entry for entry in annotation_rows(trace) if entry.path.startswith(f"{row.path}/")]
+            assert row.device_ps == row.own_device_ps + sum(value.own_device_ps for value in inside)
+            of_steps = [next(entry for entry in rows if entry.path == row.path) for rows in per_step]
+            assert row.device_ps == sum(value.device_ps for value in of_steps)
+            assert row.device_ops == sum(value.device_ops for value in of_steps)
         scoped = sum(duration for body in bodies for _, duration, scope in body if "/" in scope)
         assert sum(row.own_device_ps for row in annotation_rows(trace)) == scoped
 
@@ -139,32 +141,32 @@ weights = st.lists(st.integers(1, 50), min_size=1, max_size=5)
 @given(st.lists(weights, min_size=1, max_size=6), st.data())
 def test_an_op_is_divided_without_a_rest(parts: list[list[int]], data: st.DataObject) -> None:
     first = np.cumsum([0, *map(len, parts)]).astype(np.int32)
-    upto = np.concatenate([np.cumsum(it) for it in parts]).astype(np.int64)
+    upto = np.concatenate([np.cumsum(value) for value in parts]).astype(np.int64)
     ops = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(0, 2**50)), max_size=20))
     key, own = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
     time, count = np.zeros(len(upto), np.int64), np.zeros(len(parts), np.int64)
-    tally(key, own, first, upto, time, count)
+    sum_by_part(key, own, first, upto, time, count)
     for k, its in enumerate(parts):
-        whole = sum(duration for number, duration in ops if number == k)
+        total = sum(duration for number, duration in ops if number == k)
         shares = time[first[k] : first[k + 1]]
-        assert shares.sum() == whole
+        assert shares.sum() == total
         assert count[k] == sum(number == k for number, _ in ops)
         for share, weight in zip(shares.tolist(), its, strict=True):
-            assert abs(share - whole * weight / sum(its)) <= len(ops) + whole * 1e-9
+            assert abs(share - total * weight / sum(its)) <= len(ops) + total * 1e-9
 
 
 @given(st.lists(st.integers(-5, 5) | st.integers(-(2**62), 2**62), max_size=3000))
 def test_values_are_numbered_in_order_of_occurrence(values: list[int]) -> None:
-    known = {value: number for number, value in enumerate(dict.fromkeys(values))}
-    first, number = distinct(np.array(values, np.int64))
-    assert number.tolist() == [known[value] for value in values]
-    assert [values[at] for at in first.tolist()] == list(known)
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    first, number = find_distinct(np.array(values, np.int64))
+    assert number.tolist() == [numbers[value] for value in values]
+    assert [values[at] for at in first.tolist()] == list(numbers)
 
 
 @given(st.integers(0, 5000))
 def test_numbering_survives_growth(count: int) -> None:
     values = np.concatenate((np.arange(count), np.arange(count))).astype(np.int64)
-    first, number = distinct(values)
+    first, number = find_distinct(values)
     assert first.tolist() == list(range(count))
     assert number.tolist() == [*range(count), *range(count)]
 
@@ -175,15 +177,18 @@ def own(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) -> list[in
         np.array(it, dtype)
         for it, dtype in zip(zip(*spans, strict=True), (np.int32, np.int64, np.int64), strict=True)
     )
-    known = np.ones(len(caller), np.bool_)
-    return [int(it) for it in own_times(start, end, end - start, key, np.array(caller, np.int32), known)]
+    in_program = np.ones(len(caller), np.bool_)
+    return [
+        int(value)
+        for value in own_times(start, end, end - start, key, np.array(caller, np.int32), in_program)
+    ]
 
 
 def test_ops_side_by_side_keep_their_time() -> None:
     assert own([(0, 0, 100), (1, 10, 30), (2, 20, 60)], [-1, -1, -1]) == [100, 20, 40]
 
 
-def test_a_call_keeps_what_its_parts_leave() -> None:
+def test_a_calls_own_time_excludes_its_parts() -> None:
     assert own([(0, 0, 100), (1, 10, 30), (1, 20, 60), (2, 70, 80)], [-1, 0, -1]) == [50, 20, 40, 10]
 
 
@@ -191,14 +196,14 @@ def test_a_part_of_an_earlier_call_takes_nothing_from_the_next_one() -> None:
     assert own([(0, 0, 50), (1, 10, 30), (0, 100, 150), (1, 160, 170)], [-1, 0]) == [30, 20, 50, 10]
 
 
-def test_a_part_that_outlasts_its_call_takes_no_more_than_there_is() -> None:
+def test_a_part_that_outlasts_its_call_counts_only_within_it() -> None:
     assert own([(0, 0, 50), (1, 40, 90)], [-1, 0]) == [40, 50]
 
 
 def test_devices_without_modules_have_scopes_too() -> None:
     ops = [("k1", 0, 10, {"tf_op": "jit(f)/jit(main)/add:"}), ("k2", 10, 5)]
     report = propagation_report(session(capture(Core(name="GPU:0", lines={"Stream #1": ops}))))
-    assert [(it["path"], it["device_ps"], it["kind"], it["lost"]) for it in report["annotations"]] == [
+    assert [(row["path"], row["device_ps"], row["kind"], row["lost"]) for row in report["annotations"]] == [
         ("jit(f)", 10, "scope", None),
         ("jit(f)/jit(main)", 10, "scope", None),
     ]
@@ -209,19 +214,19 @@ def test_stored_rows_of_name_scopes_tell_scopes() -> None:
     names = [("model", 0, 60), ("layer_1", 0, 30), ("layer_2", 30, 30), ("model", 100, 10)]
     kernels = [("k", 0, 10), ("k", 35, 5), ("k", 70, 5), ("k", 100, 10)]
     core = Core(name="GPU:0", lines={"Stream #1": kernels, "TensorFlow Name Scope": names})
-    found = find_ops(capture(core))
-    told = {
+    ops = find_ops(capture(core))
+    times = {
         (it.parts[0][0] if it.parts else ""): int(time)
-        for it, time in zip(found.origin, found.totals[1], strict=True)
+        for it, time in zip(ops.origin, ops.totals[1], strict=True)
     }
-    assert told == {"model/layer_1": 10, "model/layer_2": 5, "model": 10, "": 5}
+    assert times == {"model/layer_1": 10, "model/layer_2": 5, "model": 10, "": 5}
 
 
 def test_an_unknown_step_or_device_is_an_error(tmp_path: Path) -> None:
-    found = training(tmp_path, [Step(PHASES, [(950_000, [("dot.1", 10, F)])])])
+    loaded = training(tmp_path, [Step(PHASES, [(950_000, [("dot.1", 10, F)])])])
     for wrong in ({"step": 1}, {"step": -1}, {"device": "vm/TPU:5"}):
         with pytest.raises(InputError, match=r"no (step|device)"):
-            propagation_view(found, **wrong)
+            propagation_view(loaded, **wrong)
 
 
 def test_an_empty_session_has_an_empty_view() -> None:
@@ -239,22 +244,22 @@ def test_annotations_that_lie_too_deep_have_no_row_and_that_is_said() -> None:
         10,
         {"tf_op": "/".join(f"level_{at}.1" for at in range(MAX_LEVELS + 3)) + "/aten__mm:"},
     )
-    found = session(capture(thread("python", *deep), Core([op])))
-    told = rows(found)
+    loaded = session(capture(thread("python", *deep), Core([op])))
+    table = rows(loaded)
     innermost = "/".join(f"level_{at}" for at in range(MAX_LEVELS))
-    assert max(told, key=len) == innermost
-    assert told[innermost] == (1, 1000 - 2 * (MAX_LEVELS - 1), 10, 1)
-    assert [(it.id, it.message.split()[0]) for it in propagation_diagnostics(found)] == [
-        ("deep_annotations", "3")
-    ]
-    timeline = Timeline(found)
+    assert max(table, key=len) == innermost
+    assert table[innermost] == (1, 1000 - 2 * (MAX_LEVELS - 1), 10, 1)
+    assert [
+        (diagnostic.id, diagnostic.message.split()[0]) for diagnostic in propagation_diagnostics(loaded)
+    ] == [("deep_annotations", "3")]
+    timeline = Timeline(loaded)
     assert timeline.annotation_at("h0.ann", MAX_LEVELS, MAX_LEVELS)["path"] is None
 
 
 def test_names_without_end_are_cut() -> None:
     names = [("x" * 10_000, 0, 100), ("a/" * 10_000 + "a", 200, 100)]
-    found = session(
+    loaded = session(
         capture(thread("python", *names), Core([("dot", 10, 10, {"tf_op": "a/" * 10_000 + "mm:"})]))
     )
-    assert next(iter(rows(found))) == "x" * 250 + "…"
-    assert max(rows(found), key=lambda path: path.count("/")) == "/".join("a" * MAX_LEVELS)
+    assert next(iter(rows(loaded))) == "x" * 250 + "…"
+    assert max(rows(loaded), key=lambda path: path.count("/")) == "/".join("a" * MAX_LEVELS)

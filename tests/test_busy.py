@@ -1,4 +1,4 @@
-"""Busy, idle, stalled: against instants counted one by one, and against what is known of real captures."""
+"""Busy, idle and stall time, compared with instants counted one by one and with known figures of real captures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
     }  # fmt: skip
 
 
-def test_modules_where_there_are_no_ops() -> None:
+def test_modules_are_busy_time_without_ops() -> None:
     trace = capture(HOST, Core(modules=[("jit_f(1)", 10, 20), ("jit_f(1)", 40, 10)]))
     assert (one(trace)["busy_ps"], one(trace)["span_ps"]) == (30, 40)
 
@@ -61,12 +61,12 @@ def test_categories_in_which_a_core_only_waits_for_others_are_not_busy(category:
     assert (one(trace)["busy_ps"], one(trace)["span_ps"]) == (10, 30)
 
 
-def test_without_a_category_the_name_tells() -> None:
+def test_without_a_category_the_name_decides() -> None:
     trace = capture(HOST, Core(ops=[("%infeed.3 = f32[] infeed()", 0, 10), ("infeed_fusion.2", 30, 10)]))
     assert one(trace)["busy_ps"] == 10
 
 
-def test_what_lies_inside_of_a_busy_op_is_busy_whatever_it_is() -> None:
+def test_ops_inside_a_busy_op_are_busy() -> None:
     trace = capture(HOST, Core(ops=[("while.1", 0, 20), ("outfeed.1", 5, 5, {"hlo_category": "outfeed"})]))
     assert one(trace)["busy_ps"] == 20
 
@@ -95,7 +95,7 @@ def test_a_stall_is_the_own_time_of_ops_that_wait() -> None:
     assert one(trace)["busy_ps"] == 57
 
 
-def test_a_stall_ends_where_another_stream_works() -> None:
+def test_a_stall_ends_when_another_stream_works() -> None:
     streams = {"Stream #1": [("all-reduce-done", 0, 20)], "Stream #2": [("dot", 5, 5)]}
     trace = capture(HOST, Core(name="GPU:0", lines=streams))
     assert one(trace)["stall_ps"] == 15
@@ -109,8 +109,8 @@ def test_a_stall_is_part_of_busy() -> None:
 
 def test_the_other_definitions() -> None:
     trace = capture(HOST, Core(ops=[("dot", 20, 10)], modules=[("jit_f(1)", 10, 30)]))
-    found = {name: (it["busy_ps"], it["span_ps"] - it["busy_ps"]) for name, it in one(trace)["duty"].items()}
-    assert found == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
+    times = {name: (it["busy_ps"], it["span_ps"] - it["busy_ps"]) for name, it in one(trace)["duty"].items()}
+    assert times == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
 
 
 def test_a_device_whose_ops_are_all_left_out_is_idle() -> None:
@@ -142,7 +142,7 @@ def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], lo
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)), max_size=7))
-def test_own_time_is_what_children_leave(some: list[tuple[int, int]]) -> None:
+def test_own_time_excludes_children(some: list[tuple[int, int]]) -> None:
     trace = capture(HOST, Core(ops=[(f"op{i}", a, d) for i, (a, d) in enumerate(some)]))
     if not trace.devices:
         return
@@ -152,12 +152,12 @@ def test_own_time_is_what_children_leave(some: list[tuple[int, int]]) -> None:
         assert not found[int(i)] & set(range(int(a), int(b)))
         found[int(i)] |= set(range(int(a), int(b)))
     for i in range(len(ops)):
-        whole = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
+        remaining = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
         for child in range(len(ops)):
             if ops.parent[child] == i:
-                whole -= set(range(int(ops.start_ps[child]), int(ops.end_ps[child])))
-        assert found[i] == whole
-        assert ops.self_ps[i] == len(whole)
+                remaining -= set(range(int(ops.start_ps[child]), int(ops.end_ps[child])))
+        assert found[i] == remaining
+        assert ops.self_ps[i] == len(remaining)
 
 
 def test_a_real_tpu_capture_looks_busy_and_only_waits(shared_traces: Path) -> None:

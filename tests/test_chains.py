@@ -23,7 +23,7 @@ def chains(trace: Trace) -> Any:
 
 
 def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
-    return [(it["name"], it["class"], it["thread"], it["duration_ps"] / US) for it in chain]
+    return [(piece["name"], piece["class"], piece["thread"], piece["duration_ps"] / US) for piece in chain]
 
 
 def test_the_case_studys_gap() -> None:
@@ -32,8 +32,14 @@ def test_the_case_studys_gap() -> None:
     which = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
     (chain,) = find_chains(trace, which)
     assert [
-        (it["name"], it["class"], it["thread"].removesuffix(" 1"), it["start_ps"], it["duration_ps"])
-        for it in chain
+        (
+            piece["name"],
+            piece["class"],
+            piece["thread"].removesuffix(" 1"),
+            piece["start_ps"],
+            piece["duration_ps"],
+        )
+        for piece in chain
     ] == [
         (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
     ]
@@ -80,7 +86,7 @@ def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
     ]
 
 
-def test_what_runs_on_after_the_hand_over_is_meanwhile_and_no_reason() -> None:
+def test_host_work_after_the_hand_over_is_meanwhile_and_no_cause() -> None:
     """The thread that takes the work over at 250 is at other work until 240."""
     loop = Tpu()
     loop.step(0, 180, 3)
@@ -91,7 +97,7 @@ def test_what_runs_on_after_the_hand_over_is_meanwhile_and_no_reason() -> None:
     loop.on_main("data_loading", 195, 25)
     loop.executor.append(event("PjRtComputationClient::TransferFromDevice", 230, 10))
     (chain,) = chains(loop.trace())
-    assert [(*it[:3], round(it[3], 2)) for it in brief(chain)] == [
+    assert [(*piece[:3], round(piece[3], 2)) for piece in brief(chain)] == [
         ("forward", "tracing", "python", 50),
         ("Training_Step", "tracing", "python", 5),
         ("StepMarker", "sync_prepare", "python", 2),
@@ -104,10 +110,12 @@ def test_what_runs_on_after_the_hand_over_is_meanwhile_and_no_reason() -> None:
         ("PjRtComputationClient::ExecuteComputation", "dispatch", "tf_pytorchxla", 20),
         (NOT_BEGUN, "wait", "TPU:0", 10),
     ]
-    meanwhile = [{it["name"]: it["duration_ps"] / US for it in piece["meanwhile"]} for piece in chain]
+    meanwhile = [
+        {entry["name"]: entry["duration_ps"] / US for entry in piece["meanwhile"]} for piece in chain
+    ]
     assert meanwhile[3] == {"Training_Step": 34, "data_loading": 25, "unrecorded": 10, "StepMarker": 4}
     assert all(
-        sum(it["duration_ps"] for it in piece["meanwhile"]) == piece["duration_ps"]
+        sum(entry["duration_ps"] for entry in piece["meanwhile"]) == piece["duration_ps"]
         for piece in chain
         if piece["name"] in (HANDED_OVER, NOT_BEGUN)
     )
@@ -146,7 +154,7 @@ def test_a_run_that_begins_before_its_first_op_closes_the_chain() -> None:
     assert brief(chain)[-2:] == [(NOT_BEGUN, "wait", "TPU:0", 40), ("train", "other", "TPU:0", 10)]
 
 
-def test_a_queued_gap_tells_what_the_host_did_meanwhile() -> None:
+def test_the_chain_of_a_queued_gap_is_the_driving_threads_work() -> None:
     trace = a_step(queued=True).trace()
     assert [GAP_KINDS[kind] for kind in find_gaps(trace).kind] == ["queued"]
     (chain,) = chains(trace)
@@ -160,7 +168,7 @@ def test_a_queued_gap_tells_what_the_host_did_meanwhile() -> None:
     ]
 
 
-def test_what_takes_no_time_worth_telling_counts_with_the_piece_before() -> None:
+def test_negligible_pieces_merge_into_the_piece_before() -> None:
     loop = a_step()
     loop.on_main("Wait for usage holds", 101, 0.1)
     loop.on_main("Wait for donation holds", 105, 0.2)
@@ -193,7 +201,7 @@ def test_chains_add_up_to_their_gaps(shared_traces: Path, folder: str) -> None:
         assert chain[0]["start_ps"] == gaps.start_ps[gap]
         assert all(a["start_ps"] + a["duration_ps"] == b["start_ps"] for a, b in pairwise(chain))
         assert chain[-1]["start_ps"] + chain[-1]["duration_ps"] == gaps.end_ps[gap]
-        assert all(it["duration_ps"] > 0 for it in chain)
+        assert all(piece["duration_ps"] > 0 for piece in chain)
         same = ("name", "class", "thread")
         assert not any([a[key] for key in same] == [b[key] for key in same] for a, b in pairwise(chain))
 
@@ -202,6 +210,6 @@ def test_a_real_gap_reads_in_the_order_of_the_step(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla/tiny_baseline")
     gaps = find_gaps(trace)
     (chain,) = find_chains(trace, np.array([gaps.duration_ps.argmax()]))
-    told = [it["name"] for it in chain if it["name"] not in ("Training_Step", "unrecorded")]
-    assert told == ["loss", "backward", "FINISH_UPDATE", "StepMarker", "TensorCollectionBarrier", HANDED_OVER,
+    names = [piece["name"] for piece in chain if piece["name"] not in ("Training_Step", "unrecorded")]
+    assert names == ["loss", "backward", "FINISH_UPDATE", "StepMarker", "TensorCollectionBarrier", HANDED_OVER,
                     "PjRtComputationClient::ExecuteComputation", NOT_BEGUN, "SyncTensorsGraph.290"]  # fmt: skip

@@ -43,8 +43,8 @@ def test_kinds_by_name(name: str, kind: str | None) -> None:
     assert collective_kind(name) == kind
 
 
-def test_on_a_cpu_the_opcode_tells_what_a_name_does_not(tmp_path: Path) -> None:
-    """JAX names ops after its primitives; a loop that is called something else has parts all the same."""
+def test_on_a_cpu_the_opcode_identifies_a_collective(tmp_path: Path) -> None:
+    """JAX names ops after its primitives; a loop is a container whatever its name."""
     space = Space()
     line = space.plane("/host:CPU").line("tf_XLAPjRtCpuClient/1", id=1)
     for op, start, length in (
@@ -73,11 +73,11 @@ def test_on_a_cpu_the_opcode_tells_what_a_name_does_not(tmp_path: Path) -> None:
 def test_collectives_of_real_captures_of_jax(
     shared_traces: Path, capture_name: str, rows: dict[tuple[str, str], int]
 ) -> None:
-    found = collectives_report(session(real_trace(shared_traces / "other" / capture_name)))
-    assert {(row["op"], row["kind"]): row["count"] for row in found} == rows
+    collectives = collectives_report(session(real_trace(shared_traces / "other" / capture_name)))
+    assert {(row["op"], row["kind"]): row["count"] for row in collectives} == rows
 
 
-def test_a_category_tells_what_a_name_does_not() -> None:
+def test_the_category_identifies_a_collective() -> None:
     trace = capture(Core([("fusion.9", 0, 10, {"hlo_category": "all-reduce fusion"}), ("dot", 10, 5)]))
     [row] = collectives_report(session(trace))
     assert row == {"op": "fusion.9", "kind": "all-reduce", "count": 1, "duration_ps": 10, "exposed_ps": 10}
@@ -105,7 +105,7 @@ def test_waiting_for_a_copy_hides_nothing() -> None:
 
 
 def test_on_a_cpu_ops_of_other_threads_are_no_parts_of_a_collective(tmp_path: Path) -> None:
-    """A product lies within its time, on another thread."""
+    """A product runs within its time on another thread."""
     space = Space()
     host = space.plane("/host:CPU")
     for number, (op, start, length) in enumerate([("all-reduce.1", 10, 30), ("dot.2", 20, 10)]):
@@ -133,17 +133,22 @@ def apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def test_exposed_time_instant_by_instant(
     computing: list[list[tuple[int, int]]], collective: list[tuple[int, int]]
 ) -> None:
-    """On streams of their own, so that nothing nests."""
-    lines = {f"Stream #{n}(Kernel)": [("gemm", *it) for it in apart(its)] for n, its in enumerate(computing)}
-    lines["Stream #9(Kernel)"] = [("ncclDevKernel_AllReduce_Sum", *it) for it in apart(collective)]
+    """Each on its own stream, so that nothing nests."""
+    lines = {
+        f"Stream #{n}(Kernel)": [("gemm", *interval) for interval in apart(spans)]
+        for n, spans in enumerate(computing)
+    }
+    lines["Stream #9(Kernel)"] = [
+        ("ncclDevKernel_AllReduce_Sum", *interval) for interval in apart(collective)
+    ]
     trace: Trace = capture(Core(name="GPU:0", lines=lines))
     busy = np.zeros(100, np.bool_)
-    for its in computing:
-        for start, length in apart(its):
+    for spans in computing:
+        for start, length in apart(spans):
             busy[start : start + length] = True
     expected = sum(int((~busy[start : start + length]).sum()) for start, length in apart(collective))
-    found = find_collectives(trace, 0) if trace.devices else None
-    assert (int(found.exposed_ps.sum()) if found else 0) == expected
+    collectives = find_collectives(trace, 0) if trace.devices else None
+    assert (int(collectives.exposed_ps.sum()) if collectives else 0) == expected
 
 
 def test_real_captures(shared_traces: Path) -> None:

@@ -35,8 +35,10 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
     union = recorded.union()
     trace = real_trace(folder)
     (device,) = trace.devices
-    found = busy(trace, device)
-    assert [list(it) for it in zip(found.start_ps.tolist(), found.end_ps.tolist(), strict=True)] == union
+    intervals = busy(trace, device)
+    assert [
+        list(column) for column in zip(intervals.start_ps.tolist(), intervals.end_ps.tolist(), strict=True)
+    ] == union
 
 
 def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None:

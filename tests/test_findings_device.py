@@ -29,20 +29,20 @@ def of(*cores: Core) -> Trace:
     ("wait", "severity"), [(20, None), (40, "info"), (150, "warning"), (400, "critical")]
 )
 def test_busy_time_in_which_ops_only_wait(wait: float, severity: str | None) -> None:
-    found = findings(of(core(("fusion.1", 0, 1000 - wait), ("copy-done.3", 1000 - wait, wait)))).get(
+    finding = findings(of(core(("fusion.1", 0, 1000 - wait), ("copy-done.3", 1000 - wait, wait)))).get(
         "device_stalls"
     )
-    assert (found and found.severity) == severity
-    if found:
-        assert us(found.cost_ps) == wait
-        assert found.evidence["ops"] == [{"op": "copy-done", "duration_ps": wait * US}]
-        assert found.title == "The device is busy waiting in copy-done"
+    assert (finding and finding.severity) == severity
+    if finding:
+        assert us(finding.cost_ps) == wait
+        assert finding.evidence["ops"] == [{"op": "copy-done", "duration_ps": wait * US}]
+        assert finding.title == "The device is busy waiting in copy-done"
 
 
 @pytest.mark.parametrize(("time", "severity"), [(20, None), (150, "warning"), (400, "critical")])
 def test_collectives_that_nothing_hides(time: float, severity: str | None) -> None:
-    found = findings(of(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))
-    exposed = found.get("exposed_collectives")
+    by_id = findings(of(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))
+    exposed = by_id.get("exposed_collectives")
     assert (exposed and exposed.severity) == severity
     if exposed:
         assert us(exposed.cost_ps) == time
@@ -61,10 +61,12 @@ def test_collectives_that_nothing_hides(time: float, severity: str | None) -> No
 def test_all_kinds_of_collectives_that_have_a_share_are_named(
     other: tuple[str, float, float], name: str
 ) -> None:
-    found = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), other)))["exposed_collectives"]
-    assert found.brief == f"nothing hides the time in {name}"
-    assert found.title == f"Nothing hides the time in {name}"
-    assert found.advice.startswith(f"Overlap {name} with computation (")
+    finding = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), other)))[
+        "exposed_collectives"
+    ]
+    assert finding.brief == f"nothing hides the time in {name}"
+    assert finding.title == f"Nothing hides the time in {name}"
+    assert finding.advice.startswith(f"Overlap {name} with computation (")
 
 
 def test_more_kinds_than_a_title_holds_are_collectives() -> None:
@@ -72,27 +74,27 @@ def test_more_kinds_than_a_title_holds_are_collectives() -> None:
         (f"{kind}.{number}", number * 100, 100)
         for number, kind in enumerate(("all-reduce", "all-gather", "all-to-all", "collective-permute"))
     ]
-    found = findings(of(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
-    assert found.title == "Nothing hides the time in collectives"
+    finding = findings(of(core(*ops, ("fusion.1", 400, 600))))["exposed_collectives"]
+    assert finding.title == "Nothing hides the time in collectives"
 
 
 @pytest.mark.parametrize(
     ("name", "told"), [("TPU:0", "--xla_tpu_"), ("GPU:0", "--xla_gpu_"), ("OTHER:0", "scheduler, ")]
 )
 def test_advice_on_collectives_names_the_flags_of_the_device(name: str, told: str) -> None:
-    found = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500), name=name)))
-    assert told in found["exposed_collectives"].advice
+    by_id = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500), name=name)))
+    assert told in by_id["exposed_collectives"].advice
 
 
-def test_what_computation_hides_in_part_is_not_said_to_be_hidden_by_nothing() -> None:
+def test_partly_hidden_collectives_are_reported_as_such() -> None:
     apart = core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500))
     assert findings(of(apart))["exposed_collectives"].title == "Nothing hides the time in all-reduce"
     streams = {
         "Stream #1(Kernel)": [event("gemm", 0, 300)],
         "Stream #2(Kernel)": [event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 100, 500)],
     }
-    found = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
-    assert found.title == "The time in all-reduce is hidden only in part"
+    finding = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
+    assert finding.title == "The time in all-reduce is hidden only in part"
 
 
 def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:
@@ -102,35 +104,35 @@ def test_a_collective_on_one_stream_is_hidden_by_kernels_on_another() -> None:
     }
     assert "exposed_collectives" not in findings(of(Core(name="GPU:0", lines=streams)))
     streams["Stream #1(Kernel)"] = [event("gemm", 0, 300)]
-    found = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
-    assert us(found.cost_ps) == 300
+    finding = findings(of(Core(name="GPU:0", lines=streams)))["exposed_collectives"]
+    assert us(finding.cost_ps) == 300
 
 
 class TestDeviceBound:
-    def test_a_device_that_hardly_idles_is_what_limits(self) -> None:
-        found = findings(loop(device=980).trace())
-        assert set(found) == {"device_bound", LOST}
-        assert (found["device_bound"].severity, found["device_bound"].cost_ps) == ("info", 0)
-        assert found["device_bound"].step_if_fixed_ps is None
+    def test_a_device_that_hardly_idles_is_the_bottleneck(self) -> None:
+        by_id = findings(loop(device=980).trace())
+        assert set(by_id) == {"device_bound", LOST}
+        assert (by_id["device_bound"].severity, by_id["device_bound"].cost_ps) == ("info", 0)
+        assert by_id["device_bound"].step_if_fixed_ps is None
 
-    def test_a_device_that_idles_for_a_fifth_of_its_span_is_not(self) -> None:
+    def test_a_device_that_idles_for_a_fifth_of_its_span_is_no_bottleneck(self) -> None:
         assert "device_bound" not in findings(loop(device=800).trace())
 
     def test_a_device_that_only_waits_is_not(self) -> None:
         assert "device_bound" not in findings(of(core(("copy-done.1", 0, 900), ("fusion.1", 900, 100))))
 
-    def test_without_known_launches_nothing_tells_whether_the_host_keeps_up(self) -> None:
+    def test_without_known_launches_the_device_is_not_called_the_bottleneck(self) -> None:
         runs = [event("train(7)", 0, 500), event("train(7)", 500, 500)]
         ops = [event("fusion.1", 0, 500), event("fusion.1", 500, 500)]
         assert "device_bound" not in findings(capture(Core(ops, runs)))
         assert "device_bound" not in findings(capture(Core([event("fusion.1", 0, 0.001)])))
 
-    def test_without_ops_nothing_tells_whether_runs_compute(self) -> None:
-        made = loop(device=980)
-        made.ops[0].clear()
-        assert "device_bound" not in findings(made.trace())
+    def test_without_ops_the_device_is_not_called_the_bottleneck(self) -> None:
+        tpu = loop(device=980)
+        tpu.ops[0].clear()
+        assert "device_bound" not in findings(tpu.trace())
 
-    def test_one_run_has_no_gaps_to_show(self) -> None:
+    def test_one_run_is_not_enough_for_device_bound(self) -> None:
         assert set(findings(of(core(("fusion.1", 0, 1000))))) == {LOST}
 
 

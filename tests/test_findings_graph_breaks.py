@@ -12,23 +12,23 @@ from tb_xla_insights.schema.texts import GraphBreak
 
 def compiled(graphs: int) -> Tpu:
     """Steps of several dynamo graphs, each launched once."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(3):
-        made.step(i * STEP, STEP, 5 + i)
+        tpu.step(i * STEP, STEP, 5 + i)
         for k in range(graphs):
             at = i * STEP + 50 + k * 200
-            made.launch(at, (at + 6, 10), (at + 30, 40 + 20 * k), by="dynamo", program=f"graph{k}({k + 1})")
-    return made
+            tpu.launch(at, (at + 6, 10), (at + 30, 40 + 20 * k), by="dynamo", program=f"graph{k}({k + 1})")
+    return tpu
 
 
 class TestGraphBreaks:
     def test_more_graphs_than_forward_and_backward_are_suspected(self) -> None:
-        found = findings(compiled(4).trace())["graph_breaks"]
-        assert found.evidence["suspected"]
-        assert found.evidence["graphs_per_step"] == 4
+        finding = findings(compiled(4).trace())["graph_breaks"]
+        assert finding.evidence["suspected"]
+        assert finding.evidence["graphs_per_step"] == 4
         # The two graphs with most device time are forward and backward; gaps before the other two count.
-        assert found.cost_ps == sum(it.end_ps - it.start_ps for it in found.windows)
-        assert len(found.windows) == 3 + 2
+        assert finding.cost_ps == sum(window.end_ps - window.start_ps for window in finding.windows)
+        assert len(finding.windows) == 3 + 2
 
     @pytest.mark.parametrize(
         ("programs", "executions"),
@@ -40,35 +40,33 @@ class TestGraphBreaks:
         ],
     )
     def test_executions_count_and_not_programs(self, programs: str, executions: int | None) -> None:
-        made = Tpu()
+        tpu = Tpu()
         for i in range(3):
-            made.step(i * STEP, STEP, 5 + i)
+            tpu.step(i * STEP, STEP, 5 + i)
             for k, program in enumerate(programs):
                 at = i * STEP + 20 + k * 110
-                made.launch(
-                    at, (at + 6, 10), (at + 30, 40), by="dynamo", program=f"{program}({ord(program)})"
-                )
-        found = findings(made.trace()).get("graph_breaks")
-        assert (found and found.evidence["graphs_per_step"]) == executions
-        if found:
+                tpu.launch(at, (at + 6, 10), (at + 30, 40), by="dynamo", program=f"{program}({ord(program)})")
+        finding = findings(tpu.trace()).get("graph_breaks")
+        assert (finding and finding.evidence["graphs_per_step"]) == executions
+        if finding:
             extra = 3 * (len(programs) - 2 * len(programs) // 4)
-            assert found.detail.endswith(f" a step before the {extra} extra executions.")
+            assert finding.detail.endswith(f" a step before the {extra} extra executions.")
 
-    def test_a_value_that_is_read_between_two_executions_is_told_with_its_place(self) -> None:
+    def test_a_read_between_two_executions_is_reported_with_its_place(self) -> None:
         """The second of three graphs follows a read: the gap before it is the early execution's."""
-        made = Tpu()
+        tpu = Tpu()
         for i in range(3):
             at = i * STEP
-            made.step(at, STEP, 5 + i)
-            made.on_main("forward", at + 90, 400)
-            made.launch(at + 100, (at + 105, 4), (at + 120, 60), by="dynamo", program="f(1)")
-            made.launch(at + 190, (at + 200, 10), (at + 220, 20), program="value(2)")
-            made.on_main("PjRtComputationClient::TransferFromDevice", at + 242, 10)
-            made.launch(at + 400, (at + 405, 4), (at + 420, 60), by="dynamo", program="f(1)")
-            made.launch(at + 600, (at + 605, 4), (at + 620, 90), by="dynamo", program="b(3)")
-        found = findings(made.trace())
-        assert found["early_sync"].cost_ps > 0
-        broken = found["graph_breaks"]
+            tpu.step(at, STEP, 5 + i)
+            tpu.on_main("forward", at + 90, 400)
+            tpu.launch(at + 100, (at + 105, 4), (at + 120, 60), by="dynamo", program="f(1)")
+            tpu.launch(at + 190, (at + 200, 10), (at + 220, 20), program="value(2)")
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 242, 10)
+            tpu.launch(at + 400, (at + 405, 4), (at + 420, 60), by="dynamo", program="f(1)")
+            tpu.launch(at + 600, (at + 605, 4), (at + 620, 90), by="dynamo", program="b(3)")
+        by_id = findings(tpu.trace())
+        assert by_id["early_sync"].cost_ps > 0
+        broken = by_id["graph_breaks"]
         assert (broken.evidence["graphs_per_step"], broken.cost_ps, broken.recurs) == (3, 0, "every_step")
         assert broken.detail.endswith(
             " Idle time before the 3 extra executions, if any, counts with other findings;"
@@ -79,13 +77,13 @@ class TestGraphBreaks:
         assert "graph_breaks" not in findings(compiled(2).trace())
 
     def test_dynamos_explanation_decides(self) -> None:
-        whole = Sidecars(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
-        assert "graph_breaks" not in findings(compiled(4).trace(), whole)
+        no_breaks = Sidecars(breaks=GraphBreaks("dynamo_explain.txt", 1, 0))
+        assert "graph_breaks" not in findings(compiled(4).trace(), no_breaks)
         reason: GraphBreak = {"reason": "Tensor.item()", "place": "train.py:9 in forward"}
-        found = findings(compiled(2).trace(), Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
+        finding = findings(compiled(2).trace(), Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason])))[
             "graph_breaks"
         ]
-        assert found.title == "torch.compile breaks the graph once"
-        assert found.detail.endswith(" No more than two of them run in a step of the capture.")
-        assert "train.py:9" in found.advice
-        assert found.step_if_fixed_ps is None
+        assert finding.title == "torch.compile breaks the graph once"
+        assert finding.detail.endswith(" No more than two of them run in a step of the capture.")
+        assert "train.py:9" in finding.advice
+        assert finding.step_if_fixed_ps is None

@@ -19,32 +19,32 @@ from tb_xla_insights.schema.texts import GraphBreak
 
 def cut(read: bool = True) -> Tpu:
     """Step 6 of the loop launches within `forward`, and reads a value, after which the device idles for 330 us."""
-    made = loop(device=400)
-    made.on_main("forward", STEP + 180, 450)
-    made.launch(STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)")
+    tpu = loop(device=400)
+    tpu.on_main("forward", STEP + 180, 450)
+    tpu.launch(STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)")
     if read:
-        made.on_main("PjRtComputationClient::TransferFromDevice", STEP + 415, 10)
-    return made
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", STEP + 415, 10)
+    return tpu
 
 
 class TestEarlySync:
     def test_a_debug_log_names_the_line(self) -> None:
-        """Five executions in order; the second, the early one, has a graph and a frame of its own."""
+        """Five executions in order; the second, an early one, has a different graph and frame."""
         frames = ["sync (train.py:1)", "step (train.py:72)", *["sync (train.py:1)"] * 3]
         graphs = ["a", "b", "a", "a", "a"]
         log = [
             DebugLogBlock(graph, "x", (frame,), "e", 1) for graph, frame in zip(graphs, frames, strict=True)
         ]
-        found = findings(cut().trace(), Sidecars(executions=log))["early_sync"]
-        assert found.evidence["frame"] == "step (train.py:72)"
-        assert "at step (train.py:72)" in found.advice
+        finding = findings(cut().trace(), Sidecars(executions=log))["early_sync"]
+        assert finding.evidence["frame"] == "step (train.py:72)"
+        assert "at step (train.py:72)" in finding.advice
 
     def test_a_sync_that_is_followed_by_a_read_costs_the_gap_after_it(self) -> None:
-        found = findings(cut().trace())["early_sync"]
-        assert us(found.cost_ps) == 1750 - 1420
-        assert found.title == "forward is cut by a read in step 6"
-        assert found.evidence["annotation"] == "Training_Step/forward"
-        assert ".item()" in found.advice
+        finding = findings(cut().trace())["early_sync"]
+        assert us(finding.cost_ps) == 1750 - 1420
+        assert finding.title == "forward is cut by a read in step 6"
+        assert finding.evidence["annotation"] == "Training_Step/forward"
+        assert ".item()" in finding.advice
 
     def test_without_the_read_nothing_is_accused(self) -> None:
         assert "early_sync" not in findings(cut(read=False).trace())
@@ -54,64 +54,64 @@ class TestEarlySync:
         assert usual["tracing_bound"].cost_ps - early["tracing_bound"].cost_ps > 300 * 10**6
 
     def test_a_step_marker_inside_an_annotation(self) -> None:
-        made = loop(device=400)
-        made.on_main("forward", STEP + 180, 450)
-        made.launch(STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)", by="marker")
-        found = findings(made.trace())["early_sync"]
-        assert found.title == "forward is cut by a StepMarker in step 6"
-        assert "mark_step()" in found.advice
+        tpu = loop(device=400)
+        tpu.on_main("forward", STEP + 180, 450)
+        tpu.launch(STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)", by="marker")
+        finding = findings(tpu.trace())["early_sync"]
+        assert finding.title == "forward is cut by a StepMarker in step 6"
+        assert "mark_step()" in finding.advice
 
-    def test_a_marker_on_the_backward_pass_s_thread_is_none_of_the_training_loop(self) -> None:
-        made = loop(device=400)
-        made.on_main("backward", STEP + 180, 450)
-        made.launch(
+    def test_advice_for_a_marker_on_the_backward_thread(self) -> None:
+        tpu = loop(device=400)
+        tpu.on_main("backward", STEP + 180, 450)
+        tpu.launch(
             STEP + 190, (STEP + 200, 10), (STEP + 220, 200), program="part(9)", by="marker", autograd=True
         )
-        found = findings(made.trace())["early_sync"]
-        assert found.title.startswith("backward is cut by a StepMarker")
-        assert "Remove the mark_step()" not in found.advice
-        assert "hooks" in found.advice
+        finding = findings(tpu.trace())["early_sync"]
+        assert finding.title.startswith("backward is cut by a StepMarker")
+        assert "Remove the mark_step()" not in finding.advice
+        assert "hooks" in finding.advice
 
-    def test_what_torch_compile_launches_to_extract_a_graph_is_no_early_sync(self) -> None:
+    def test_launches_of_graph_extraction_are_no_early_syncs(self) -> None:
         assert "early_sync" not in findings(demo("torch_xla_dynamo_graph_break"))
 
     def test_all_places_are_named(self) -> None:
-        made = cut()
-        made.on_main("loss", 2 * STEP + 300, 350)
-        made.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
-        made.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
-        found = findings(made.trace())["early_sync"]
-        assert found.title == "forward and loss are cut by a read in steps 6 and 7"
-        assert "out of Training_Step/forward and Training_Step/loss, " in found.advice
+        tpu = cut()
+        tpu.on_main("loss", 2 * STEP + 300, 350)
+        tpu.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
+        finding = findings(tpu.trace())["early_sync"]
+        assert finding.title == "forward and loss are cut by a read in steps 6 and 7"
+        assert "out of Training_Step/forward and Training_Step/loss, " in finding.advice
 
 
 def with_reads(steps: int) -> Tpu:
     """Reads after the marker in the first steps of the loop: no early executions."""
-    made = loop()
+    tpu = loop()
     for i in range(steps):
-        made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 20, 40)
-    return made
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 20, 40)
+    return tpu
 
 
 class TestSyncEveryStep:
     def test_reads_in_half_of_the_steps(self) -> None:
-        found = findings(with_reads(2).trace())["sync_every_step"]
-        assert (found.severity, found.evidence["steps_with_reads"]) == ("info", 2)
+        finding = findings(with_reads(2).trace())["sync_every_step"]
+        assert (finding.severity, finding.evidence["steps_with_reads"]) == ("info", 2)
         assert "early_sync" not in findings(with_reads(4).trace())
 
     def test_reads_while_the_device_works_cost_nothing(self) -> None:
-        made = loop()
+        tpu = loop()
         for i in range(4):
-            made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
-        assert findings(made.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + LAUNCH + 100, 40)
+        assert findings(tpu.trace())["sync_every_step"].detail.endswith("; no device idles in them.")
 
     def test_a_read_in_the_middle_of_a_step_is_no_log(self) -> None:
-        """It follows no execution of its own, so it cuts no graph; the step launches more behind it."""
-        made = loop()
+        """No execution belongs to the read, so it cuts no graph; the step launches more after it."""
+        tpu = loop()
         for i in range(4):
-            made.on_main("forward", i * STEP + 400, 200)
-            made.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 500, 20)
-        advice = findings(made.trace())["sync_every_step"].advice
+            tpu.on_main("forward", i * STEP + 400, 200)
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", i * STEP + 500, 20)
+        advice = findings(tpu.trace())["sync_every_step"].advice
         assert advice.startswith("Keep the value on the device: take .item(), print or a comparison out of ")
         assert "out of Training_Step/forward (" in advice
         reason: GraphBreak = {
@@ -119,21 +119,21 @@ class TestSyncEveryStep:
             "place": "train.py:9 in forward",
         }
         beside = Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
-        advice = findings(made.trace(), beside)["sync_every_step"].advice
+        advice = findings(tpu.trace(), beside)["sync_every_step"].advice
         assert "out of Training_Step/forward at train.py:9 (" in advice
         assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
 
     def test_idle_time_that_early_syncs_have_is_said_to_be_theirs(self) -> None:
         """Each step reads once, 10 us, inside the gap after its early execution."""
-        made = loop(device=400)
+        tpu = loop(device=400)
         for i in range(4):
             at = i * STEP
-            made.on_main("forward", at + 180, 450)
-            made.launch(at + 190, (at + 200, 10), (at + 220, 200), program="part(9)")
-            made.on_main("PjRtComputationClient::TransferFromDevice", at + 422, 10)
-        found = findings(made.trace())["sync_every_step"]
-        assert found.cost_ps == 0
-        assert found.detail.endswith("; the idle time in them counts with the early syncs.")
+            tpu.on_main("forward", at + 180, 450)
+            tpu.launch(at + 190, (at + 200, 10), (at + 220, 200), program="part(9)")
+            tpu.on_main("PjRtComputationClient::TransferFromDevice", at + 422, 10)
+        finding = findings(tpu.trace())["sync_every_step"]
+        assert finding.cost_ps == 0
+        assert finding.detail.endswith("; the idle time in them counts with the early syncs.")
 
     def test_reads_in_fewer_are_none(self) -> None:
         assert "sync_every_step" not in findings(with_reads(1).trace())
@@ -141,90 +141,88 @@ class TestSyncEveryStep:
     @pytest.mark.parametrize(
         ("call", "told"), [(None, True), ("ExecuteComputation", False), ("DeviceBarrier", False)]
     )
-    def test_what_the_runtime_waits_for_in_its_own_calls_the_program_did_not_ask_for(
-        self, call: str | None, told: bool
-    ) -> None:
-        made = loop()
+    def test_waits_inside_runtime_calls_are_not_the_programs(self, call: str | None, told: bool) -> None:
+        tpu = loop()
         for i in range(4):
             if call:
-                made.on_main(call, i * STEP + LAUNCH + 100, 150)
-            made.on_main("$train.py:7 step", i * STEP + LAUNCH + 110, 130)
-            made.on_main("CommonPjRtBuffer::Await", i * STEP + LAUNCH + 120, 100)
-        found = findings(made.trace())
-        assert ("sync_every_step" in found) == told
+                tpu.on_main(call, i * STEP + LAUNCH + 100, 150)
+            tpu.on_main("$train.py:7 step", i * STEP + LAUNCH + 110, 130)
+            tpu.on_main("CommonPjRtBuffer::Await", i * STEP + LAUNCH + 120, 100)
+        by_id = findings(tpu.trace())
+        assert ("sync_every_step" in by_id) == told
         if told:
-            assert found["sync_every_step"].evidence["steps_with_waits"] == 4
-            assert "xm.wait_device_ops()" in found["sync_every_step"].advice
+            assert by_id["sync_every_step"].evidence["steps_with_waits"] == 4
+            assert "xm.wait_device_ops()" in by_id["sync_every_step"].advice
 
     def test_a_call_that_returns_at_once_waits_for_nothing(self) -> None:
-        made = loop()
+        tpu = loop()
         for i in range(4):
-            made.on_main("$api.py:9 block_until_ready", i * STEP + LAUNCH + 120, 5)
-        assert "sync_every_step" not in findings(made.trace())
+            tpu.on_main("$api.py:9 block_until_ready", i * STEP + LAUNCH + 120, 5)
+        assert "sync_every_step" not in findings(tpu.trace())
 
 
 def fallback(back: bool = True) -> Tpu:
     """An early execution whose value comes back to the device in the same annotation."""
-    made = cut()
+    tpu = cut()
     if back:
-        made.on_main("PjRtComputationClient::TransferToDevice", STEP + 500, 20)
-    return made
+        tpu.on_main("PjRtComputationClient::TransferToDevice", STEP + 500, 20)
+    return tpu
 
 
 class TestCpuFallback:
-    def test_a_value_that_goes_to_the_host_and_back_is_suspected(self) -> None:
-        found = findings(fallback().trace())["cpu_fallback"]
-        assert found.title.startswith("An operator seems to")
-        assert found.evidence["suspected"]
-        assert (found.evidence["round_trips"], us(found.cost_ps)) == (1, 330)
+    def test_a_round_trip_to_the_host_is_suspected(self) -> None:
+        finding = findings(fallback().trace())["cpu_fallback"]
+        assert finding.title.startswith("An operator seems to")
+        assert finding.evidence["suspected"]
+        assert (finding.evidence["round_trips"], us(finding.cost_ps)) == (1, 330)
 
-    def test_a_read_alone_is_none(self) -> None:
+    def test_a_read_alone_is_no_round_trip(self) -> None:
         assert "cpu_fallback" not in findings(fallback(back=False).trace())
 
     def test_a_metrics_report_decides(self) -> None:
         counters = {"aten::_local_scalar_dense": 9, "xla::mm": 4}
         assert "cpu_fallback" not in findings(fallback().trace(), Sidecars(Metrics("m.txt", counters, {})))
-        found = findings(loop().trace(), Sidecars(Metrics("m.txt", {"aten::special_i1": 3, **counters}, {})))
-        assert found["cpu_fallback"].title == "aten::special_i1 runs on the CPU"
-        assert found["cpu_fallback"].evidence["operators"] == {"special_i1": 3}
-        # Nothing tells what the calls cost.
-        assert (found["cpu_fallback"].severity, found["cpu_fallback"].gain) == ("info", None)
-        assert "counts 3 calls since the script began of" in found["cpu_fallback"].detail
+        by_id = findings(loop().trace(), Sidecars(Metrics("m.txt", {"aten::special_i1": 3, **counters}, {})))
+        assert by_id["cpu_fallback"].title == "aten::special_i1 runs on the CPU"
+        assert by_id["cpu_fallback"].evidence["operators"] == {"special_i1": 3}
+        # The cost of the calls is unknown.
+        assert (by_id["cpu_fallback"].severity, by_id["cpu_fallback"].gain) == ("info", None)
+        assert "counts 3 calls since the script began of" in by_id["cpu_fallback"].detail
 
     def test_counters_that_torch_compile_cleared_do_not_decide(self) -> None:
         cleared = {"DynamoExtractCompiledGraph": 2}
         assert findings(fallback().trace(), Sidecars(Metrics("m.txt", cleared, {})))["cpu_fallback"].evidence[
             "suspected"
         ]
-        known = Sidecars(Metrics("m.txt", {"aten::i0": 3, **cleared}, {}))
-        found = findings(loop().trace(), known)["cpu_fallback"]
-        assert "counts at least 3 calls" in found.detail
+        sidecars = Sidecars(Metrics("m.txt", {"aten::i0": 3, **cleared}, {}))
+        finding = findings(loop().trace(), sidecars)["cpu_fallback"]
+        assert "counts at least 3 calls" in finding.detail
 
-    def test_what_ran_before_the_capture_is_none_of_it(self) -> None:
+    def test_operators_before_the_capture_do_not_count(self) -> None:
         before, after = ({"aten::i0": 3, "aten::i1": number} for number in (1, 1))
         beside = Sidecars(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
         assert "cpu_fallback" not in findings(fallback().trace(), beside)
         after.update({"aten::i0": 5, "aten::i1": 2})
-        found = findings(fallback().trace(), beside)["cpu_fallback"]
-        assert found.title == "aten::i0, aten::i1 run on the CPU"
-        assert "counts 3 calls in the capture of" in found.detail
-        assert found.evidence["operators"] == {"i0": 2, "i1": 1}
+        finding = findings(fallback().trace(), beside)["cpu_fallback"]
+        assert finding.title == "aten::i0, aten::i1 run on the CPU"
+        assert "counts 3 calls in the capture of" in finding.detail
+        assert finding.evidence["operators"] == {"i0": 2, "i1": 1}
 
     def test_its_cuts_are_no_early_syncs_besides(self) -> None:
-        """One mistake is told once; a cut that sends nothing back stays one of its own."""
+        """Each mistake is reported once; a cut that sends nothing back remains an early sync."""
         assert "early_sync" not in findings(fallback().trace())
-        made = fallback()
-        made.on_main("loss", 2 * STEP + 300, 350)
-        made.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
-        made.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
-        found = findings(made.trace())
-        assert (found["cpu_fallback"].evidence["round_trips"], us(found["cpu_fallback"].cost_ps)) == (1, 330)
-        assert (found["early_sync"].evidence["early_syncs"], found["early_sync"].title) == (
+        tpu = fallback()
+        tpu.on_main("loss", 2 * STEP + 300, 350)
+        tpu.launch(2 * STEP + 320, (2 * STEP + 330, 10), (2 * STEP + 340, 30), program="part(9)")
+        tpu.on_main("PjRtComputationClient::TransferFromDevice", 2 * STEP + 345, 40)
+        by_id = findings(tpu.trace())
+        assert (by_id["cpu_fallback"].evidence["round_trips"], us(by_id["cpu_fallback"].cost_ps)) == (1, 330)
+        assert (by_id["early_sync"].evidence["early_syncs"], by_id["early_sync"].title) == (
             1,
             "loss is cut by a read in step 7",
         )
 
-    def test_cuts_that_no_round_trip_explains_may_be_its_own(self) -> None:
+    def test_cuts_without_a_round_trip_may_be_caused_by_operators_on_the_cpu(self) -> None:
         beside = Sidecars(Metrics("m.txt", {"aten::special_i1": 3}, {}))
         assert findings(cut().trace(), beside)["early_sync"].advice.startswith(
             "Replace the operator that runs on the CPU, or keep the value on the device: "
@@ -234,66 +232,70 @@ class TestCpuFallback:
 def extracting(steps: tuple[int, ...], first: int = 5, compiling: float = 0) -> Tpu:
     """The loop with dynamo's graph, which is extracted in some of its steps for 400 us in the middle of a gap, the last
     `compiling` of them in XLA."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(4):
         at = i * STEP
-        made.step(at, STEP, first + i)
-        made.on_main("forward", at + 200, 510)
+        tpu.step(at, STEP, first + i)
+        tpu.on_main("forward", at + 200, 510)
         if first + i in steps:
             for name, start, length in (
                 ("StepMarker", 580, 2), ("StepMarker", 590, 2), ("RunPostOrder", 595, 1),
                 ("SyncTensorsGraph", 600 - compiling, compiling or 2),
             ):  # fmt: skip
                 start = start if name == "SyncTensorsGraph" else start - compiling
-                made.on_main(name, at + start, length)
+                tpu.on_main(name, at + start, length)
             if compiling:
-                made.on_main(
+                tpu.on_main(
                     "XLAGraphExecutor::Compile", at + 600 - compiling, compiling, graph_hash=f"{i:08x}"
                 )
-        made.launch(at + 600, (at + 610, 20), (at + 650, 300), by="dynamo")
-    return made
+        tpu.launch(at + 600, (at + 610, 20), (at + 650, 300), by="dynamo")
+    return tpu
 
 
 class TestDynamoRecompilation:
     def test_graphs_that_are_extracted_again_cost_the_idle_time_in_that(self) -> None:
-        found = findings(extracting((5, 6, 7, 8)).trace())["dynamo_recompilation"]
-        assert found.title == "torch.compile compiles again in every step"
-        assert us(found.evidence["dynamo_ps"]) == 4 * 400
-        assert us(found.cost_ps) == 3 * 400  # before the first run the device has no span
-        assert (found.evidence["extractions"], found.recurs, found.severity) == (4, "every_step", "critical")
-        assert us(found.step_if_fixed_ps) == 600
-        assert (us(found.windows[0].start_ps), us(found.windows[0].end_ps)) == (200, 600)
-        assert "TORCH_LOGS=recompiles" in found.advice
+        finding = findings(extracting((5, 6, 7, 8)).trace())["dynamo_recompilation"]
+        assert finding.title == "torch.compile compiles again in every step"
+        assert us(finding.evidence["dynamo_ps"]) == 4 * 400
+        assert us(finding.cost_ps) == 3 * 400  # before the first run the device has no span
+        assert (finding.evidence["extractions"], finding.recurs, finding.severity) == (
+            4,
+            "every_step",
+            "critical",
+        )
+        assert us(finding.step_if_fixed_ps) == 600
+        assert (us(finding.windows[0].start_ps), us(finding.windows[0].end_ps)) == (200, 600)
+        assert "TORCH_LOGS=recompiles" in finding.advice
 
-    def test_what_xla_compiles_in_it_is_told_once(self) -> None:
-        found = findings(extracting((6, 8), compiling=100).trace())
-        assert "recompilation" not in found
-        again = found["dynamo_recompilation"]
+    def test_compilations_of_an_extraction_count_once(self) -> None:
+        by_id = findings(extracting((6, 8), compiling=100).trace())
+        assert "recompilation" not in by_id
+        again = by_id["dynamo_recompilation"]
         assert (us(again.evidence["dynamo_ps"]), us(again.evidence["compile_ps"])) == (2 * 300, 2 * 100)
         assert us(again.cost_ps) == 2 * 400
         assert again.title == "torch.compile compiles again in steps 6 and 8"
 
-    def test_another_compilation_is_told_beside_it(self) -> None:
-        made = extracting((6,))
-        made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
-        found = findings(made.trace())
-        assert (us(found["recompilation"].cost_ps), us(found["dynamo_recompilation"].cost_ps)) == (100, 400)
+    def test_other_compilations_are_a_separate_finding(self) -> None:
+        tpu = extracting((6,))
+        tpu.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
+        by_id = findings(tpu.trace())
+        assert (us(by_id["recompilation"].cost_ps), us(by_id["dynamo_recompilation"].cost_ps)) == (100, 400)
 
     def test_warm_up_is_none(self) -> None:
         assert "dynamo_recompilation" not in findings(extracting((0, 1), first=0).trace())
 
     def test_without_step_numbers_a_graph_that_has_run_is_extracted_again(self) -> None:
-        made = extracting((5, 7))
-        made.main = [it if it[0] != "Training_Step" else (*it[:3], {"_r": 1}) for it in made.main]
-        trace = made.trace()
+        tpu = extracting((5, 7))
+        tpu.main = [value if value[0] != "Training_Step" else (*value[:3], {"_r": 1}) for value in tpu.main]
+        trace = tpu.trace()
         again = find_repeated_extractions(trace)
         assert again.step.tolist() == [2], "the first time it is new"
 
     def test_the_guard_that_failed_is_named_and_chooses_the_advice(self) -> None:
         def advice(guard: str, source: str | None = None, limit: int | None = None) -> tuple[str, str]:
             said = Guard("forward", "train.py:9", guard, source, limit, "stderr.txt")
-            found = findings(extracting((6, 7, 8)).trace(), Sidecars(guards=[said]))["dynamo_recompilation"]
-            return found.detail, found.advice
+            finding = findings(extracting((6, 7, 8)).trace(), Sidecars(guards=[said]))["dynamo_recompilation"]
+            return finding.detail, finding.advice
 
         detail, told = advice("___stack0 == 3.5", "if x.max().item() > 1:  # a comment", 8)
         assert (
@@ -305,14 +307,14 @@ class TestDynamoRecompilation:
         assert "the Python number that changes at train.py:9" in advice("self.scale == 1.2")[1]
         assert "what the guard at train.py:9 looks at" in advice("___check_obj_id(L['f'], 7)")[1]
 
-    def test_what_is_built_lazily_once_torch_compile_gave_up_belongs_to_it(self) -> None:
-        made = extracting((6,))
-        made.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
-        made.on_main("XLAGraphExecutor::Compile", 3 * STEP + 20, 100)
-        said = Guard("forward", None, None, None, 8, "stderr.txt")
-        found = findings(made.trace(), Sidecars(guards=[said]))
-        assert us(found["dynamo_recompilation"].cost_ps) == 400 + 100
-        assert us(found["recompilation"].cost_ps) == 100
+    def test_lazy_graphs_after_torch_compile_gave_up_belong_to_it(self) -> None:
+        tpu = extracting((6,))
+        tpu.on_main("XLAGraphExecutor::Compile", 2 * STEP + 20, 100)
+        tpu.on_main("XLAGraphExecutor::Compile", 3 * STEP + 20, 100)
+        guard = Guard("forward", None, None, None, 8, "stderr.txt")
+        by_id = findings(tpu.trace(), Sidecars(guards=[guard]))
+        assert us(by_id["dynamo_recompilation"].cost_ps) == 400 + 100
+        assert us(by_id["recompilation"].cost_ps) == 100
 
     def test_the_real_capture_with_a_graph_break(self) -> None:
         """Each of its steps extracts a forward and a backward again until the limit; in the one after that XLA compiles
@@ -321,23 +323,23 @@ class TestDynamoRecompilation:
         report: Any = xi.load(str(run)).report()
         first = report["findings"][0]
         assert (first["id"], first["severity"]) == ("dynamo_recompilation", "critical")
-        told = first["evidence"]
-        assert (told["extractions"], told["compiles"], told["limit"]) == (10, 2, 8)
-        assert (told["function"], told["guard"]) == (
+        evidence = first["evidence"]
+        assert (evidence["extractions"], evidence["compiles"], evidence["limit"]) == (10, 2, 8)
+        assert (evidence["function"], evidence["guard"]) == (
             "torch_dynamo_resume_in_forward_at_73", "___stack0 == 3.9214017391204834",
         )  # fmt: skip
-        assert (told["dynamo_ps"], told["compile_ps"]) == (1_315_945_753_000, 684_221_865_000)
-        assert not {"recompilation", "early_sync"} & {it["id"] for it in report["findings"]}
+        assert (evidence["dynamo_ps"], evidence["compile_ps"]) == (1_315_945_753_000, 684_221_865_000)
+        assert not {"recompilation", "early_sync"} & {finding["id"] for finding in report["findings"]}
         assert first["step_if_fixed_ps"] < 15 * 10**9 < 340 * 10**9 < first["step_ps"]
 
 
 def test_the_case_study() -> None:
-    found = findings(demo("synthetic_case_study_8_tpu_cores"))
-    assert found["recompilation"].title == "SyncTensorsGraph.42210 is compiled in step 1209"
-    assert us(found["recompilation"].evidence["compile_ps"]) == 318407
-    assert found["early_sync"].title == "text_encoder is cut by a StepMarker and a read in step 1211"
-    assert found["early_sync"].evidence["annotation"] == "Training_Step/forward/text_encoder"
-    assert "sync_every_step" not in found
+    by_id = findings(demo("synthetic_case_study_8_tpu_cores"))
+    assert by_id["recompilation"].title == "SyncTensorsGraph.42210 is compiled in step 1209"
+    assert us(by_id["recompilation"].evidence["compile_ps"]) == 318407
+    assert by_id["early_sync"].title == "text_encoder is cut by a StepMarker and a read in step 1211"
+    assert by_id["early_sync"].evidence["annotation"] == "Training_Step/forward/text_encoder"
+    assert "sync_every_step" not in by_id
 
 
 @pytest.mark.parametrize(
@@ -349,8 +351,8 @@ def test_the_case_study() -> None:
     ],
 )
 def test_graphs_of_real_captures(shared_traces: Path, folder: str, expected: dict[str, str]) -> None:
-    found = findings(real_trace(shared_traces / "torch_xla" / folder))
-    told = {
-        id_: it.title for id_, it in found.items() if id_ in ("recompilation", "early_sync", "cpu_fallback")
+    by_id = findings(real_trace(shared_traces / "torch_xla" / folder))
+    titles = {
+        id_: it.title for id_, it in by_id.items() if id_ in ("recompilation", "early_sync", "cpu_fallback")
     }
-    assert told == expected
+    assert titles == expected

@@ -58,7 +58,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
         kinds[start // US : end // US] = [CLASSES[kind]] * int((end - start) // US)
     idles = []
     for device in trace.devices:
-        start, end = (it // US for it in device.span_ps)
+        start, end = (instant // US for instant in device.span_ps)
         busy = {
             t
             for a, b in zip(device.ops.start_ps, device.ops.end_ps, strict=True)
@@ -68,7 +68,7 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
     work = [set(range(200)) - set(its) for its in idles]
     expected = []
     for number, (device, its) in enumerate(zip(trace.devices, idles, strict=True)):
-        start, end = (it // US for it in device.span_ps)
+        start, end = (instant // US for instant in device.span_ps)
         work[number] = set(range(start, end)) - set(its)
     for number, its in enumerate(idles):
         cells = set(its)
@@ -80,13 +80,13 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
                 shares = {name: kinds[start:end].count(name) for name in CLASSES if name in kinds[start:end]}
                 together = sum(not any(t in times for times in work) for t in range(start, end))
                 expected.append((number, start, end, shares, together))
-    found = [
+    listed = [
         (int(gaps.device[i]), int(gaps.start_ps[i]) // US, int(gaps.end_ps[i]) // US,
          {name: time // US for name, time in times_by_class(gaps.shares[i]).items()}, int(gaps.together_ps[i]) // US)
         for i in range(len(gaps))
     ]  # fmt: skip
-    assert found == expected
-    assert [idle(trace, it).total_ps // US for it in trace.devices] == [len(its) for its in idles]
+    assert listed == expected
+    assert [idle(trace, device).total_ps // US for device in trace.devices] == [len(its) for its in idles]
     for row in device_summaries(session(trace)):
         assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
 
@@ -147,11 +147,11 @@ def test_the_cause_of_a_gap() -> None:
     assert (gap["kind"], gap["cause"]) == ("queued", "wait")
 
 
-def test_a_gap_that_nothing_known_ended() -> None:
+def test_a_gap_that_no_known_run_ended_has_unknown_kind() -> None:
     ops = [event("fusion", 0, 10), event("fusion", 40, 10), event("fusion", 100, 10)]
     trace = capture(thread("python", event("forward", 0, 120)), Core(ops, [event("f(1)", 0, 10)]))
-    found = report(trace)
-    assert [(gap["before"], gap["after"], gap["kind"], gap["cause"]) for gap in found["items"]] == [
+    report_gaps = report(trace)
+    assert [(gap["before"], gap["after"], gap["kind"], gap["cause"]) for gap in report_gaps["items"]] == [
         ("f", None, "unknown", "python"),
         ("f", None, "unknown", "python"),
     ]
@@ -173,9 +173,15 @@ def test_gaps_inside_of_a_run_and_at_the_end_of_the_span() -> None:
 
 def test_short_gaps_count_but_are_not_listed() -> None:
     ops = [event("fusion", 0, 10), event("fusion", 12, 10), event("fusion", 40, 10)]
-    found = report(capture(thread("python", event("forward", 0, 60)), Core(ops, [event("f(1)", 0, 50)])))
-    assert (found["count"], found["listed_ps"] // US, found["total_ps"] // US) == (1, 18, 20)
-    assert in_us(found["by_class_ps"]) == {"python": 18}
+    report_gaps = report(
+        capture(thread("python", event("forward", 0, 60)), Core(ops, [event("f(1)", 0, 50)]))
+    )
+    assert (report_gaps["count"], report_gaps["listed_ps"] // US, report_gaps["total_ps"] // US) == (
+        1,
+        18,
+        20,
+    )
+    assert in_us(report_gaps["by_class_ps"]) == {"python": 18}
 
 
 def a_rhythm() -> Trace:
@@ -214,10 +220,12 @@ def test_every_gap_of_the_case_study() -> None:
         mine = gaps.device == number
         listed = [gap for gap in device.gaps if gap[1] >= MIN_GAP_PS]
         assert list(zip(gaps.start_ps[mine].tolist(), gaps.duration_ps[mine].tolist(), strict=True)) == listed
-    found = report(trace)
-    assert found["total_ps"] == sum(device.idle_ps for device in truth.devices)
+    report_gaps = report(trace)
+    assert report_gaps["total_ps"] == sum(device.idle_ps for device in truth.devices)
     gap = next(
-        it for it in found["items"] if it["device"].endswith("TPU:0") and it["start_ps"] == truth.gap_start_ps
+        gap
+        for gap in report_gaps["items"]
+        if gap["device"].endswith("TPU:0") and gap["start_ps"] == truth.gap_start_ps
     )
     assert (gap["duration_ps"], gap["by_class_ps"]) == (72_143_000_000, truth.gap_parts_ps)
     assert (gap["kind"], gap["cause"], gap["step_number"]) == ("starved", "tracing", truth.gap_step)
@@ -226,34 +234,34 @@ def test_every_gap_of_the_case_study() -> None:
 
 def test_the_gaps_of_the_dynamo_issue() -> None:
     truth = dynamo_issue.truth("dynamo")
-    found = sorted(report(demo("synthetic_dynamo_issue_dynamo"))["items"], key=lambda gap: gap["start_ps"])
-    assert [gap["duration_ps"] for gap in found] == [duration for _, _, duration in truth.gaps_ps]
-    assert {gap["kind"] for gap in found} == {"starved"}
+    gaps = sorted(report(demo("synthetic_dynamo_issue_dynamo"))["items"], key=lambda gap: gap["start_ps"])
+    assert [gap["duration_ps"] for gap in gaps] == [duration for _, _, duration in truth.gaps_ps]
+    assert {gap["kind"] for gap in gaps} == {"starved"}
 
 
 @pytest.mark.parametrize(
     ("scenario", "cause"),
     [("tiny_slow_input", "input"), ("baseline_session_debug", "tracing"), ("tiny_coldstart", "compile")],
 )
-def test_what_real_devices_wait_for(shared_traces: Path, scenario: str, cause: str) -> None:
-    found = report(real_trace(shared_traces / "torch_xla" / scenario))
-    assert found["patterns"][0]["cause"] == cause
-    assert found["items"][0]["kind"] == "starved"
+def test_the_main_cause_of_gaps_on_real_devices(shared_traces: Path, scenario: str, cause: str) -> None:
+    report_gaps = report(real_trace(shared_traces / "torch_xla" / scenario))
+    assert report_gaps["patterns"][0]["cause"] == cause
+    assert report_gaps["items"][0]["kind"] == "starved"
 
 
 @pytest.mark.parametrize("folder", ["torch_xla/spmd_fsdp_debug", "torch_xla/dynamo_train_session", "public/tpu_v6e_jax",
                                     "public/gpu_mi300_jax", "public/gpu_v100_tf"])  # fmt: skip
 def test_sums_of_real_gaps(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
-    found = report(trace, all_gaps=True)
-    assert found["total_ps"] == sum(row["idle_ps"] for row in device_summaries(session(trace)))
+    report_gaps = report(trace, all_gaps=True)
+    assert report_gaps["total_ps"] == sum(row["idle_ps"] for row in device_summaries(session(trace)))
     assert (
-        found["listed_ps"]
-        == sum(gap["duration_ps"] for gap in found["items"])
-        == sum(found["by_class_ps"].values())
+        report_gaps["listed_ps"]
+        == sum(gap["duration_ps"] for gap in report_gaps["items"])
+        == sum(report_gaps["by_class_ps"].values())
     )
-    assert found["listed_ps"] == sum(row["total_ps"] for row in found["patterns"])
-    for gap in found["items"]:
+    assert report_gaps["listed_ps"] == sum(row["total_ps"] for row in report_gaps["patterns"])
+    for gap in report_gaps["items"]:
         assert sum(gap["by_class_ps"].values()) == gap["duration_ps"] >= MIN_GAP_PS
         assert gap["kind"] in GAP_KINDS
         assert gap["cause"] in CLASSES

@@ -1,4 +1,4 @@
-"""Why a GPU is idle between and inside of the runs that its kernels make: the call of the kernel after a gap tells."""
+"""The kind of a GPU's gaps between and inside runs, from the call of the kernel after the gap."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tb_xla_insights.report.document import session_report
 from tb_xla_insights.trace.model import Trace
 
 
-def test_where_runs_overlap_a_gap_ends_with_that_of_its_kernel() -> None:
+def test_with_overlapping_runs_the_kernels_run_ends_the_gap() -> None:
     main = nested((0, 20, [(1, 5), (2, 8), (3, 9)]), (30, 20, [(4, 35), (5, 40)]))
     first = [kernel(10, 5, 1), kernel(80, 5, 2), kernel(130, 5, 3)]
     second = [kernel(40, 5, 4, "jit_g(8)"), kernel(100, 3, 5, "jit_g(8)"), kernel(115, 3, 6, None)]
@@ -27,8 +27,8 @@ def test_where_runs_overlap_a_gap_ends_with_that_of_its_kernel() -> None:
     )
     assert runs(trace) == [("jit_f(7)", 10, 135), ("jit_g(8)", 40, 103)]
     items = gaps_report(session(trace))["items"]
-    found = sorted((it["start_ps"] // US, it["after"], it["inside_run"], it["kind"]) for it in items)
-    assert found == [
+    gaps = sorted((gap["start_ps"] // US, gap["after"], gap["inside_run"], gap["kind"]) for gap in items)
+    assert gaps == [
         (15, "jit_g", False, "starved"),
         (45, "jit_f", True, "queued"),
         (85, "jit_g", True, "queued"),
@@ -36,15 +36,15 @@ def test_where_runs_overlap_a_gap_ends_with_that_of_its_kernel() -> None:
         (118, "jit_f", True, "queued"),
         (135, None, False, "unknown"),
     ]
-    assert all(sum(piece["duration_ps"] for piece in it["chain"]) == it["duration_ps"] for it in items)
+    assert all(sum(piece["duration_ps"] for piece in gap["chain"]) == gap["duration_ps"] for gap in items)
 
 
 @pytest.mark.parametrize(("call", "kind"), [(30, "queued"), (100, "starved"), (55, "unknown")])
-def test_a_kernel_s_own_call_tells_why_a_gap_in_a_run_ended(call: float, kind: str) -> None:
+def test_the_kernels_call_decides_the_kind_of_a_gap_inside_a_run(call: float, kind: str) -> None:
     main = nested((0, 200, [(1, 5), (2, call)]))
     trace = capture(thread("python", *main, role="driving"), gpu(kernel(10, 40, 1), kernel(120, 5, 2)))
     gaps = find_gaps(trace)
-    assert [GAP_KINDS[it] for it in gaps.kind.tolist()] == [kind]
+    assert [GAP_KINDS[value] for value in gaps.kind.tolist()] == [kind]
     (item,) = gaps_report(session(trace))["items"]
     assert item["inside_run"]
     assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
@@ -65,23 +65,23 @@ def late_kernels(executions: int, each: int, every: float) -> Trace:
     return capture(thread("python", *main, role="driving"), gpu(*kernels))
 
 
-def test_without_the_launching_a_run_is_as_long_as_its_kernels() -> None:
-    found = session_report(session(late_kernels(1, 20, 50)))["findings"]
-    (late,) = [it for it in found if it["id"] == "dispatch_overhead"]
+def test_without_launch_time_a_run_is_as_long_as_its_kernels() -> None:
+    findings = session_report(session(late_kernels(1, 20, 50)))["findings"]
+    (late,) = [row for row in findings if row["id"] == "dispatch_overhead"]
     assert late["step_if_fixed_ps"] == 100 * US
 
 
-def test_executions_are_not_small_by_what_they_wait_for_inside() -> None:
-    found = session_report(session(late_kernels(6, 4, 30)))["findings"]
-    assert "many_small_executions" not in {it["id"] for it in found}
+def test_waits_inside_an_execution_do_not_make_it_small() -> None:
+    findings = session_report(session(late_kernels(6, 4, 30)))["findings"]
+    assert "many_small_executions" not in {row["id"] for row in findings}
 
 
 def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
     main = nested((0, 200, [(1, 5), (2, 90), (3, 115)]))
     kernels = [kernel(10, 5, 1), kernel(100, 5, 2, None), kernel(120, 5, 3)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
-    found = [(it["after"], it["inside_run"], it["kind"]) for it in gaps_report(session(trace))["items"]]
-    assert found == [("jit_f", True, "unknown"), ("jit_f", True, "starved")]
+    gaps = [(gap["after"], gap["inside_run"], gap["kind"]) for gap in gaps_report(session(trace))["items"]]
+    assert gaps == [("jit_f", True, "unknown"), ("jit_f", True, "starved")]
 
 
 @settings(max_examples=80, deadline=None)
@@ -118,7 +118,7 @@ def test_gaps_end_with_the_run_of_the_kernel_after_them(
     columns = (
         gaps.start_ps.tolist(),
         gaps.end_ps.tolist(),
-        [GAP_KINDS[it] for it in gaps.kind],
+        [GAP_KINDS[value] for value in gaps.kind],
         of_gap.tolist(),
     )
     assert list(zip(*columns, strict=True)) == expected

@@ -33,34 +33,34 @@ def ops(*op_names: str, opcode: str = "add") -> list[Instruction]:
 
 
 def test_own_names() -> None:
-    its = program(
+    hlo = program(
         [
             Instruction(1, "dot.1", "dot", A),
             Instruction(2, "dot.2", "dot", "aten__mm"),
             Instruction(3, "dot.3", "dot"),
         ]
     )
-    assert told(its.origin("dot.1")) == ("direct", {"step.1/a.1": 1})
-    assert told(its.origin("dot.2")) == ("bare", {})
-    assert told(its.origin("dot.3")) == ("none", {})
-    assert told(its.origin("dot.4")) == ("none", {})
-    assert its.origin("dot.3").found
-    assert not its.origin("dot.4").found
+    assert told(hlo.origin("dot.1")) == ("direct", {"step.1/a.1": 1})
+    assert told(hlo.origin("dot.2")) == ("bare", {})
+    assert told(hlo.origin("dot.3")) == ("none", {})
+    assert told(hlo.origin("dot.4")) == ("none", {})
+    assert hlo.origin("dot.3").in_program
+    assert not hlo.origin("dot.4").in_program
 
 
 def test_a_fusion_without_a_name_has_the_scope_of_its_parts() -> None:
-    its = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops(A)})
-    assert told(its.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
+    hlo = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops(A)})
+    assert told(hlo.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
 
 
 def test_only_a_scope_path_is_worth_recovering() -> None:
-    its = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops("aten__add")})
-    assert told(its.origin("fusion")) == ("bare", {})
+    hlo = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops("aten__add")})
+    assert told(hlo.origin("fusion")) == ("bare", {})
 
 
 def test_a_fusion_with_a_bare_name_stays_bare() -> None:
-    its = program([Instruction(1, "fusion", "fusion", "aten__threshold_backward", calls=[5])], {5: ops(A)})
-    assert told(its.origin("fusion")) == ("bare", {})
+    hlo = program([Instruction(1, "fusion", "fusion", "aten__threshold_backward", calls=[5])], {5: ops(A)})
+    assert told(hlo.origin("fusion")) == ("bare", {})
 
 
 def test_a_mixed_fusion_belongs_to_all_its_parts_whatever_its_name_says() -> None:
@@ -74,20 +74,20 @@ def test_a_mixed_fusion_belongs_to_all_its_parts_whatever_its_name_says() -> Non
         assert origin.unscoped == 1 / 5
 
 
-def test_a_fusions_own_scope_counts_where_no_part_has_it() -> None:
-    its = program([Instruction(1, "fusion", "fusion", B, calls=[5])], {5: ops(A, A)})
-    assert told(its.origin("fusion")) == ("direct", {"step.1/a.1": 2, "step.1/b.2": 1})
+def test_a_fusions_own_scope_is_added_to_those_of_its_parts() -> None:
+    hlo = program([Instruction(1, "fusion", "fusion", B, calls=[5])], {5: ops(A, A)})
+    assert told(hlo.origin("fusion")) == ("direct", {"step.1/a.1": 2, "step.1/b.2": 1})
 
 
 def test_parts_of_parts_count() -> None:
     bodies = {5: [*ops(B), Instruction(2, "inner", "fusion", "aten__add", calls=[6])], 6: ops(A, A)}
-    its = program([Instruction(1, "call", "call", calls=[5])], bodies)
-    assert told(its.origin("call")) == ("recovered", {"step.1/a.1": 2, "step.1/b.2": 1})
+    hlo = program([Instruction(1, "call", "call", calls=[5])], bodies)
+    assert told(hlo.origin("call")) == ("recovered", {"step.1/a.1": 2, "step.1/b.2": 1})
 
 
-def test_a_container_with_a_scope_keeps_it_for_what_its_parts_leave() -> None:
-    its = program([Instruction(1, "while", "while", A, calls=[5])], {5: ops(B)})
-    assert told(its.origin("while")) == ("direct", {"step.1/a.1": 1})
+def test_a_container_keeps_its_own_scope() -> None:
+    hlo = program([Instruction(1, "while", "while", A, calls=[5])], {5: ops(B)})
+    assert told(hlo.origin("while")) == ("direct", {"step.1/a.1": 1})
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_a_container_with_a_scope_keeps_it_for_what_its_parts_leave() -> None:
          Instruction(4, "dot.2", "dot", B, operands=[3])],
     ],
 )  # fmt: skip
-def test_a_copy_has_the_scope_of_what_makes_or_needs_it(others: list[Instruction]) -> None:
+def test_a_copy_has_the_scope_of_its_nearest_neighbour(others: list[Instruction]) -> None:
     assert told(program(others).origin("copy")) == ("recovered", {"step.1/a.1": 1})
 
 
-def test_what_makes_the_data_comes_before_what_needs_it() -> None:
+def test_producers_come_before_users() -> None:
     entry = [Instruction(1, "dot", "dot", A), Instruction(2, "copy", "copy", operands=[1]),
              Instruction(3, "dot.2", "dot", B, operands=[2])]  # fmt: skip
     assert told(program(entry).origin("copy")) == ("recovered", {"step.1/a.1": 1})
@@ -114,29 +114,29 @@ def test_what_makes_the_data_comes_before_what_needs_it() -> None:
 def test_nothing_is_recovered_across_ops_that_work() -> None:
     entry = [Instruction(1, "dot", "dot", A), Instruction(2, "add", "add", "aten__add", operands=[1]),
              Instruction(3, "copy", "copy", operands=[2]), Instruction(4, "sort", "sort", operands=[1])]  # fmt: skip
-    its = program(entry)
-    assert told(its.origin("copy")) == ("none", {})
-    assert told(its.origin("sort")) == ("none", {})  # only moves belong to their neighbours
+    hlo = program(entry)
+    assert told(hlo.origin("copy")) == ("none", {})
+    assert told(hlo.origin("sort")) == ("none", {})  # only moves belong to their neighbours
 
 
 def test_the_innermost_recorded_caller_holds_an_op() -> None:
     bodies = {5: [Instruction(2, "inner", "call", calls=[6])], 6: [Instruction(3, "add.1", "add")]}
-    its = program([Instruction(1, "outer", "call", calls=[5])], bodies)
-    assert its.holders(["outer", "inner", "add.1"]) == {"inner": "outer", "add.1": "inner"}
-    assert its.holders(["outer", "add.1", "gone"]) == {"add.1": "outer"}
+    hlo = program([Instruction(1, "outer", "call", calls=[5])], bodies)
+    assert hlo.containers(["outer", "inner", "add.1"]) == {"inner": "outer", "add.1": "inner"}
+    assert hlo.containers(["outer", "add.1", "gone"]) == {"add.1": "outer"}
 
 
-def test_computations_that_call_in_a_circle_or_do_not_exist_are_told() -> None:
+def test_call_cycles_and_missing_computations_mark_the_program_as_damaged() -> None:
     circle = {
         5: [Instruction(2, "x", "call", calls=[6])],
         6: [Instruction(3, "y", "call", calls=[5]), *ops(A)],
     }
-    its = program([Instruction(1, "call", "call", calls=[5])], circle)
-    assert told(its.origin("call")) == ("recovered", {"step.1/a.1": 1})
-    assert its.damaged
-    its = program([Instruction(1, "call", "call", calls=[99])])
-    assert told(its.origin("call")) == ("none", {})
-    assert its.damaged
+    hlo = program([Instruction(1, "call", "call", calls=[5])], circle)
+    assert told(hlo.origin("call")) == ("recovered", {"step.1/a.1": 1})
+    assert hlo.damaged
+    hlo = program([Instruction(1, "call", "call", calls=[99])])
+    assert told(hlo.origin("call")) == ("none", {})
+    assert hlo.damaged
 
 
 def test_calls_may_nest_deeply() -> None:
@@ -167,33 +167,34 @@ GOOD = module(
         (module([Instruction(1, "dot.1", "call", calls=[99])]), "do not exist"),
     ],
 )
-def test_a_program_that_cannot_tell_leaves_its_ops_what_they_have(
-    tmp_path: Path, hlo: bytes, says: str
-) -> None:
-    found = find_ops(training(tmp_path, RUN, hlo).traces[0])
-    assert [(name, *told(it)) for name, it in zip(found.name, found.origin, strict=True)] == [
+def test_ops_of_unreadable_programs_keep_their_own_scopes(tmp_path: Path, hlo: bytes, says: str) -> None:
+    ops = find_ops(training(tmp_path, RUN, hlo).traces[0])
+    assert [(name, *told(it)) for name, it in zip(ops.name, ops.origin, strict=True)] == [
         ("dot.1", "none", {}),
         ("dot.2", "direct", {"step.1/b.2": 1}),
     ]
-    assert [it.id for it in found.diagnostics] == ["no_hlo_scopes"]
-    assert says in found.diagnostics[0].message
-    assert "\n" not in found.diagnostics[0].message
+    assert [diagnostic.id for diagnostic in ops.diagnostics] == ["no_hlo_scopes"]
+    assert says in ops.diagnostics[0].message
+    assert "\n" not in ops.diagnostics[0].message
 
 
-def test_the_program_of_another_id_tells_nothing(tmp_path: Path) -> None:
+def test_a_program_with_another_id_is_not_used(tmp_path: Path) -> None:
     session = training(tmp_path, RUN, GOOD)
     trace = session.traces[0]
     trace.programs = {8: trace.programs[7]}
-    found = find_ops(trace)
-    assert [STATES[state] for state in found.state] == ["none", "direct"]
-    assert "not in the file" in found.diagnostics[0].message
+    ops = find_ops(trace)
+    assert [STATES[state] for state in ops.state] == ["none", "direct"]
+    assert "not in the file" in ops.diagnostics[0].message
 
 
 def test_metadata_and_program_complete_each_other(tmp_path: Path) -> None:
-    found = find_ops(training(tmp_path, RUN, GOOD).traces[0])
-    assert [told(it) for it in found.origin] == [("direct", {"step.1/a.1": 1}), ("direct", {"step.1/b.2": 1})]
-    assert [op_source(found, k) for k in range(2)] == ["train.py:12", ""]
-    assert found.diagnostics == []
+    ops = find_ops(training(tmp_path, RUN, GOOD).traces[0])
+    assert [told(origin) for origin in ops.origin] == [
+        ("direct", {"step.1/a.1": 1}),
+        ("direct", {"step.1/b.2": 1}),
+    ]
+    assert [op_source(ops, k) for k in range(2)] == ["train.py:12", ""]
+    assert ops.diagnostics == []
 
 
 def frames() -> Frames:
@@ -217,10 +218,10 @@ def test_frames_count_from_one_and_lead_outward() -> None:
     inner, outer = Frame("/x/site-packages/torch/nn/linear.py", "forward", 134), Frame("train.py", "step", 85)
     assert frames().stack(2) == [inner, outer]
     assert frames().stack(1) == [outer]
-    assert frames().own(2) == outer
+    assert frames().user_frame(2) == outer
     for missing in (0, -1, 4):
         assert frames().stack(missing) == []
-        assert frames().own(missing) is None
+        assert frames().user_frame(missing) is None
 
 
 def test_a_damaged_index_ends_the_stack() -> None:
@@ -231,20 +232,20 @@ def test_an_op_without_frames_has_no_stack(tmp_path: Path) -> None:
     assert op_stack(find_ops(training(tmp_path, RUN, GOOD).traces[0]), 0) == []
 
 
-def test_computations_that_call_each_other_tell_a_bounded_number_of_scopes() -> None:
+def test_nested_computations_have_a_bounded_number_of_scopes() -> None:
     many = 300
     bodies = {
         n: [*ops(f"step.1/part{n}.1/aten__mm"), Instruction(n, f"call.{n}", "call", calls=[n + 1])]
         for n in range(2000, 2000 + many)
     }
-    its = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2000 + many: ops(A)})
-    assert len(its.origin("call").parts) == 64
+    hlo = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2000 + many: ops(A)})
+    assert len(hlo.origin("call").parts) == 64
     names = ["call", *(f"call.{n}" for n in bodies)]
-    assert its.holders(names) == dict(zip(names[1:], names, strict=False))
+    assert hlo.containers(names) == dict(zip(names[1:], names, strict=False))
 
 
 def test_computations_that_each_call_the_next_twice_are_counted_no_further_than_weights_go() -> None:
     bodies = {n: [Instruction(n, f"call.{n}", "call", calls=[n + 1, n + 1])] for n in range(2000, 2200)}
-    its = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2200: ops(A, B)})
-    [(_, one), (_, other)] = its.origin("call").parts
+    hlo = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2200: ops(A, B)})
+    [(_, one), (_, other)] = hlo.origin("call").parts
     assert one == other <= 1 << 40

@@ -36,17 +36,19 @@ def lost(session: SessionTrace) -> dict[str, str]:
 
 def told(found: SessionTrace) -> Finding | None:
     """The finding about lost annotations."""
-    return next((it for it in find_findings(found) if it.id == "annotations_not_propagated"), None)
+    return next(
+        (finding for finding in find_findings(found) if finding.id == "annotations_not_propagated"), None
+    )
 
 
 def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
-    found = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
-    assert lost(found) == {
+    loaded = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
+    assert lost(loaded) == {
         "data_loading": "no ops of its own",
         "backward": "autograd thread",
         "update": "no ops of its own",
     }
-    finding = told(found)
+    finding = told(loaded)
     assert finding is not None
     assert (finding.severity, finding.gain, finding.cost_ps) == ("info", None, 0)
     assert finding.evidence["unexplained_ps"] == 40
@@ -55,12 +57,12 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
 
 
 def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:
-    found = one(tmp_path, ("dot.1", 60, F))
-    assert lost(found)["backward"] == "no ops of its own"
-    assert told(found) is None
+    loaded = one(tmp_path, ("dot.1", 60, F))
+    assert lost(loaded)["backward"] == "no ops of its own"
+    assert told(loaded) is None
 
 
-def test_a_backward_pass_by_another_name_is_known_by_its_thread() -> None:
+def test_a_backward_pass_is_recognised_by_its_thread() -> None:
     scope, ops = "Training_Step.1/forward.1/aten__mm:", [("dot.1", 900, 10), ("dot.2", 910, 10)]
     python = thread(
         "python", ("Training_Step", 0, 800, {"_r": 1}), ("forward", 0, 100), ("gradients", 200, 200),
@@ -69,8 +71,8 @@ def test_a_backward_pass_by_another_name_is_known_by_its_thread() -> None:
     autograd = thread("pt_autograd_0", ("SyncTensorsGraph", 250, 20), role="autograd")
     kinds = [{"tf_op": scope}, {"tf_op": "aten__mm:"}]
     core = Core([(*op, kind) for op, kind in zip(ops, kinds, strict=True)])
-    found = lost_annotations(capture(python, autograd, core))
-    assert found == {
+    reasons = lost_annotations(capture(python, autograd, core))
+    assert reasons == {
         "Training_Step/gradients": "autograd thread",
         "Training_Step/update": "no ops of its own",
     }
@@ -78,22 +80,22 @@ def test_a_backward_pass_by_another_name_is_known_by_its_thread() -> None:
 
 def test_flag_off(tmp_path: Path) -> None:
     hlo = module([Instruction(1, "dot.1", "dot"), Instruction(2, "fusion.2", "fusion")])
-    found = one(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
-    assert set(lost(found).values()) == {"flag off"}
-    assert len(lost(found)) == 5
-    finding = told(found)
+    loaded = one(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
+    assert set(lost(loaded).values()) == {"flag off"}
+    assert len(lost(loaded)) == 5
+    finding = told(loaded)
     assert finding is not None
     assert "XLA_HLO_DEBUG=1" in finding.advice
-    assert [it.id for it in propagation_diagnostics(found)] == ["no_hlo_scopes"]
-    view = propagation_view(found)
+    assert [diagnostic.id for diagnostic in propagation_diagnostics(loaded)] == ["no_hlo_scopes"]
+    view = propagation_view(loaded)
     assert view["state"] == "flag_off"
     assert "XLA_HLO_DEBUG=1" in view["hint"]
 
 
 def test_a_program_that_cannot_be_read_does_not_say_that_the_flag_was_off(tmp_path: Path) -> None:
-    found = one(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
-    assert lost(found) == {}
-    assert [it.severity for it in propagation_diagnostics(found)] == ["warning"]
+    loaded = one(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
+    assert lost(loaded) == {}
+    assert [diagnostic.severity for diagnostic in propagation_diagnostics(loaded)] == ["warning"]
 
 
 def test_scopes_that_only_hand_tensors_over_have_no_ops(tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ def test_loader_threads_make_no_ops() -> None:
     loader = thread("python", ("load_batch", 0, 30), role="loader")
     core = Core([("dot.1", 70, 20, {"tf_op": "Training_Step.1/aten__mm:"})])
     trace = capture(python, loader, core)
-    assert "load_batch" in {it["path"] for it in propagation_report(session(trace))["annotations"]}
+    assert "load_batch" in {row["path"] for row in propagation_report(session(trace))["annotations"]}
     assert lost_annotations(trace) == {}
 
 
@@ -146,7 +148,7 @@ def test_annotations_of_other_frameworks_name_no_ops() -> None:
     python = thread("python", ("train", 0, 100, {"_r": 1}), ("PjitFunction(f)", 10, 20))
     core = Core([("dot.1", 70, 20, {"tf_op": "jit(f)/jit(main)/add:"}), ("copy.1", 90, 20)])
     report = propagation_report(session(capture(python, core)))
-    assert {it["lost"] for it in report["annotations"]} == {None}
+    assert {row["lost"] for row in report["annotations"]} == {None}
     assert report["propagation"]["direct_ps"] == 20
 
 
@@ -159,12 +161,12 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
     body = [("dot.1", 10, ""), ("dot.2", 20, ""), ("sort.1", 50, ""), ("dot.3", 7, "")]
     steps = [Step(PHASES, [(950_000 + n * STEP_PS, body)]) for n in range(2)]
     rows = [
-        tuple(it[key] for key in ("op", "source", "state", "device_ps", "count"))
-        for it in session_ops(training(tmp_path, steps, hlo))["unexplained"]
+        tuple(value[key] for key in ("op", "source", "state", "device_ps", "count"))
+        for value in session_ops(training(tmp_path, steps, hlo))["unexplained"]
     ]
     assert rows == [("sort", "", "none", 100, 2), ("aten__mm", "train.py:9", "bare", 60, 4)]
 
 
-def test_what_a_program_that_cannot_be_read_may_hold_is_not_said_to_have_no_ops(tmp_path: Path) -> None:
-    found = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff")
-    assert lost(found) == {"backward": "autograd thread"}
+def test_annotations_of_unreadable_programs_are_not_reported_as_without_ops(tmp_path: Path) -> None:
+    loaded = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff")
+    assert lost(loaded) == {"backward": "autograd thread"}

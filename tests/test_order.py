@@ -15,8 +15,13 @@ from synthetic import case_study
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report, propagation_view
-from tb_xla_insights.analysis.propagation.order import device_stretches, find_order, find_phases, sequence
-from tb_xla_insights.analysis.propagation.tree import annotation_rows, chosen_runs
+from tb_xla_insights.analysis.propagation.order import (
+    device_phase_segments,
+    find_order,
+    find_phases,
+    phase_sequence,
+)
+from tb_xla_insights.analysis.propagation.tree import annotation_rows, select_runs
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -38,7 +43,7 @@ def one(tmp_path: Path, *phases: tuple[str, int]) -> SessionTrace:
     return training(tmp_path, [Step(PHASES, [(950_000, ops(*phases))])])
 
 
-def test_stretches_of_one_phase_are_runs(tmp_path: Path) -> None:
+def test_segments_of_one_phase_are_counted_per_run(tmp_path: Path) -> None:
     body = [
         ("forward", 10),
         ("forward", 5),
@@ -61,10 +66,10 @@ def test_stretches_of_one_phase_are_runs(tmp_path: Path) -> None:
     assert order.inversion_share == 7 / 31  # loss and the last forward, after update has begun
 
 
-def test_the_host_tells_the_order_of_phases(tmp_path: Path) -> None:
-    found = one(tmp_path, ("update", 10), ("forward", 10))
-    assert find_phases(found.traces[0]).name == ["data", "forward", "loss", "update"]
-    assert propagation_report(found)["propagation"]["inversion_share"] == 0.5
+def test_phases_are_in_host_order(tmp_path: Path) -> None:
+    loaded = one(tmp_path, ("update", 10), ("forward", 10))
+    assert find_phases(loaded.traces[0]).name == ["data", "forward", "loss", "update"]
+    assert propagation_report(loaded)["propagation"]["inversion_share"] == 0.5
 
 
 def test_each_execution_begins_anew(tmp_path: Path) -> None:
@@ -73,17 +78,17 @@ def test_each_execution_begins_anew(tmp_path: Path) -> None:
     assert (order.executions, order.runs, order.inversion_share) == (3, 2, 0.0)
 
 
-def test_repetitions_of_a_phase_are_told_by_their_positions(tmp_path: Path) -> None:
-    phases = [("forward", 100_000), ("backward", 100_000), ("forward", 100_000), ("backward", 100_000)]
+def test_repetitions_of_a_phase_follow_scope_positions(tmp_path: Path) -> None:
+    host_phases = [("forward", 100_000), ("backward", 100_000), ("forward", 100_000), ("backward", 100_000)]
     scopes = [f"Training_Step.1/forward.{n}/aten__mm:" for n in (1, 3)]
     body = [("dot.1", 10, scopes[1]), ("dot.2", 20, scopes[0])]
-    found = training(tmp_path, [Step(phases, [(950_000, body)])])
-    known = find_phases(found.traces[0])
-    assert list(zip(known.name, known.repetition, strict=True)) == [
+    loaded = training(tmp_path, [Step(host_phases, [(950_000, body)])])
+    phases = find_phases(loaded.traces[0])
+    assert list(zip(phases.name, phases.repetition, strict=True)) == [
         ("forward", 0), ("backward", 0), ("forward", 1), ("backward", 1)]  # fmt: skip
-    view = propagation_view(found)
-    assert [(it["phase"], it["inverted"]) for it in view["strips"]["device"]] == [(2, False), (0, True)]
-    assert [it["host"] for it in view["ribbons"]] == [2, 0]
+    view = propagation_view(loaded)
+    assert [(row["phase"], row["inverted"]) for row in view["strips"]["device"]] == [(2, False), (0, True)]
+    assert [row["host"] for row in view["ribbons"]] == [2, 0]
 
 
 def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
         steps.append(Step([(name, 100_000) for name in its], [run], name=kind, program=program))
     trace = training(tmp_path, steps).traces[0]
     assert find_phases(trace).name == names
-    assert [(it.program_id, [name for name, _ in it.sequence]) for it in find_order(trace)] == [
+    assert [(order.program_id, [name for name, _ in order.sequence]) for order in find_order(trace)] == [
         ("7", names),
         ("8", ["forward"]),
     ]
@@ -105,14 +110,14 @@ def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
 def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) -> None:
     view = propagation_view(one(tmp_path, ("forward", 10), ("update", 5), ("", 2), ("forward", 3)))
     host = view["strips"]["host"]
-    assert [it["name"] for it in host] == ["data", "forward", "loss", "update", "StepMarker"]
-    assert [(host[it["host"]]["name"], it["device"], it["inverted"]) for it in view["ribbons"]] == [
+    assert [row["name"] for row in host] == ["data", "forward", "loss", "update", "StepMarker"]
+    assert [(host[row["host"]]["name"], row["device"], row["inverted"]) for row in view["ribbons"]] == [
         ("forward", 0, False), ("update", 1, False), ("forward", 3, True)]  # fmt: skip
     by_phase = view["order"].pop("by_phase")
     assert view["order"] == {"runs": 4, "phases": 3, "inversion_share": 3 / 20}
-    assert [tuple(it.values()) for it in by_phase] == [
+    assert [tuple(phase.values()) for phase in by_phase] == [
         (1, 2, 13, 950_000, 950_020, 3), (3, 1, 5, 950_010, 950_015, 0), (None, 1, 2, 950_015, 950_017, 0)]  # fmt: skip
-    assert [(it["start_ps"], it["end_ps"]) for it in view["strips"]["device"]] == [
+    assert [(row["start_ps"], row["end_ps"]) for row in view["strips"]["device"]] == [
         (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
 
 
@@ -121,8 +126,8 @@ def test_more_stretches_than_can_be_drawn_are_joined(tmp_path: Path) -> None:
     view = propagation_view(one(tmp_path, *many))
     strip = view["strips"]["device"]
     assert len(strip) <= 401
-    assert sum(it["merged"] for it in strip) == view["order"]["runs"] == 1000
-    assert sum(it["device_ps"] for it in strip) == sum(time for _, time in many)
+    assert sum(segment["merged"] for segment in strip) == view["order"]["runs"] == 1000
+    assert sum(segment["device_ps"] for segment in strip) == sum(time for _, time in many)
 
 
 body = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=1, max_size=25)
@@ -132,12 +137,12 @@ body = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=
 @given(body)
 def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as folder:
-        found = find_order(one(Path(folder), *phases).traces[0])
+        orders = find_order(one(Path(folder), *phases).traces[0])
     if not any(name for name, _ in phases):
-        assert found == []
+        assert orders == []
         return
-    (order,) = found
-    joined = [(name, [time for _, time in its]) for name, its in groupby(phases, key=lambda it: it[0])]
+    (order,) = orders
+    joined = [(name, [time for _, time in its]) for name, its in groupby(phases, key=lambda entry: entry[0])]
     assert order.sequence == [(name, sum(times)) for name, times in joined]
     late = sum(time for n, (name, time) in enumerate(phases)
                if name and any(ORDER.index(before) > ORDER.index(name) for before, _ in phases[:n]))  # fmt: skip
@@ -146,17 +151,19 @@ def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> Non
 
 @settings(max_examples=20, deadline=None)
 @given(body, st.randoms(use_true_random=False))
-def test_ops_of_one_run_may_change_places(phases: list[tuple[str, int]], random: object) -> None:
+def test_inversion_does_not_depend_on_ops_within_a_segment(
+    phases: list[tuple[str, int]], random: object
+) -> None:
     changed = []
-    for _, its in groupby(phases, key=lambda it: it[0]):
+    for _, its in groupby(phases, key=lambda entry: entry[0]):
         group = list(its)
         random.shuffle(group)  # type: ignore[attr-defined]
         changed += group
     with TemporaryDirectory() as folder:
         before = find_order(one(Path(folder), *phases).traces[0])
         after = find_order(one(Path(folder), *changed).traces[0])
-    assert [(it.runs, it.inversion_share, it.sequence) for it in before] == [
-        (it.runs, it.inversion_share, it.sequence) for it in after
+    assert [(order.runs, order.inversion_share, order.sequence) for order in before] == [
+        (entry.runs, entry.inversion_share, entry.sequence) for entry in after
     ]
 
 
@@ -169,11 +176,11 @@ def demo() -> SessionTrace:
 TRUTH = case_study.truth()
 
 
-def test_the_case_study_is_told_as_it_was_planned(demo: SessionTrace) -> None:
+def test_the_case_study_matches_its_plan(demo: SessionTrace) -> None:
     trace = demo.traces[0]
     step = next(n for n, it in enumerate(steps_of(trace)) if it.number == TRUTH.gap_step)
-    runs = device_stretches(trace, 0, chosen_runs(trace, step, 0))
-    assert tuple(sequence(find_phases(trace), runs)) == TRUTH.phase_order
+    runs = device_phase_segments(trace, 0, select_runs(trace, step, 0))
+    assert tuple(phase_sequence(find_phases(trace), runs)) == TRUTH.phase_order
     times = {row.path: row.device_ps for row in annotation_rows(trace, step, 0) if row.device_ps}
     assert times == TRUTH.scope_ps
 
@@ -184,7 +191,7 @@ def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> No
     assert view["device"]["name"] == "TPU:0"
     assert {key: it for key, it in view["coverage"].items() if key != "device_ps"} == vars(TRUTH.coverage)
     assert view["coverage"]["device_ps"] == TRUTH.run_ps
-    assert {it["path"].rpartition("/")[2]: it["reason"] for it in view["lost"]} == TRUTH.lost_annotations
+    assert {row["path"].rpartition("/")[2]: row["reason"] for row in view["lost"]} == TRUTH.lost_annotations
     assert view["order"]["runs"] == len(TRUTH.phase_order)
     assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
     late = sum(
@@ -198,9 +205,9 @@ def test_the_case_study_as_a_whole(demo: SessionTrace) -> None:
     main = report["propagation"]["programs"][0]
     assert (main["program"], main["executions"]) == ("SyncTensorsGraph.41937", 72)
     assert report["propagation"]["runs"] == len(TRUTH.phase_order)
-    assert report["propagation"]["device_ps"] == sum(it.busy_ps for it in TRUTH.devices)
+    assert report["propagation"]["device_ps"] == sum(device.busy_ps for device in TRUTH.devices)
     launches = sum(TRUTH.module_launches.values())
-    step = next(it for it in report["annotations"] if it["path"] == "Training_Step")
+    step = next(row for row in report["annotations"] if row["path"] == "Training_Step")
     assert (
         (step["count"], step["executions"])
         == (len(TRUTH.steps), launches)

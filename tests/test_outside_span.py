@@ -24,42 +24,42 @@ def host(first: int, last: int, end: int = 100, name: str = "vm") -> Trace:
     )  # fmt: skip
 
 
-def test_both_parts_with_what_the_host_does_meanwhile() -> None:
-    found = outside_span_report(session(host(30, 80)))
-    assert found is not None
-    assert found["before"] == {"duration_ps": 30 * MS, "by_class_ps": {"compile": 30 * MS}}
-    assert found["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
-    assert found["share"] == 0.5
-    assert found["text"] == (
+def test_both_parts_by_class_of_host_work() -> None:
+    outside = outside_span_report(session(host(30, 80)))
+    assert outside is not None
+    assert outside["before"] == {"duration_ps": 30 * MS, "by_class_ps": {"compile": 30 * MS}}
+    assert outside["after"] == {"duration_ps": 20 * MS, "by_class_ps": {"from_device": 20 * MS}}
+    assert outside["share"] == 0.5
+    assert outside["text"] == (
         "50.0 ms, 50.0 % of the capture, lie outside the device's span: 30.0 ms before the first run (the host "
         "mostly compiles) and 20.0 ms after the last run (the host mostly reads data back)."
     ).replace(".0 ms", ".0\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
 
 
 @pytest.mark.parametrize(("first", "told"), [(9, False), (10, True)])
-def test_it_is_told_from_a_tenth_of_the_capture_on(first: int, told: bool) -> None:
-    found = outside_span_report(session(host(first, 100)))
-    assert found is not None
-    assert (found["text"] is not None) == told
-    assert "after" not in (found["text"] or "")
+def test_it_is_reported_from_a_tenth_of_the_capture_on(first: int, told: bool) -> None:
+    outside = outside_span_report(session(host(first, 100)))
+    assert outside is not None
+    assert (outside["text"] is not None) == told
+    assert "after" not in (outside["text"] or "")
 
 
 def test_stopping_the_profiler_is_no_part_of_the_training() -> None:
     main = thread(
         "python", ("train", 0, 50 * MS), ("$profiler.py:235 stop_trace", 60 * MS, 40 * MS), role="driving"
     )
-    found = find_outside_span(session(capture(main, Core(ops=[("dot", 0, 50 * MS)]))))
-    assert found is not None
-    assert (found.after_ps, found.session_ps, found.after.sum()) == (10 * MS, 60 * MS, 10 * MS)
+    outside = find_outside_span(session(capture(main, Core(ops=[("dot", 0, 50 * MS)]))))
+    assert outside is not None
+    assert (outside.after_ps, outside.session_ps, outside.after.sum()) == (10 * MS, 60 * MS, 10 * MS)
 
 
 def test_of_several_hosts_the_first_and_the_last_run_count() -> None:
     """Class times are those of both hosts: each adds up to the part times two."""
-    found = find_outside_span(session(host(30, 70, name="a"), host(20, 90, name="b")))
-    assert found is not None
-    assert (found.before_ps, found.after_ps) == (20 * MS, 10 * MS)
-    assert (found.before.sum(), found.after.sum()) == (40 * MS, 20 * MS)
-    assert found.before[CLASS_INDEX["compile"]] == 40 * MS
+    outside = find_outside_span(session(host(30, 70, name="a"), host(20, 90, name="b")))
+    assert outside is not None
+    assert (outside.before_ps, outside.after_ps) == (20 * MS, 10 * MS)
+    assert (outside.before.sum(), outside.after.sum()) == (40 * MS, 20 * MS)
+    assert outside.before[CLASS_INDEX["compile"]] == 40 * MS
 
 
 def test_a_session_without_device_work_has_none() -> None:
@@ -68,12 +68,12 @@ def test_a_session_without_device_work_has_none() -> None:
 
 def test_a_compilation_at_either_end_of_a_real_capture(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla/dynamic_server")
-    found = outside_span_report(session(trace))
-    assert found is not None
+    outside = outside_span_report(session(trace))
+    assert outside is not None
     runs = trace.devices[0].modules
-    assert found["before"]["duration_ps"] == runs.start_ps.min()
-    assert found["after"]["duration_ps"] == trace.span_ps[1] - runs.end_ps.max()
-    for part in (found["before"], found["after"]):
+    assert outside["before"]["duration_ps"] == runs.start_ps.min()
+    assert outside["after"]["duration_ps"] == trace.span_ps[1] - runs.end_ps.max()
+    for part in (outside["before"], outside["after"]):
         assert sum(part["by_class_ps"].values()) == part["duration_ps"]
         assert part["by_class_ps"]["compile"] > 0.8 * part["duration_ps"]
-    assert found["text"]
+    assert outside["text"]

@@ -35,11 +35,13 @@ def sessions(shared_traces: Path) -> dict[str, SessionTrace]:
 
 def shares(session: SessionTrace) -> dict[str, float]:
     times: Any = propagation_report(session)["propagation"]
-    return {it: times[f"{it}_ps"] / times["device_ps"] for it in ("direct", "recovered", "bare", "none")}
+    return {
+        value: times[f"{value}_ps"] / times["device_ps"] for value in ("direct", "recovered", "bare", "none")
+    }
 
 
 def reasons(session: SessionTrace) -> dict[str, str | None]:
-    return {it["path"].rpartition("/")[2]: it["lost"] for it in propagation_report(session)["annotations"]}
+    return {row["path"].rpartition("/")[2]: row["lost"] for row in propagation_report(session)["annotations"]}
 
 
 def independently(path: Path) -> dict[str, float]:
@@ -48,16 +50,21 @@ def independently(path: Path) -> dict[str, float]:
     planes = independent.parse(next(path.glob("plugins/profile/*/*.pb")).read_bytes())
     named: dict[tuple[int, str], tuple[str, str]] = {}
     inside: dict[tuple[int, str], set[str]] = {}
-    for id_, (_, _, stats) in next(it for it in planes if it.name == "/host:metadata").kinds.items():
-        module = HloProto.FromString(next(it for it in stats.values() if isinstance(it, bytes))).hlo_module
-        bodies = {it.id: {inner.name for inner in it.instructions} for it in module.computations}
-        for it in (it for body in module.computations for it in body.instructions):
+    for id_, (_, _, stats) in next(plane for plane in planes if plane.name == "/host:metadata").kinds.items():
+        module = HloProto.FromString(
+            next(value for value in stats.values() if isinstance(value, bytes))
+        ).hlo_module
+        bodies = {
+            computation.id: {inner.name for inner in computation.instructions}
+            for computation in module.computations
+        }
+        for it in (instruction for body in module.computations for instruction in body.instructions):
             named[id_, it.name] = it.opcode, it.metadata.op_name
             inside[id_, it.name] = set().union(*(bodies[called] for called in it.called_computation_ids))
     recorded = cpu_ops.read(path)
     lasted = {op.flow: recorded.end_ps(op) - op.start_ps for op in recorded.ops}
     begins = []
-    for line in next(it for it in planes if it.name == "/host:CPU").lines:
+    for line in next(plane for plane in planes if plane.name == "/host:CPU").lines:
         for event in line.events:
             if "hlo_op" in event.stats:
                 key = int(event.stats["program_id"]), str(event.stats["hlo_op"])
@@ -71,7 +78,7 @@ def independently(path: Path) -> dict[str, float]:
         *scopes, _ = op_name.split("/")
         kind = "bare" if op_name else "copy" if opcode == "copy" else "none"
         if scopes:
-            kind = "scope" if any("__" not in it for it in scopes) else "lowering"
+            kind = "scope" if any("__" not in value for value in scopes) else "lowering"
         times[kind] = times.get(kind, 0) + lasted[flow]
     return {kind: time / sum(times.values()) for kind, time in times.items()}
 
@@ -80,34 +87,36 @@ def test_coverage_of_the_baseline(shared_traces: Path, sessions: dict[str, Sessi
     """With any path taken for a scope, 46.8 % are direct, 49.2 % bare, 3.1 % copies without a name, 0.9 % nothing.
     But half a percent are ops whose path names no annotation, only the lowering that made them
     (`aten__add.3/aten__add`): these are bare. Ours are of all ops, with what containers leave; 0.6 % of the time."""
-    told = independently(shared_traces / "torch_xla/baseline_session_debug")
-    known = told["scope"] + told["lowering"], told["bare"], told["copy"], told["none"]
-    assert [round(100 * it, 1) for it in known] == [46.8, 49.2, 3.1, 0.9]
-    found = shares(sessions["baseline_session_debug"])
-    assert found["direct"] == pytest.approx(told["scope"], abs=0.003)
-    assert found["bare"] == pytest.approx(told["bare"] + told["lowering"], abs=0.003)
-    assert found["recovered"] == pytest.approx(told["copy"], abs=0.006)
-    assert found["none"] == pytest.approx(told["none"], abs=0.001)
+    expected = independently(shared_traces / "torch_xla/baseline_session_debug")
+    reference = expected["scope"] + expected["lowering"], expected["bare"], expected["copy"], expected["none"]
+    assert [round(100 * value, 1) for value in reference] == [46.8, 49.2, 3.1, 0.9]
+    loaded = shares(sessions["baseline_session_debug"])
+    assert loaded["direct"] == pytest.approx(expected["scope"], abs=0.003)
+    assert loaded["bare"] == pytest.approx(expected["bare"] + expected["lowering"], abs=0.003)
+    assert loaded["recovered"] == pytest.approx(expected["copy"], abs=0.006)
+    assert loaded["none"] == pytest.approx(expected["none"], abs=0.001)
 
 
-@pytest.mark.parametrize("name", [it.split("/")[1] for it in FOLDERS])
-def test_sums_hold_everywhere(sessions: dict[str, SessionTrace], name: str) -> None:
-    found = sessions[name]
-    report: Any = propagation_report(found)
+@pytest.mark.parametrize("name", [value.split("/")[1] for value in FOLDERS])
+def test_sums_add_up_in_every_capture(sessions: dict[str, SessionTrace], name: str) -> None:
+    loaded = sessions[name]
+    report: Any = propagation_report(loaded)
     times = report["propagation"]
-    assert sum(times[f"{it}_ps"] for it in ("direct", "recovered", "bare", "none")) == times["device_ps"]
+    assert (
+        sum(times[f"{value}_ps"] for value in ("direct", "recovered", "bare", "none")) == times["device_ps"]
+    )
     assert times["device_ps"] == sum(
-        int(ops.own_ps.sum()) for trace in found.traces for ops in find_ops(trace).devices
+        int(ops.own_ps.sum()) for trace in loaded.traces for ops in find_ops(trace).devices
     )
     assert all(
-        int(ops.own_ps.min(initial=0)) >= 0 for trace in found.traces for ops in find_ops(trace).devices
+        int(ops.own_ps.min(initial=0)) >= 0 for trace in loaded.traces for ops in find_ops(trace).devices
     )
     rows: list[dict[str, Any]] = report["annotations"]
-    outermost = [it for it in rows if "/" not in it["path"]]
-    assert sum(it["device_ps"] for it in outermost) == times["direct_ps"] + times["recovered_ps"]
-    assert propagation_diagnostics(found) == [] or name == "tiny_nodebug"
-    view = propagation_view(found)
-    assert sum(it["device_ps"] for it in view["strips"]["device"]) in (0, view["coverage"]["device_ps"])
+    outermost = [row for row in rows if "/" not in row["path"]]
+    assert sum(row["device_ps"] for row in outermost) == times["direct_ps"] + times["recovered_ps"]
+    assert propagation_diagnostics(loaded) == [] or name == "tiny_nodebug"
+    view = propagation_view(loaded)
+    assert sum(row["device_ps"] for row in view["strips"]["device"]) in (0, view["coverage"]["device_ps"])
 
 
 def test_ops_of_devices_with_planes_take_the_time_that_nesting_leaves(
@@ -119,19 +128,19 @@ def test_ops_of_devices_with_planes_take_the_time_that_nesting_leaves(
 
 
 def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTrace]) -> None:
-    found = sessions["tpu_v6e_jax"]
-    assert shares(found)["direct"] + shares(found)["recovered"] == 1.0
-    assert set(reasons(found).values()) == {None}
-    assert "annotations_not_propagated" not in {finding.id for finding in find_findings(found)}
-    core = find_ops(found.traces[0]).devices[0]
-    direct = [k for k, it in enumerate(find_ops(found.traces[0]).state) if it == 0]
+    loaded = sessions["tpu_v6e_jax"]
+    assert shares(loaded)["direct"] + shares(loaded)["recovered"] == 1.0
+    assert set(reasons(loaded).values()) == {None}
+    assert "annotations_not_propagated" not in {finding.id for finding in find_findings(loaded)}
+    core = find_ops(loaded.traces[0]).devices[0]
+    direct = [k for k, it in enumerate(find_ops(loaded.traces[0]).state) if it == 0]
     assert sum(int((core.key == k).sum()) for k in direct) == 304
 
 
 def test_the_flag_that_was_off(sessions: dict[str, SessionTrace]) -> None:
     assert set(reasons(sessions["tiny_nodebug"]).values()) == {"flag off"}
-    found = {finding.id: finding for finding in find_findings(sessions["tiny_nodebug"])}
-    assert "XLA_HLO_DEBUG=1" in found["annotations_not_propagated"].advice
+    by_id = {finding.id: finding for finding in find_findings(sessions["tiny_nodebug"])}
+    assert "XLA_HLO_DEBUG=1" in by_id["annotations_not_propagated"].advice
     assert shares(sessions["tiny_nodebug"])["none"] == 1.0
 
 
@@ -146,7 +155,7 @@ def test_backward_is_lost_and_loading_has_no_ops(sessions: dict[str, SessionTrac
 def test_at_level_1_nothing_is_said_to_be_lost(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_server_level1"])
     assert (view["state"], view["lost"]) == ("no_ops", [])
-    assert [it["name"] for it in view["strips"]["host"]] == [
+    assert [row["name"] for row in view["strips"]["host"]] == [
         "data_loading",
         "forward",
         "loss",
@@ -157,18 +166,18 @@ def test_at_level_1_nothing_is_said_to_be_lost(sessions: dict[str, SessionTrace]
 
 def test_phases_are_in_the_hosts_order(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_session_debug"])
-    assert [it["name"] for it in view["phases"]] == [
+    assert [row["name"] for row in view["phases"]] == [
         "data_loading",
         "forward",
         "loss",
         "backward",
         "FINISH_UPDATE",
     ]
-    assert {view["phases"][it["phase"]]["name"] for it in view["strips"]["device"] if it["phase"] is not None} == {
+    assert {view["phases"][row["phase"]]["name"] for row in view["strips"]["device"] if row["phase"] is not None} == {
         "forward", "loss", "FINISH_UPDATE"}  # fmt: skip
 
 
 def test_sources_are_the_users_own_lines(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_session_debug"])
-    sources = [it["source"] for it in view["mixed"]]
-    assert sum("/scripts/train.py:" in it for it in sources) > len(sources) / 2
+    sources = [row["source"] for row in view["mixed"]]
+    assert sum("/scripts/train.py:" in value for value in sources) > len(sources) / 2

@@ -45,14 +45,14 @@ def program() -> bytes:
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> SessionTrace:
+def loaded(tmp_path: Path) -> SessionTrace:
     body = [("fusion.1", 100, ""), ("dot.1", 40, ""), ("dot.2", 20, ""), ("sort.1", 5, "")]
     return training(tmp_path, [Step(PHASES, [(RUN + n * STEP_PS, body)]) for n in range(3)], program())
 
 
-def test_lines_lead_to_annotations_and_add_up(found: SessionTrace) -> None:
-    view = propagation_view(found, 1)
-    lines = [(it["source"], it["path"], it["device_ps"], it["ops"]) for it in view["lines"]]
+def test_lines_lead_to_annotations_and_add_up(loaded: SessionTrace) -> None:
+    view = propagation_view(loaded, 1)
+    lines = [(row["source"], row["path"], row["device_ps"], row["ops"]) for row in view["lines"]]
     assert lines == [
         ("model.py:3", "Training_Step/forward", 50, 1),
         ("model.py:3", "Training_Step/update", 50, 1),
@@ -60,27 +60,27 @@ def test_lines_lead_to_annotations_and_add_up(found: SessionTrace) -> None:
         ("model.py:7", None, 20, 1),
         ("", None, 5, 1),
     ]
-    assert sum(it["device_ps"] for it in view["lines"]) == view["coverage"]["device_ps"] == 165
+    assert sum(row["device_ps"] for row in view["lines"]) == view["coverage"]["device_ps"] == 165
 
 
-def test_mixed_and_unexplained_ops_are_those_of_the_step(found: SessionTrace) -> None:
-    view = propagation_view(found, 1)
+def test_mixed_and_unexplained_ops_are_those_of_the_step(loaded: SessionTrace) -> None:
+    view = propagation_view(loaded, 1)
     (mixed,) = view["mixed"]
     assert (mixed["name"], mixed["device_ps"], mixed["source"]) == ("fusion.1", 100, "model.py:3")
     assert mixed["parts"] == [
         {"path": "Training_Step/forward", "share": 0.5},
         {"path": "Training_Step/update", "share": 0.5},
     ]
-    assert [(it["op"], it["state"], it["device_ps"]) for it in view["unexplained"]] == [
+    assert [(row["op"], row["state"], row["device_ps"]) for row in view["unexplained"]] == [
         ("aten__mm", "bare", 20),
         ("sort", "none", 5),
     ]
-    assert sum(it["device_ps"] for it in view["unexplained"]) == view["unannotated"]["step_device_ps"]
+    assert sum(row["device_ps"] for row in view["unexplained"]) == view["unannotated"]["step_device_ps"]
 
 
-def test_rows_say_where_their_work_lies(found: SessionTrace) -> None:
-    view = propagation_view(found, 1)
-    places = {it["name"]: (it["host_place"], it["device_place"]) for it in view["tree"]}
+def test_rows_have_the_places_of_their_work(loaded: SessionTrace) -> None:
+    view = propagation_view(loaded, 1)
+    places = {row["name"]: (row["host_place"], row["device_place"]) for row in view["tree"]}
     run = RUN + STEP_PS
     assert places == {
         "Training_Step": ((STEP_PS, 2 * STEP_PS), (run, run + 140)),
@@ -90,9 +90,9 @@ def test_rows_say_where_their_work_lies(found: SessionTrace) -> None:
     }
 
 
-def test_parts_add_up_in_a_step_and_in_all(found: SessionTrace) -> None:
-    view = propagation_view(found, 1)
-    (root,) = (it for it in view["tree"] if not it["depth"])
+def test_parts_add_up_in_a_step_and_in_all(loaded: SessionTrace) -> None:
+    view = propagation_view(loaded, 1)
+    (root,) = (row for row in view["tree"] if not row["depth"])
     for prefix, whole in (("step_", view["coverage"]), ("", view["total"])):
         key = f"{prefix}device_ps"
         assert root[key] + view["unannotated"][key] == whole["device_ps"]
@@ -100,8 +100,8 @@ def test_parts_add_up_in_a_step_and_in_all(found: SessionTrace) -> None:
     assert 3 * root["mean_device_ps"] == root["device_ps"]
 
 
-def test_the_steps_of_the_host_are_listed(found: SessionTrace) -> None:
-    view = propagation_view(found)
+def test_the_steps_of_the_host_are_listed(loaded: SessionTrace) -> None:
+    view = propagation_view(loaded)
     assert view["steps"] == {"first": 0, "numbers": [0, 1, 2]}
     assert view["step"]["index"] in (0, 1, 2)
 
@@ -110,15 +110,15 @@ def test_phases_of_the_case_study() -> None:
     demo = session(real_trace(ROOT / "demo_logs" / Path(case_study.path()).parent))
     truth = case_study.truth()
     view = propagation_view(demo, 2)
-    names = [it["name"] for it in view["phases"]]
-    told = {
-        names[it["phase"]] if it["phase"] is not None else "": (it["runs"], it["device_ps"])
-        for it in view["order"]["by_phase"]
+    names = [row["name"] for row in view["phases"]]
+    times = {
+        names[phase["phase"]] if phase["phase"] is not None else "": (phase["runs"], phase["device_ps"])
+        for phase in view["order"]["by_phase"]
     }
-    for name in told:
+    for name in times:
         mine = [time for phase, time in truth.phase_order if phase == name]
-        assert told[name] == (len(mine), sum(mine))
-    assert sum(time for _, time in told.values()) == truth.run_ps
+        assert times[name] == (len(mine), sum(mine))
+    assert sum(time for _, time in times.values()) == truth.run_ps
 
 
 class TestRoutes:
@@ -134,7 +134,11 @@ class TestRoutes:
         listing = Listing(roots(str(ROOT / "demo_logs")))
         listing.refresh(wait=None)
         handlers = Routes(listing, Store(listing, session_opener())).gets()
-        name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
+        name = next(
+            session_name.name
+            for session_name in listing.sessions
+            if session_name.name.startswith("synthetic_case_study")
+        )
         return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
 
     def test_a_step_and_a_device(self, get: Any) -> None:
@@ -146,19 +150,19 @@ class TestRoutes:
         usual = get("propagation")["step"]
         assert get("propagation", st="no such number")["step"] == usual
 
-    def test_what_the_timeline_selects_is_picked(self, get: Any) -> None:
-        (row,) = (it for it in get("scopes")["rows"] if it["id"] == "h0.d3.scopes")
+    def test_a_selection_of_the_timeline_is_picked(self, get: Any) -> None:
+        (row,) = (row for row in get("scopes")["rows"] if row["id"] == "h0.d3.scopes")
         assert row["device"] == "t1v-n-8c41-w-0/TPU:3"
         view = get("propagation", step="2", device=row["device"])
         stretch = view["strips"]["device"][1]
         picked = get("propagation", row=row["id"], start_ps=str(stretch["start_ps"]), depth="1")
         assert picked["picked"] == "Training_Step/FINISH_UPDATE"
         assert (picked["step"]["number"], picked["device"]["name"]) == (1206, "TPU:3")
-        begin = next(it["host_place"][0] for it in view["tree"] if it["name"] == "backward")
+        begin = next(row["host_place"][0] for row in view["tree"] if row["name"] == "backward")
         host = get("propagation", row="h0.ann", start_ps=str(begin), depth="1")
         assert (host["picked"], host["step"]["number"]) == ("Training_Step/backward", 1206)
 
-    def test_what_fits_of_an_old_link_is_shown(self, get: Any) -> None:
+    def test_the_valid_parts_of_an_old_link_are_used(self, get: Any) -> None:
         for place in ({"row": "nothing"}, {"row": "h0.ann", "depth": "1"}):
             view = get("propagation", st="1206", start_ps="5", **place)
             assert (view["stale"], view["picked"], view["step"]["number"]) == (True, None, 1206)
@@ -169,7 +173,7 @@ class TestRoutes:
         ready = get("session")
         assert not ready["more_rows"]
         assert ready["rows"] == rows["rows"]
-        assert [it["depths"] for it in rows["rows"] if it["kind"] == "scopes"] == [3] * 8
+        assert [row["depths"] for row in rows["rows"] if row["kind"] == "scopes"] == [3] * 8
 
     @pytest.mark.parametrize(
         ("more", "says"),
@@ -180,7 +184,7 @@ class TestRoutes:
             ({"row": "h0.ann"}, "start_ps"),
         ],
     )
-    def test_what_is_not_there_is_said(self, get: Any, more: dict[str, str], says: str) -> None:
+    def test_missing_steps_and_devices_are_errors(self, get: Any, more: dict[str, str], says: str) -> None:
         with pytest.raises(InputError, match=says):
             get("propagation", **more)
 
@@ -192,26 +196,26 @@ def test_the_view_is_small(shared_traces: Path) -> None:
 
 
 def test_from_python() -> None:
-    found = load(str(ROOT / "demo_logs/torch_xla_baseline"))
-    view = found.propagation(step=1)
+    loaded = load(str(ROOT / "demo_logs/torch_xla_baseline"))
+    view = loaded.propagation(step=1)
     assert view["step"]["index"] == 1
-    assert view["step"]["duration_ps"] == found.steps()[1]["duration_ps"]
+    assert view["step"]["duration_ps"] == loaded.steps()[1]["duration_ps"]
     with pytest.raises(InputError, match="no device nothing"):
-        found.propagation(device="nothing")
+        loaded.propagation(device="nothing")
 
 
-def test_the_report_has_the_same_of_the_whole_capture(found: SessionTrace) -> None:
-    report = session_report(found)["propagation"]
+def test_the_report_has_the_same_of_the_whole_capture(loaded: SessionTrace) -> None:
+    report = session_report(loaded)["propagation"]
     bare = report["bare_ps"] + report["none_ps"]
-    assert sum(it["device_ps"] for it in report["lines"]) == report["device_ps"] == 3 * 165
-    assert [(it["op"], it["source"], it["state"], it["device_ps"], it["count"]) for it in report["unexplained"]] == [
+    assert sum(row["device_ps"] for row in report["lines"]) == report["device_ps"] == 3 * 165
+    assert [tuple(row.values()) for row in report["unexplained"]] == [
         ("aten__mm", "model.py:7", "bare", 60, 3), ("sort", "", "none", 15, 3)]  # fmt: skip
-    assert sum(it["device_ps"] for it in report["unexplained"]) == bare
-    assert [it["device_ps"] for it in report["mixed"]] == [300]
+    assert sum(row["device_ps"] for row in report["unexplained"]) == bare
+    assert [row["device_ps"] for row in report["mixed"]] == [300]
 
 
-def test_the_report_as_text(found: SessionTrace, capsys: pytest.CaptureFixture[str]) -> None:
-    document = session_report(found)
+def test_the_report_as_text(loaded: SessionTrace, capsys: pytest.CaptureFixture[str]) -> None:
+    document = session_report(loaded)
     print_annotations(console(), document["annotations"], document["propagation"])
     lines = [re.sub(r"[\u2009\u202f]", " ", line).split() for line in capsys.readouterr().out.splitlines()]
     cells = {line[0]: line[1:] for line in lines if line}
@@ -219,5 +223,5 @@ def test_the_report_as_text(found: SessionTrace, capsys: pytest.CaptureFixture[s
     assert cells["all"][0] == "ops"
     assert cells["fusion.1"] == ["0.300", "forward", "50.0", "%,", "update", "50.0", "%", "model.py:3"]
     assert cells["Lost,"][:6] == ["no", "ops", "of", "its", "own:", "data."]
-    (told,) = (line for line in lines if line[:1] == ["Of"])
-    assert " ".join(told[5:]) == "all cores: 84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."
+    (line,) = (line for line in lines if line[:1] == ["Of"])
+    assert " ".join(line[5:]) == "all cores: 84.9 % direct, 0.0 % recovered, 12.1 % bare, 3.0 % none."

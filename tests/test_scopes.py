@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_xla_insights.analysis.propagation.scopes import (
-    LONGEST_PATH,
     MAX_LEVELS,
+    MAX_PATH_LENGTH,
     HostPaths,
-    fitting,
-    kind_of,
-    number_of,
-    op_name_of,
-    scope_of,
+    op_name_in_tf_op,
+    scope_in_op_name,
+    scope_kind,
+    scope_number,
+    truncate_path,
     without_numbers,
 )
 
@@ -37,12 +37,14 @@ PATHS = HostPaths(
         ("/aten__mm", ""),
     ],
 )
-def test_a_scope_is_what_lies_before_the_operation(op_name: str, scope: str) -> None:
-    assert scope_of(op_name) == scope
+def test_a_scope_is_the_part_before_the_operation(op_name: str, scope: str) -> None:
+    assert scope_in_op_name(op_name) == scope
 
 
 def test_an_annotation_is_never_taken_for_a_lowering() -> None:
-    assert scope_of("loss.1/aten__mine.2/aten__mm", frozenset(["aten__mine"])) == "loss.1/aten__mine.2"
+    assert (
+        scope_in_op_name("loss.1/aten__mine.2/aten__mm", frozenset(["aten__mine"])) == "loss.1/aten__mine.2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,17 +58,17 @@ def test_an_annotation_is_never_taken_for_a_lowering() -> None:
     ],
 )
 def test_a_tf_op_is_an_op_name_and_a_type(tf_op: str, op_name: str) -> None:
-    assert op_name_of(tf_op) == op_name
+    assert op_name_in_tf_op(tf_op) == op_name
 
 
 def test_numbers_tell_annotations_from_functions() -> None:
-    assert kind_of("Training_Step.1/forward.2") == "annotation"
-    assert kind_of("jit(f)/jit(main)") == "scope"
-    assert kind_of("jit(f)/forward", frozenset(["forward"])) == "annotation"
+    assert scope_kind("Training_Step.1/forward.2") == "annotation"
+    assert scope_kind("jit(f)/jit(main)") == "scope"
+    assert scope_kind("jit(f)/forward", frozenset(["forward"])) == "annotation"
 
 
 def test_positions() -> None:
-    assert [number_of(it) for it in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
+    assert [scope_number(value) for value in ("forward.12", "forward", "v1.", ".3")] == [12, 0, 0, 3]
 
 
 @given(st.text(alphabet="ab.19/_", max_size=30))
@@ -105,22 +107,22 @@ def test_an_annotations_own_name_may_end_like_a_position() -> None:
 @pytest.mark.parametrize(
     "path", ["", "a", "a/b", "a/" * (MAX_LEVELS - 1) + "a", "/".join("abc" * 80 for _ in "1234")]
 )
-def test_paths_that_fit_are_told_whole(path: str) -> None:
-    assert fitting(path) == path
+def test_paths_within_the_limits_are_unchanged(path: str) -> None:
+    assert truncate_path(path) == path
 
 
 @given(st.lists(st.integers(0, 2000), min_size=1, max_size=200))
-def test_of_longer_paths_the_outermost_names_that_fit_are_told(lengths: list[int]) -> None:
+def test_longer_paths_are_cut_to_their_outermost_names(lengths: list[int]) -> None:
     names = ["x" * length for length in lengths]
-    found = fitting("/".join(names)).split("/")
-    assert len(found) <= MAX_LEVELS
-    assert len("/".join(found)) <= LONGEST_PATH
-    for name, told in zip(names, found, strict=False):
+    path = truncate_path("/".join(names)).split("/")
+    assert len(path) <= MAX_LEVELS
+    assert len("/".join(path)) <= MAX_PATH_LENGTH
+    for name, told in zip(names, path, strict=False):
         assert told == name or (len(told) == 251 and name.startswith(told.removesuffix("…")))
-    assert fitting("/".join(found)) == "/".join(found)
+    assert truncate_path("/".join(path)) == "/".join(path)
 
 
-def test_ends_of_paths_take_room_by_the_number_of_names_not_its_square() -> None:
+def test_suffixes_of_paths_need_linear_space() -> None:
     paths = HostPaths("/".join(f"{first}.{at}" for at in range(60)) for first in range(10))
     assert paths.path_of("9.58.1/9.59.1") == "/".join(f"9.{at}" for at in range(60))
-    assert len(paths._ends) <= 600
+    assert len(paths._suffixes) <= 600

@@ -298,7 +298,9 @@ class TestThroughHttp:
             ("executions", {"step": "10"}, "no step 10"),
         ],
     )
-    def test_what_is_not_there_is_said(self, get: Any, route: str, more: dict[str, str], says: str) -> None:
+    def test_missing_steps_and_devices_are_errors(
+        self, get: Any, route: str, more: dict[str, str], says: str
+    ) -> None:
         with pytest.raises(InputError, match=says):
             get(route, **more)
 

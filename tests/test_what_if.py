@@ -1,4 +1,4 @@
-"""The replay: unchanged it gives the capture's own times; a fix moves what depends on it, and nothing else."""
+"""The replay: without changes it reproduces the capture's times; a fix moves only dependent work."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ NUMBERS = st.integers(5, 400)
 @settings(max_examples=50)
 def test_nothing_changed_is_nothing_gained(steps: list[tuple[int, int, int]]) -> None:
     """Whatever the host does, however long the device works, whatever waits for what."""
-    made, at, free = Tpu(), 0.0, 0.0
+    tpu, at, free = Tpu(), 0.0, 0.0
     for number, (work, device, wait) in enumerate(steps):
         begin = at
-        made.on_main("forward", at + 1, work)
+        tpu.on_main("forward", at + 1, work)
         at += work + 2
         run = max(at + 30, free)
-        made.launch(at, (at + 6, 10), (run, device), by="marker")
+        tpu.launch(at, (at + 6, 10), (run, device), by="marker")
         free = run + device
         at += 8
-        made.on_main("DeviceBarrier", at, max(wait, free - at if number % 2 else 0))
+        tpu.on_main("DeviceBarrier", at, max(wait, free - at if number % 2 else 0))
         at += max(wait, free - at if number % 2 else 0) + 1
-        made.step(begin, at - begin, number + 2)
+        tpu.step(begin, at - begin, number + 2)
         at += 1
-    trace = made.trace()
+    trace = tpu.trace()
     worked = round(sum(device for _, device, _ in steps) * US / len(steps))
     assert step_without(trace, Fix()) == max(mean(trace), worked)
 
 
-def test_host_time_of_a_class_goes_until_the_device_is_the_limit() -> None:
+def test_removed_host_time_shortens_steps_until_the_device_is_the_limit() -> None:
     trace = loop(device=600).trace()
     assert us(step_without(trace, Fix(("sync_prepare",)))) == 1000 - 6
     # Nearly all of a step is graph building; the device works for 600 us of it.
@@ -70,16 +70,16 @@ def test_only_before_or_after_a_launch_or_in_a_window() -> None:
 
 def waiting() -> Trace:
     """Steps of 100 us of work, a launch, and a wait for its run, which takes 500 us."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(4):
         at = i * STEP
-        made.step(at, STEP, 5 + i)
-        made.launch(at + 100, (at + 110, 20), (at + 150, 500), by="marker")
-        made.on_main("DeviceBarrier", at + 130, 530)
-    return made.trace()
+        tpu.step(at, STEP, 5 + i)
+        tpu.launch(at + 100, (at + 110, 20), (at + 150, 500), by="marker")
+        tpu.on_main("DeviceBarrier", at + 130, 530)
+    return tpu.trace()
 
 
-def test_what_waits_for_a_run_moves_with_it() -> None:
+def test_work_after_a_wait_moves_with_the_run() -> None:
     trace = waiting()
     runs = np.full(4, 200 * US)
     assert us(step_without(trace, Fix(device_ps=runs))) == 1000 - 200
@@ -89,40 +89,40 @@ def test_what_waits_for_a_run_moves_with_it() -> None:
     assert us(step_without(trace, Fix(("tracing",)))) == 6 + 30 + 500 + 10
 
 
-def test_what_lies_between_steps_takes_nothing_off_them() -> None:
-    made = Tpu()
+def test_time_between_steps_does_not_shorten_them() -> None:
+    tpu = Tpu()
     for i, at in enumerate([0, 1000, 51_000, 52_000]):
-        made.step(at, 900, 5 + i)
-        made.launch(at + 600, (at + 610, 20), (at + 650, 200), by="marker")
-    made.on_main("XLAGraphExecutor::Compile", 1950, 49_000)
-    assert us(step_without(made.trace(), Fix(("compile",)))) == 900
+        tpu.step(at, 900, 5 + i)
+        tpu.launch(at + 600, (at + 610, 20), (at + 650, 200), by="marker")
+    tpu.on_main("XLAGraphExecutor::Compile", 1950, 49_000)
+    assert us(step_without(tpu.trace(), Fix(("compile",)))) == 900
 
 
 def test_runs_that_overlap_bound_a_step_once() -> None:
     """Two runs of 400 and 500 us, which keep their core busy for 510."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(3):
         at = i * STEP
-        made.step(at, STEP, 5 + i)
-        made.launch(at + 100, (at + 105, 5), (at + 150, 400))
-        made.launch(at + 200, (at + 205, 5), (at + 160, 500), program="other(8)", by="marker")
-    assert us(step_without(made.trace(), Fix(CLASSES))) == 510
+        tpu.step(at, STEP, 5 + i)
+        tpu.launch(at + 100, (at + 105, 5), (at + 150, 400))
+        tpu.launch(at + 200, (at + 205, 5), (at + 160, 500), program="other(8)", by="marker")
+    assert us(step_without(tpu.trace(), Fix(CLASSES))) == 510
 
 
 def test_a_run_that_was_enqueued_before_the_first_step_is_part_of_it() -> None:
     """Where runs make the steps, the first one was enqueued before its own began."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(4):
-        made.launch(i * 20, (i * 20 + 5, 10), (i * 500 + 50, 500))
-    trace = made.trace()
-    assert len(steps_of(trace)) == 3  # nothing tells where the last one ends
+        tpu.launch(i * 20, (i * 20 + 5, 10), (i * 500 + 50, 500))
+    trace = tpu.trace()
+    assert len(steps_of(trace)) == 3  # the last one's end is unknown
     assert us(step_without(trace, Fix(device_ps=np.full(4, 300 * US)))) == 500 - 300
 
 
 def test_without_steps_or_launches_there_is_no_answer() -> None:
-    made = Tpu()
-    made.on_main("forward", 0, 100)
-    assert step_without(made.trace(), Fix()) is None
+    tpu = Tpu()
+    tpu.on_main("forward", 0, 100)
+    assert step_without(tpu.trace(), Fix()) is None
 
 
 FOLDERS = [
@@ -151,16 +151,16 @@ def test_the_dynamo_issue_is_bounded_by_the_devices_work() -> None:
 
 def test_each_wait_follows_the_run_that_ended_it() -> None:
     """Two runs a step, both launched at its start; the host waits for one, works, waits for the other, works."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(4):
         at = i * STEP
-        made.step(at, STEP, 5 + i)
-        made.launch(at + 10, (at + 15, 10), (at + 50, 300), by="marker", program="a(1)")
-        made.launch(at + 30, (at + 35, 10), (at + 350, 300), by="marker", program="b(2)")
-        made.on_main("DeviceBarrier", at + 100, 250)
-        made.on_main("forward", at + 360, 90)
-        made.on_main("DeviceBarrier", at + 460, 190)
-    trace = made.trace()
+        tpu.step(at, STEP, 5 + i)
+        tpu.launch(at + 10, (at + 15, 10), (at + 50, 300), by="marker", program="a(1)")
+        tpu.launch(at + 30, (at + 35, 10), (at + 350, 300), by="marker", program="b(2)")
+        tpu.on_main("DeviceBarrier", at + 100, 250)
+        tpu.on_main("forward", at + 360, 90)
+        tpu.on_main("DeviceBarrier", at + 460, 190)
+    trace = tpu.trace()
     half = np.full(8, 150 * US)
     assert step_without(trace, Fix()) == STEP * US
     assert us(step_without(trace, Fix(device_ps=half))) == STEP - 300
@@ -176,9 +176,9 @@ def test_a_call_that_blocks_waits_for_the_runs_before_it(shared_traces: Path) ->
     work = np.zeros(len(trace.devices), np.int64)
     stalled = np.zeros(len(runs), np.int64)
     for number, device in enumerate(trace.devices):
-        its, part = runs.of_device(number), stalls(trace, device)
-        stalled[its] = covered_times(part.start_ps, part.end_ps, runs.start_ps[its], runs.end_ps[its])
-        work[number] = (runs.duration_ps[its] - stalled[its]).sum()
-    found = step_without(trace, Fix(device_ps=stalled))
-    assert found is not None
-    assert work.max() / len(steps_of(trace)) < found < 45 * 10**9
+        rows, part = runs.of_device(number), stalls(trace, device)
+        stalled[rows] = covered_times(part.start_ps, part.end_ps, runs.start_ps[rows], runs.end_ps[rows])
+        work[number] = (runs.duration_ps[rows] - stalled[rows]).sum()
+    step_ps = step_without(trace, Fix(device_ps=stalled))
+    assert step_ps is not None
+    assert work.max() / len(steps_of(trace)) < step_ps < 45 * 10**9

@@ -26,32 +26,32 @@ STEPS = 12
 def training(load: bool = True, compile_at: int | None = 6, device: float = 500) -> SessionTrace:
     """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us meanwhile. One of
     them compiles for 1000 us before it launches. The step's own time is 700 us and what is added."""
-    made, at, free = Tpu(), 0.0, 0.0
+    tpu, at, free = Tpu(), 0.0, 0.0
     for number in range(STEPS):
         begin = at
         if load:
-            made.on_main("data_loading", at, LOAD)
+            tpu.on_main("data_loading", at, LOAD)
             at += LOAD
-        made.on_main("forward", at, BUILD)
+        tpu.on_main("forward", at, BUILD)
         at += BUILD
         if number == compile_at:
-            made.on_main("XLAGraphExecutor::Compile", at, COMPILE)
+            tpu.on_main("XLAGraphExecutor::Compile", at, COMPILE)
             at += COMPILE
         run = max(at + 20, free)
-        made.launch(at, (at + 6, 10), (run, device), by="marker")
+        tpu.launch(at, (at + 6, 10), (run, device), by="marker")
         free = run + device
         at += 20
-        made.on_main("DeviceBarrier", at, free - at + 1)
+        tpu.on_main("DeviceBarrier", at, free - at + 1)
         at = free + 1
-        made.step(begin, at - begin, 10 + number)
-    return session(made.trace())
+        tpu.step(begin, at - begin, 10 + number)
+    return session(tpu.trace())
 
 
-def test_what_recurs_is_measured_on_the_usual_step_and_what_happened_once_on_the_mean() -> None:
-    found = {finding.id: finding for finding in find_findings(training())}
+def test_recurring_findings_are_measured_on_the_usual_step_and_single_ones_on_the_mean() -> None:
+    by_id = {finding.id: finding for finding in find_findings(training())}
     usual = LOAD + BUILD + 20 + 500 + 1
     mean = usual + COMPILE / STEPS
-    loader, compiled = found["input_bound"], found["recompilation"]
+    loader, compiled = by_id["input_bound"], by_id["recompilation"]
     assert (loader.recurs, compiled.recurs) == ("every_step", "once")
     assert loader.gain is not None
     assert abs(loader.gain - LOAD / usual) < 1e-5
@@ -61,7 +61,7 @@ def test_what_recurs_is_measured_on_the_usual_step_and_what_happened_once_on_the
     assert us(loader.step_if_fixed_ps) == round((mean - LOAD) * 10**6) / 10**6
 
 
-def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
+def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> None:
     report = findings_report(training())
     together, rows = report["mistakes"], report["findings"]
     usual = LOAD + BUILD + 521
@@ -78,7 +78,7 @@ def test_all_mistakes_go_in_one_replay_and_then_the_largest_limit() -> None:
     assert {row["step_ps"] for row in rows} == {together["step_ps"]}
 
 
-def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
+def test_a_fix_of_one_step_changes_only_that_step() -> None:
     trace = loop(steps=5).trace()
     facts = Facts(session(trace), NO_SIDECARS)
     once = facts.fix_without({2}, "input", "to_device")
@@ -87,51 +87,51 @@ def test_what_happens_in_one_step_is_taken_from_that_step_alone() -> None:
     assert facts.fix_without({1, 2, 4}, "input").windows is None
 
 
-def test_what_no_step_has_is_neither_usual_nor_once() -> None:
+def test_findings_outside_of_steps_have_no_recurrence() -> None:
     """The device runs something, and waits for data, before the first step."""
-    made = Tpu()
-    made.launch(0, (10, 20), (50, 100), by="marker")
-    made.on_main("data_loading", 200, 700)
+    tpu = Tpu()
+    tpu.launch(0, (10, 20), (50, 100), by="marker")
+    tpu.on_main("data_loading", 200, 700)
     for i in range(1, 6):
-        made.step(i * STEP, STEP, i)
-        made.launch(i * STEP + 20, (i * STEP + 26, 10), (i * STEP + 50, 900), by="marker")
-    facts = Facts(session(made.trace()), NO_SIDECARS)
+        tpu.step(i * STEP, STEP, i)
+        tpu.launch(i * STEP + 20, (i * STEP + 26, 10), (i * STEP + 50, 900), by="marker")
+    facts = Facts(session(tpu.trace()), NO_SIDECARS)
     taken = facts.ledger.take(("input",))
     assert taken.sum() == 700 * US
     steps = facts.steps_taken(taken)
     assert (steps, facts.recurrence(steps)) == (set(), None)
 
 
-def test_without_mistakes_nothing_goes() -> None:
+def test_without_mistakes_nothing_changes() -> None:
     together = findings_report(training(load=False, compile_at=None))["mistakes"]
     assert (together["count"], together["gain"]) == (0, 0.0)
     assert together["step_ps"] == together["usual_step_ps"] == together["step_if_fixed_ps"]
 
 
-def test_where_nothing_can_be_replayed_the_gain_is_a_share_of_the_devices_time() -> None:
-    """One run, of which no call is known: 100 of 700 us are a collective."""
+def test_without_a_replay_the_gain_is_a_share_of_the_span() -> None:
+    """One run without a known call: 100 of 700 us are a collective."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     report = findings_report(session(capture(Core(ops, [event("train(7)", 0, 700)]))))
-    found = {row["id"]: row for row in report["findings"]}["exposed_collectives"]
-    assert (found["gain"], found["severity"]) == (1 / 7, "warning")
-    assert (found["step_ps"], found["step_if_fixed_ps"]) == (None, None)
+    finding = {row["id"]: row for row in report["findings"]}["exposed_collectives"]
+    assert (finding["gain"], finding["severity"]) == (1 / 7, "warning")
+    assert (finding["step_ps"], finding["step_if_fixed_ps"]) == (None, None)
     assert report["mistakes"]["gain"] is None
 
 
-def test_the_edges_of_a_capture_hide_what_every_step_has() -> None:
-    """The first step's loading lies before the first run, so no idle time of it is known."""
-    made = loop(steps=6)
+def test_steps_at_the_captures_edges_do_not_count_against_recurrence() -> None:
+    """The first step's loading is before the first run, so its idle time is unknown."""
+    tpu = loop(steps=6)
     for i in range(1, 6):
-        made.on_main("data_loading", i * STEP + 200, 400)
-    found = {finding.id: finding for finding in find_findings(session(made.trace()))}["input_bound"]
-    assert found.recurs == "every_step"
+        tpu.on_main("data_loading", i * STEP + 200, 400)
+    input_bound = {finding.id: finding for finding in find_findings(session(tpu.trace()))}["input_bound"]
+    assert input_bound.recurs == "every_step"
 
 
 def gaining(name: str, best: float, worst: float | None) -> Finding:
     return Finding(name, "", "", "", "", 0, {}, recurs="every_step", gain=best, gain_at_worst=worst)
 
 
-def test_a_certain_gain_comes_before_one_that_may_be_next_to_nothing() -> None:
+def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
     certain = gaining("input_bound", 0.35, 0.35)
     assert sort_findings([gaining("sync_every_step", 0.456, 0.023), certain])[0] is certain
     assert sort_findings([gaining("early_sync", 0.6, 0.2), certain])[0].id == "early_sync"
@@ -146,7 +146,7 @@ def test_a_certain_gain_comes_before_one_that_may_be_next_to_nothing() -> None:
         (0.1, 0.793, False),  # worth a warning
         (0.05, 0.2, False),  # a quarter
         (0.049, 0.2, True),
-        (0.0, 0.029, False),  # no limit that can be told from chance
+        (0.0, 0.029, False),  # the limit is insignificant
         (None, 0.03, True),
     ],
 )
@@ -155,12 +155,14 @@ def test_the_largest_limit_comes_before_mistakes_that_gain_little_beside_it(
 ) -> None:
     smaller = [gaining("dispatch_overhead", 0.01, None), gaining("sync_every_step", 0.0, None)]
     cut = replace(gaining("early_sync", 0, None), gain=mistake)
-    ordered = [it.id for it in sort_findings([cut, *smaller, gaining("tracing_bound", limit, None)])]
+    ordered = [
+        finding.id for finding in sort_findings([cut, *smaller, gaining("tracing_bound", limit, None)])
+    ]
     # Mistakes and limits each stay together.
-    assert [it in LIMITS for it in ordered] == [limits, limits, not limits, not limits]
+    assert [value in LIMITS for value in ordered] == [limits, limits, not limits, not limits]
 
 
-def test_the_device_limits_only_where_no_mistake_gains_anything() -> None:
+def test_device_bound_requires_that_no_mistake_has_a_gain() -> None:
     assert has_nothing_to_fix([])
     assert has_nothing_to_fix([gaining("early_sync", 0.029, 0.0), gaining("tracing_bound", 0.09, 0.09)])
     assert not has_nothing_to_fix([gaining("early_sync", 0.03, 0.0)])
@@ -172,19 +174,19 @@ def test_the_device_limits_only_where_no_mistake_gains_anything() -> None:
 def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
     load: int, built: int, compiled: int, at: int
 ) -> None:
-    made, now = Tpu(), 0.0
+    tpu, now = Tpu(), 0.0
     for number in range(STEPS):
         begin = now
-        made.on_main("data_loading", now, load)
-        made.on_main("forward", now + load, built)
+        tpu.on_main("data_loading", now, load)
+        tpu.on_main("forward", now + load, built)
         now += load + built
         if number == at:
-            made.on_main("XLAGraphExecutor::Compile", now, compiled)
+            tpu.on_main("XLAGraphExecutor::Compile", now, compiled)
             now += compiled
-        made.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
+        tpu.launch(now, (now + 6, 10), (now + 20, 100), by="marker")
         now += 30
-        made.step(begin, now - begin, 10 + number)
-    report: Any = findings_report(session(made.trace()))
+        tpu.step(begin, now - begin, 10 + number)
+    report: Any = findings_report(session(tpu.trace()))
     together = report["mistakes"]
     each = [
         together["step_ps"] - row["step_if_fixed_ps"]

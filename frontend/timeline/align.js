@@ -163,3 +163,53 @@ export function shiftText(align, row, ps) {
   const { shift } = pieces.findLast((piece) => piece.start_ps - piece.shift <= ps) ?? pieces[0] ?? {};
   return shift === undefined ? 'no step' : `shifted ${shift < 0 ? '' : '+'}${timeText(shift, 1)}`;
 }
+
+/**
+ * What the button, the key and a link do to align.
+ * @param {import('./model.js').Model} model
+ * @param {import('../frame/app.js').App} app
+ * @param {object} of
+ * @param {() => string} of.name of the open session, empty without one
+ * @param {() => Promise<import('../lib/views').Overview>} of.overview
+ * @param {() => import('./layout.js').Row[]|null} of.shownRows
+ * @param {(error: Error) => void} of.failed
+ */
+export function createAlign(model, { addNote, live, link }, { name, overview, shownRows, failed }) {
+  const { state } = model;
+  /**
+   * Moves device rows under the steps of the host, or back.
+   * @param {boolean} on
+   * @param {boolean} [quiet] as a link says
+   */
+  return async function align(on, quiet = false) {
+    // The session's rows may come anew meanwhile.
+    const own = name();
+    try {
+      const answer = on && own ? await overview() : null;
+      if (own !== name()) return;
+      const rows = shownRows();
+      const next = answer && rows && alignmentOf(answer.steps, rows);
+      if (on && !next) {
+        addNote({
+          id: 'align',
+          message: 'No device work is known to belong to a step of the host: there is nothing to align.',
+        });
+      } else if (!quiet) {
+        const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
+        const part =
+          next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
+        live.announceNow(
+          next && row
+            ? `Device work stands under its step, ` +
+                `${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}`
+            : 'Device rows are back in place.',
+        );
+      }
+      if (next && state.selection?.kind === 'gap') model.select(null);
+      model.set({ align: next, cursor: null, hover: null });
+      link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
+    } catch (error) {
+      if (own === name()) failed(/** @type {Error} */ (error));
+    }
+  };
+}

@@ -2,9 +2,9 @@
 
 import { h, fill, button } from '../lib/dom.js';
 import { get, getShared } from '../lib/api.js';
-import { alignmentOf, shiftText } from './align.js';
+import { createAlign } from './align.js';
 import { createFeeds } from './feeds.js';
-import { groupOf } from './host-groups.js';
+import { createNavigation } from './navigation.js';
 import { createModel } from './model.js';
 import { asLanes, createLanes } from './lanes.js';
 import { createOverviewStrip } from './overview-strip.js';
@@ -19,13 +19,13 @@ import { createPanel } from './panel.js';
 import { createCursor } from './cursor.js';
 import { followPointer } from './pointer.js';
 import { timelineKeys } from './keys.js';
-import { frameSpan, zoomSpan } from './scale.js';
-import { find, laneAt, laneFor } from './scene.js';
+import { frameSpan } from './scale.js';
+import { find, laneAt } from './scene.js';
 import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
 import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
-import { ofBrief, ofFound, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
+import { ofBrief, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -75,6 +75,12 @@ export function timelineView(app) {
     failed,
   });
   const { state } = model;
+  const { whole, frame, zoom, pan, open, selectFound, enter, toggle, revealRow } = createNavigation(model, {
+    lanes: () => lanes,
+    gaps: () => gaps,
+    session: () => session,
+    say: live.announceNow,
+  });
   const { deviceName, shortName, beside, bringHosts } = createShownHosts(app, state, () => session);
   const waits = createWaits(model, {
     session: () => session,
@@ -245,27 +251,19 @@ export function timelineView(app) {
     settling = false;
   }
 
-  function whole() { model.look({ start_ps: 0, end_ps: model.duration }); }
-
-  function frame() {
-    const span = model.drawn(state.selection);
-    if (span) model.look(frameSpan(span));
-  }
-
-  /** @param {number} factor @param {number} [at] */
-  function zoom(factor, at = (state.window.start_ps + state.window.end_ps) / 2) {
-    model.look(zoomSpan(state.window, factor, at));
-  }
-
-  /** @param {number} by in ps */
-  function pan(by) { model.look({ start_ps: state.window.start_ps + by, end_ps: state.window.end_ps + by }); }
-
   function toggleFlows() { model.set({ flows: !state.flows }); }
 
   function toggleAlign() { void align(!state.align); }
 
   /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/views').Overview>} */
   const overview = () => getShared('overview', /** @type {Ready} */ (session).of);
+
+  const align = createAlign(model, app, {
+    name,
+    overview,
+    shownRows: () => session && gaps.rows(session.rows),
+    failed,
+  });
 
   /** Only after the lanes: the findings take an analysis. */
   async function bringFindings() {
@@ -276,92 +274,6 @@ export function timelineView(app) {
     if (!answer.ranks || session.ranks) return;
     session = { ...session, ranks: answer.ranks };
     openRows(true);
-  }
-
-  /**
-   * Moves device rows under the steps of the host, or back.
-   * @param {boolean} on
-   * @param {boolean} [quiet] as a link says
-   */
-  async function align(on, quiet = false) {
-    // The session's rows may come anew meanwhile.
-    const own = name();
-    try {
-      const answer = on && own ? await overview() : null;
-      if (own !== name()) return;
-      const next = answer && session && alignmentOf(answer.steps, gaps.rows(session.rows));
-      if (on && !next) {
-        app.addNote({
-          id: 'align',
-          message: 'No device work is known to belong to a step of the host: there is nothing to align.',
-        });
-      } else if (!quiet) {
-        const row = next && [...next.rows].find(([, pieces]) => pieces.length)?.[0];
-        const part =
-          next && answer.steps.count > next.steps ? ` The ${next.steps} steps that have some are moved.` : '';
-        live.announceNow(
-          next && row
-            ? `Device work stands under its step, ` +
-                `${shiftText(next, row, (state.window.start_ps + state.window.end_ps) / 2)}.${part}`
-            : 'Device rows are back in place.',
-        );
-      }
-      if (next && state.selection?.kind === 'gap') model.select(null);
-      model.set({ align: next, cursor: null, hover: null });
-      link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
-    } catch (error) {
-      if (own === name()) failed(/** @type {Error} */ (error));
-    }
-  }
-
-  /** Selects an event and brings it into sight. @param {Brief} brief */
-  function open(brief) {
-    const selection = ofBrief(brief);
-    model.bring(model.drawn(selection) ?? selection, 8);
-    model.select(selection);
-    unfold(brief.row);
-    lanes.reveal(brief.row, brief.depth);
-    live.announceNow(`${brief.name} is selected.`);
-  }
-
-  /** Opens the host and the device of a row that has no lane, as the host is folded. @param {string} id of the row */
-  function unfold(id) {
-    const row = session?.rows.find((own) => own.id === id);
-    if (!row || laneFor(lanes.lanes, id, 0)) return;
-    model.fold(groupOf(row), true);
-    if (row.device) model.fold(row.device, true);
-  }
-
-  /** @param {Found} found */
-  function selectFound(found) {
-    const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = found;
-    if (row.kind === 'gaps') {
-      gaps.show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
-    } else if (found.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
-    else model.select(ofFound(found));
-  }
-
-  /** What Enter does where the keyboard is. */
-  function enter() {
-    const { cursor: at } = state;
-    if (!at) return;
-    if (at.lane.kind !== 'slices' || (at.index < 0 && at.lane.fold)) toggle(at.lane);
-    else if (at.count > 1) model.select(ofFound(at));
-    else selectFound(at);
-  }
-
-  /** @param {import('./layout.js').Lane|null} lane */
-  function toggle(lane) {
-    if (!lane?.fold) return;
-    model.fold(lane.fold.id, !lane.fold.open);
-    live.announceNow(`${lane.label} is ${lane.fold.open ? 'folded' : 'open'}.`);
-  }
-
-  /** @param {string} row */
-  function revealRow(row) {
-    const lane = laneFor(lanes.lanes, row, 0);
-    if (lane?.kind === 'more') toggle(lane);
-    lanes.reveal(row);
   }
 
   /** @param {import('../lib/api.js').RequestError} error */

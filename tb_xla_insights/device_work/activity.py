@@ -12,7 +12,7 @@ from tb_xla_insights.analysis.device.collectives import collective_kinds
 from tb_xla_insights.analysis.device.opcodes import is_container, is_wait, opcode
 from tb_xla_insights.analysis.host.callbacks import callback_primitive
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
+from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
 from tb_xla_insights.trace.model import Int64, Trace
 
 Kind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
@@ -120,7 +120,7 @@ def starts_execution(trace: Trace, device: int) -> NDArray[np.bool_]:
     return starts
 
 
-def execution_counts(trace: Trace, chosen: Chosen) -> Int64:
+def execution_counts(trace: Trace, chosen: OpSelection) -> Int64:
     """Returns, per distinct op, the number of its executions among chosen ops."""
     ops = find_ops(trace)
     if all(device.kind != "gpu" for device in trace.devices):

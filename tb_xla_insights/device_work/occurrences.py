@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.device_work.selection import HostOps
 from tb_xla_insights.row_ids import RowId
@@ -33,7 +33,7 @@ Key = tuple[str, str, str | None]
 def find_occurrences(selected: HostOps) -> dict[Key, Occurrence]:
     """Returns the occurrence of every row of the selected ops, by its key."""
     trace = selected.trace
-    ops, nodes, modules = find_ops(trace), find_nodes(trace), modules_of(trace)
+    ops, nodes, modules = find_ops(trace), find_nodes(trace), module_names(trace)
     occurrences: dict[Key, Occurrence] = {}
     for number, mask in selected.ops:
         spans = trace.devices[number].ops

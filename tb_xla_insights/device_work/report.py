@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
-from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
+from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.device_work.document import WorkMerger
 from tb_xla_insights.device_work.peaks import peaks_of
@@ -68,7 +68,7 @@ def _add_host(
 
 def _select_ops(
     trace: Trace, step: int | None = None, device: int | None = None, in_steps: bool = False
-) -> Chosen:
+) -> OpSelection:
     """Returns the ops of a step, of all steps (`in_steps`), or all; on a device or on all."""
     ops = find_ops(trace)
     if step is None and not in_steps:

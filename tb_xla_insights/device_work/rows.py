@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tb_xla_insights.analysis.propagation.lost import op_source
-from tb_xla_insights.analysis.propagation.ops import Chosen, Ops, find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
 from tb_xla_insights.device_work.activity import execution_counts, op_categories, op_kinds, op_metadata
 from tb_xla_insights.device_work.amounts import find_amounts
@@ -20,7 +20,7 @@ from tb_xla_insights.trace.model import Int64, Trace
 Row = dict[str, Any]
 
 
-def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> list[Row]:
+def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
     """Returns rows of chosen ops, those with most time first; `in_steps`: the ones of them that steps launched.
 
     `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
@@ -38,7 +38,7 @@ def op_rows(trace: Trace, chosen: Chosen, in_steps: Chosen | None = None) -> lis
     part_times, _, op_counts = ops.sums(chosen)
     step_times = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(part_times)
     executions = execution_counts(trace, chosen)
-    modules, categories, kinds = modules_of(trace), op_categories(trace), op_kinds(trace)
+    modules, categories, kinds = module_names(trace), op_categories(trace), op_kinds(trace)
     metadata = op_metadata(trace)
     rows = OpRows()
     columns = (amounts.flops, amounts.model_flops, amounts.bytes, amounts.hbm_bytes)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.propagation.tree import chosen_runs
+from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
+from tb_xla_insights.analysis.propagation.tree import select_runs
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -27,7 +27,7 @@ class HostOps:
     host: int
     trace: Trace
     devices: list[int]
-    ops: Chosen
+    ops: OpSelection
     steps: int
 
 
@@ -133,9 +133,9 @@ def _default_step(trace: Trace, devices: list[int]) -> int | None:
     return order[(len(order) - 1) // 2] if order else None
 
 
-def _select_ops(trace: Trace, devices: list[int], step: str, step_index: int | None) -> Chosen:
+def _select_ops(trace: Trace, devices: list[int], step: str, step_index: int | None) -> OpSelection:
     if step == ALL:
         return [(device, slice(None)) for device in devices]
     ops, launches = find_ops(trace), find_launches(trace)
-    runs = launches.step_of_run >= 0 if step == MEAN else chosen_runs(trace, step_index, None)
+    runs = launches.step_of_run >= 0 if step == MEAN else select_runs(trace, step_index, None)
     return [(device, mask) for device, mask in ops.of_runs(runs) if device in devices]

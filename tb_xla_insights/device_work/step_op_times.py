@@ -8,7 +8,7 @@ import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.propagation.programs import modules_of
+from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.steps.step_times import steps_of
 from tb_xla_insights.device_work.kernels import add_step_times
@@ -44,7 +44,7 @@ def op_times(trace: Trace, max_cells: int = MAX_CELLS) -> OpTimes:
     sums = np.zeros((len(listed) + len(nodes.path) + 1, step_count), np.int64)
     for device in ops.devices:
         add_step_times(step_of_run, device.run, device.key, device.own_ps, ops.first, ops.upto, row, sums)
-    modules = modules_of(trace)
+    modules = module_names(trace)
     op_of_part = np.repeat(np.arange(len(ops.name)), np.diff(ops.first))
     times: dict[Key, Int64] = {}
     for part, part_sums in zip(listed.tolist(), sums, strict=False):

@@ -43,7 +43,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tb_xla_insights.analysis.propagation.tree import whole_rows
+from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.device_work.activity import execution_counts, op_categories
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.joined_rows import OpRows
@@ -131,7 +131,7 @@ def _work_of_selection(selection: Selection) -> _Work:
         for category, count in zip(op_categories(trace), counts, strict=True):
             executions[category] += count
         devices += peaks_of(trace)
-        kinds |= {row.path: row.kind for row in whole_rows(trace)}
+        kinds |= {row.path: row.kind for row in capture_rows(trace)}
     has_extents = selection.step not in (ALL, MEAN) and len(selection.hosts) == 1
     return _Work(rows.rows(), devices, kinds, occurrences, executions, has_extents)
 

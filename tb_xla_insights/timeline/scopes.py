@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, STATES
 from tb_xla_insights.analysis.propagation.lost import op_kind, op_source, op_stack
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scope_rows import ROWS as STORED
+from tb_xla_insights.analysis.propagation.scope_rows import SCOPE_ROWS as STORED
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline import kernels

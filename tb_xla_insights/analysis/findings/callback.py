@@ -31,7 +31,7 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.units import brief_time
 
-_NAMES = {
+_PUBLIC_NAMES = {
     "pure_callback": "jax.pure_callback",
     "debug_callback": "jax.debug.callback",
     "debug_print": "jax.debug.print",
@@ -55,7 +55,7 @@ def host_callback(facts: Facts) -> Finding | None:
         for key in np.unique(op_keys).tolist():
             time = int(duration_ps[op_keys == key].sum())
             kind = str(callback_primitive(ops, key))
-            kind_times[_NAMES.get(kind, kind)] += time
+            kind_times[_PUBLIC_NAMES.get(kind, kind)] += time
             if place := callback_frame(ops, key):
                 place_times[place] += time
         run = runs_of_ops(trace, index)[callbacks.op]

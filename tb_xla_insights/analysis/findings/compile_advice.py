@@ -101,8 +101,8 @@ def advise_change(change: Change, tracer: Tracer, at: str, types: str) -> str:
 
 
 def advise_unknown_change(at: str, step: str, variants: int) -> str:
-    """What to do, in one sentence, where nobody knows what is new. `step` (` of step 9`) is empty where there are
-    several; `variants`: graphs that share the name."""
+    """Advice for an unknown change, one sentence. `step`: ` of step 9`, empty for several steps; `variants`: the number
+    of graphs that share the name."""
     if variants > 1:
         return (
             f"Find what is new{at} each time: pad what varies in length to a few fixed lengths (buckets), make "

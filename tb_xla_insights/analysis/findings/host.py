@@ -65,15 +65,11 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
         return None
     taken = launching + unqueued.taken + in_flight.taken
     dominant_class = max(costs, key=lambda name: costs[name])
-    title, advice = (
-        f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}",
-        _advise_launching_less(facts, dominant_class),
-    )
+    title = f"The device waits while the host {_LAUNCHING_VERBS[dominant_class]}"
+    advice = _advise_launching_less(facts, dominant_class)
     fix = facts.fix_without(facts.steps_taken(launching), *LAUNCHING)
-    if dominant_class == "program_load" and facts.recurrence(facts.steps_taken(by_class[dominant_class])) in (
-        "once",
-        None,
-    ):
+    load_recurrence = facts.recurrence(facts.steps_taken(by_class["program_load"]))
+    if dominant_class == "program_load" and load_recurrence in ("once", None):
         advice = _LOADS_ONCE
     if in_flight_ps > max(launching_ps, unqueued_ps):
         title, advice = _NO_OP[0].upper() + _NO_OP[1:], _advise_ops_to_run(facts)

@@ -72,7 +72,7 @@ def callback_primitive(ops: Ops, number: int) -> str | None:
 def callback_frame(ops: Ops, number: int) -> Frame | None:
     """Returns where the program requests a distinct op's callback, None if its HLO does not record that."""
     frames = ops.frames.get(ops.program[number])
-    frame = frames.own(ops.origin[number].frame) if frames else None
+    frame = frames.user_frame(ops.origin[number].frame) if frames else None
     if frame is None and ":" in (source := ops.origin[number].source):
         file, _, line = source.rpartition(":")
         frame = Frame(file, "", int(line))

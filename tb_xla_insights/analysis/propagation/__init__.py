@@ -1,4 +1,4 @@
-"""Where the user's annotations went on the device. (docs/definitions.md, "Propagation")"""
+"""The device work of the user's annotations. (docs/definitions.md, "Propagation")"""
 
 from __future__ import annotations
 

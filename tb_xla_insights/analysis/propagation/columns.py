@@ -1,4 +1,4 @@
-"""What tells ops apart, as columns over the ops of a device: program, name, and what their metadata says."""
+"""The properties that distinguish ops, as columns over the ops of a device: program, name, and metadata."""
 
 from __future__ import annotations
 
@@ -10,95 +10,97 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.propagation.kernels import distinct
+from tb_xla_insights.analysis.propagation.kernels import find_distinct
 from tb_xla_insights.analysis.propagation.scope_rows import stored_scopes
-from tb_xla_insights.analysis.propagation.scopes import op_name_of
+from tb_xla_insights.analysis.propagation.scopes import op_name_in_tf_op
 from tb_xla_insights.trace.model import Device, Int32, Trace
 
 _NO_PROGRAM = -1
-"""The id that files give to events of no program."""
+"""The program id of events without a program, in files."""
 
 _NONE = -1
 
 Columns = tuple[Int32, Int32, "Int32 | None", "Int32 | None"]
+"""Per op: program, name, `tf_op` and stored scope; see `columns_of`."""
 
 
-class Programs:
-    """Program ids by number, in order of occurrence."""
+class ProgramNumbers:
+    """Numbers program ids in order of occurrence."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
 
     def number(self, id_: int) -> int:
-        """The number of an id (by its bits); -1 for none."""
+        """The number of an id (a signed 64-bit integer); -1 for no program."""
         return _NONE if id_ == _NO_PROGRAM else self._numbers.setdefault(id_, len(self._numbers))
 
     def numbers(self, ids: NDArray[Any]) -> Int32:
         if ids[0] == ids.min() == ids.max():  # most captures have one program
             return np.full(len(ids), self.number(int(ids[0])), np.int32)
-        first, which = distinct(ids.astype(np.int64, copy=False))
-        return np.array([self.number(id_) for id_ in ids[first].tolist()], np.int32)[which]
+        first, index = find_distinct(ids.astype(np.int64, copy=False))
+        return np.array([self.number(id_) for id_ in ids[first].tolist()], np.int32)[index]
 
     def texts(self) -> list[str]:
-        """The ids as decimal strings, and an empty one for none behind them."""
+        """The ids as unsigned decimal strings, followed by an empty string for no program (index -1)."""
         return [*(str(id_ % 2**64) for id_ in self._numbers), ""]
 
 
-def columns_of(trace: Trace, device: Device, run: Int32, programs: Programs) -> Columns:
-    """Per op: its program's number, its name, its `tf_op`, and its stored scope (texts); -1: none. None where no op has
-    the last ones."""
+def columns_of(trace: Trace, device: Device, run: Int32, programs: ProgramNumbers) -> Columns:
+    """Per op: its program's number, its name, its `tf_op`, and its stored scope (indices into the trace's strings); -1:
+    none. The latter two are None if no op has them."""
     rows = device.ops.row
     stats = _EventStats(trace, rows)
     program = stats.get("program_id", programs.numbers)
     if program is None or (program < 0).any():
         lookup = np.full(len(trace.metadata.name), _NONE, np.int32)
-        for entry, text in enumerate(trace.metadata.text.get("program_id", ())):
+        for meta, text in enumerate(trace.metadata.text.get("program_id", ())):
             if text >= 0:
-                lookup[entry] = programs.number(_bits(trace.strings[text]))
-        program = _instead(program, lookup[trace.meta[rows]])
+                lookup[meta] = programs.number(_signed_id(trace.strings[text]))
+        program = _fill_missing(program, lookup[trace.meta[rows]])
     if (program < 0).any() and len(find_launches(trace).runs):
         launches = find_launches(trace)
-        ids = np.array([programs.number(_bits(id_)) for _, id_ in launches.programs], np.int32)
-        program = _instead(program, np.where(run >= 0, ids[launches.runs.program[run]], np.int32(_NONE)))
+        ids = np.array([programs.number(_signed_id(id_)) for _, id_ in launches.programs], np.int32)
+        program = _fill_missing(program, np.where(run >= 0, ids[launches.runs.program[run]], np.int32(_NONE)))
     name = stats.get("hlo_op")
     if name is None or (name < 0).any():
-        name = _instead(name, device.ops.name)
-    told, texts = stats.get("tf_op"), trace.metadata.text.get("tf_op")
+        name = _fill_missing(name, device.ops.name)
+    tf_op, texts = stats.get("tf_op"), trace.metadata.text.get("tf_op")
     if texts is not None and (texts >= 0).any():
-        told = _instead(told, texts[trace.meta[rows]])
-    return program, name, told, stored_scopes(trace, device)
+        tf_op = _fill_missing(tf_op, texts[trace.meta[rows]])
+    return program, name, tf_op, stored_scopes(trace, device)
 
 
 class _EventStats:
-    """Stats of the ops' own events. A search in a stat's rows for each op would take longer than a column over all
-    events, which goes again."""
+    """Stats of the ops' own events. Looks them up in a temporary column over all events, which is faster than a search
+    in the stat's rows for each op."""
 
     def __init__(self, trace: Trace, rows: Int32) -> None:
         self._trace, self._rows = trace, rows
-        self._of: Int32 | None = None
-        self._place: Int32 | None = None
+        self._stat_rows: Int32 | None = None
+        self._index_of_op: Int32 | None = None
 
-    def get(self, name: str, numbers: Callable[[NDArray[Any]], Int32] | None = None) -> Int32 | None:
-        """Per op, -1 where it has no such stat; None where no event has it. `numbers` makes numbers of ids."""
+    def get(self, name: str, convert: Callable[[NDArray[Any]], Int32] | None = None) -> Int32 | None:
+        """The stat's value per op, -1 without one; None if no event has the stat. `convert` is applied to the
+        values."""
         stat = self._trace.stats.get(name)
         if stat is None or not stat.rows.size:
             return None
-        if self._of is None or not np.array_equal(self._of, stat.rows):
-            places = np.full(len(self._trace), -1, np.int32)
-            places[stat.rows] = np.arange(len(stat.rows), dtype=np.int32)
-            self._of, self._place = stat.rows, places[self._rows]
-        place = self._place
-        assert place is not None
-        values = numbers(stat.values) if numbers else stat.values
-        told: Int32 = np.append(values.astype(np.int32, copy=False), np.int32(_NONE))[place]
-        return told
+        if self._stat_rows is None or not np.array_equal(self._stat_rows, stat.rows):
+            index_of_event = np.full(len(self._trace), -1, np.int32)
+            index_of_event[stat.rows] = np.arange(len(stat.rows), dtype=np.int32)
+            self._stat_rows, self._index_of_op = stat.rows, index_of_event[self._rows]
+        index = self._index_of_op
+        assert index is not None
+        values = convert(stat.values) if convert else stat.values
+        values_of_ops: Int32 = np.append(values.astype(np.int32, copy=False), np.int32(_NONE))[index]
+        return values_of_ops
 
 
-def _instead(values: Int32 | None, others: Int32) -> Int32:
-    return others if values is None else np.where(values < 0, others, values)
+def _fill_missing(values: Int32 | None, substitutes: Int32) -> Int32:
+    return substitutes if values is None else np.where(values < 0, substitutes, values)
 
 
-def _bits(id_: str) -> int:
+def _signed_id(id_: str) -> int:
     """A program id as a signed number; ids are unsigned or signed decimals."""
     try:
         number = int(id_) % 2**64
@@ -107,64 +109,66 @@ def _bits(id_: str) -> int:
     return number - 2**64 if number >= 2**63 else number
 
 
-def together(columns: list[Columns], which: int) -> Int32 | None:
-    """One column of all devices."""
-    parts = [column[which] for column in columns]
+def concatenate_column(columns: list[Columns], index: int) -> Int32 | None:
+    """One column over all devices, one device after the other; None if no device has it."""
+    parts = [column[index] for column in columns]
     if all(part is None for part in parts):
         return None
     lengths = [len(column[0]) for column in columns]
-    whole = [
+    filled = [
         np.full(n, _NONE, np.int32) if part is None else part for n, part in zip(lengths, parts, strict=True)
     ]
-    return whole[0] if len(whole) == 1 else np.concatenate(whole)
+    return filled[0] if len(filled) == 1 else np.concatenate(filled)
 
 
-def keys(columns: list[Int32 | None]) -> tuple[Int32, Int32]:
-    """The first op of each kind, and the number of each op's kind; ops that agree in all columns are of one kind."""
+def distinct_keys(columns: list[Int32 | None]) -> tuple[Int32, Int32]:
+    """The first op of each distinct op, and the index of the distinct op per op. Ops are the same distinct op if they
+    agree in all columns."""
     first, number = np.zeros(0, np.int32), np.zeros(0, np.int32)
-    told = [column for column in columns if column is not None and len(column)]
-    for column in [it for it in told if it.min() < it.max()] or told[:1]:
+    present = [column for column in columns if column is not None and len(column)]
+    for column in [column for column in present if column.min() < column.max()] or present[:1]:
         key = number.astype(np.int64) if len(first) > 1 else np.zeros(len(column), np.int64)
         key *= int(column.max()) + 2
         key += column
-        first, number = distinct(key)
+        first, number = find_distinct(key)
     return first, number
 
 
-def texts_of(
-    trace: Trace, columns: list[Int32 | None], first: Int32, programs: Programs
+def texts_of_ops(
+    trace: Trace, columns: list[Int32 | None], first: Int32, programs: ProgramNumbers
 ) -> tuple[list[str], list[str], list[str]]:
-    """Of the distinct ops: program ids as decimal strings, names as programs know them, and op names that the ops
-    themselves or stored rows tell."""
+    """Of the distinct ops (`first`: their first ops): program ids as decimal strings, names as in the programs, and op
+    names from the ops' metadata or from stored scopes."""
     chosen = [[_NONE] * len(first) if column is None else column[first].tolist() for column in columns]
     ids = programs.texts()
-    program = [ids[it] for it in chosen[0]]
-    name = [instruction_name(trace.strings[it]) for it in chosen[1]]
-    own = [op_name_of(trace.strings[it]) if it >= 0 else "" for it in chosen[2]]
-    stored = [f"{trace.strings[it]}/" if it >= 0 else "" for it in chosen[3]]
-    # A stored row holds the scope alone: the op's name makes an op name of it.
-    told = [
+    program = [ids[number] for number in chosen[0]]
+    name = [instruction_name(trace.strings[text]) for text in chosen[1]]
+    from_metadata = [op_name_in_tf_op(trace.strings[text]) if text >= 0 else "" for text in chosen[2]]
+    scopes = [f"{trace.strings[text]}/" if text >= 0 else "" for text in chosen[3]]
+    # A stored row holds only the scope; the op's name completes it to an op name.
+    op_names = [
         op_name or (f"{scope}{op}" if scope else "")
-        for op_name, scope, op in zip(own, stored, name, strict=True)
+        for op_name, scope, op in zip(from_metadata, scopes, name, strict=True)
     ]
-    return program, name, told
+    return program, name, op_names
 
 
-def runs_of_ops(trace: Trace, number: int) -> Int32:
-    """The run each op of a device begins in; of a GPU's kernels, the one that they are part of."""
-    device, runs = trace.devices[number], find_launches(trace).runs
-    mine = runs.of_device(number)
+def runs_of_ops(trace: Trace, index: int) -> Int32:
+    """Per op of a device (an index into the trace's devices), the run in which it begins, or for a GPU's kernels, the
+    run that they are part of; an index into Launches.runs, -1: none."""
+    device, runs = trace.devices[index], find_launches(trace).runs
+    rows = runs.of_device(index)
     if device.run_of_op is not None:
-        return np.where(device.run_of_op >= 0, device.run_of_op + mine.start, -1).astype(np.int32)
-    starts, ends = runs.start_ps[mine], runs.end_ps[mine]
-    found = np.full(len(device.ops), -1, np.int32)
+        return np.where(device.run_of_op >= 0, device.run_of_op + rows.start, -1).astype(np.int32)
+    starts, ends = runs.start_ps[rows], runs.end_ps[rows]
+    run_of_op = np.full(len(device.ops), -1, np.int32)
     if not len(starts):
-        return found
+        return run_of_op
     first = np.searchsorted(device.ops.start_ps, starts, "left")
-    until = np.append(first[1:], len(found))  # an op belongs to the run that began last
+    until = np.append(first[1:], len(run_of_op))  # an op belongs to the run that began last
     last = np.clip(np.searchsorted(device.ops.start_ps, ends, "right"), first, until)
-    # Behind the ops of each run come those that begin after its end.
-    which = np.column_stack((np.arange(mine.start, mine.stop), np.full(len(starts), -1)))
+    # The ops of each run are followed by those that begin after its end.
+    run = np.column_stack((np.arange(rows.start, rows.stop), np.full(len(starts), -1)))
     count = np.column_stack((last - first, until - last))
-    found[first[0] :] = np.repeat(which.astype(np.int32).ravel(), count.ravel())
-    return found
+    run_of_op[first[0] :] = np.repeat(run.astype(np.int32).ravel(), count.ravel())
+    return run_of_op

@@ -1,5 +1,5 @@
-"""Where the instructions of a compiled program come from: their own names, those of what they call, or their
-neighbours'."""
+"""The origins of a compiled program's instructions: their scopes from their own op names, from the computations that
+they call, or from their neighbours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tb_xla_insights.analysis.propagation.scopes import number_of, scope_of
+from tb_xla_insights.analysis.propagation.scopes import scope_in_op_name, scope_number
 from tb_xla_insights.xplane.hlo_amounts import (
     UNKNOWN_AMOUNTS,
     InstructionAmounts,
@@ -22,12 +22,12 @@ STATES = ("direct", "recovered", "bare", "none")
 DIRECT, RECOVERED, BARE, NONE = range(4)
 
 _WEIGHTLESS = frozenset(("parameter", "constant", "bitcast", "tuple", "get-tuple-element"))
-"""Instructions that do no work: they are no parts of what holds them."""
+"""Instructions that do no work. They do not count as parts of the instruction that calls them."""
 
 _CONTAINERS = frozenset(("call", "while", "conditional"))
-"""Their parts are ops of their own; what is left of them is theirs."""
+"""Instructions whose parts are ops of their own. Only their remaining own time is attributed to them."""
 
-_CALL_NOTHING = _WEIGHTLESS | frozenset(
+_WITHOUT_CALLS = _WEIGHTLESS | frozenset(
     (
         "add", "and", "broadcast", "compare", "concatenate", "convert", "convolution", "copy", "copy-done",
         "copy-start", "divide", "dot", "dynamic-slice", "dynamic-update-slice", "exponential", "gather", "iota",
@@ -35,7 +35,7 @@ _CALL_NOTHING = _WEIGHTLESS | frozenset(
         "subtract", "tanh", "transpose",
     )
 )  # fmt: skip
-"""The most frequent instructions that have no computations to call: asking them takes half of the time of reading."""
+"""Frequent instructions that never call computations. Skipping the field for them halves the time of reading."""
 
 _MOVES = frozenset(
     (
@@ -43,26 +43,26 @@ _MOVES = frozenset(
         "copy-start", "get-tuple-element", "reshape", "transpose", "tuple",
     )
 )  # fmt: skip
-"""Instructions that the compiler adds to move data: they belong to what makes or needs the data."""
+"""Instructions that the compiler adds to move data. They belong to the instructions that produce or use the data."""
 
-_FAR = 64
-"""Instructions that a search among neighbours looks at."""
+_MAX_NEIGHBOURS = 64
+"""The maximum number of instructions visited by a search among neighbours."""
 
-_MOST_SCOPES = 64
-_MOST_OF_ONE = 1 << 40
-"""A called computation tells so many scopes at most, those of most instructions, and counts so many of one: else n
-computations that call each other could take memory by the square of n, and count to 2^n."""
+_MAX_SCOPES = 64
+_MAX_COUNT = 1 << 40
+"""Limits of a called computation: the number of scopes (those with most instructions are kept) and the count per scope.
+Without them, n computations that call each other could take memory quadratic in n and reach counts of 2^n."""
 
 Parts = dict[str, int]
-"""Instructions by scope as recorded; those without a scope under the empty text."""
+"""The number of instructions by scope, with positions; without a scope under the empty text."""
 
 
 @dataclass(slots=True)
 class Origin:
-    """Where an op comes from: its state, the scopes its time goes to with their weights, in host order, and the share
-    of its parts that has no scope (which gets no time where others have one, but is shown). `op_name` is its own name
-    or, without one, the most frequent one of its parts. `amounts`: what it computes and moves by the shapes in
-    the program, `shape` that of what it makes. `found` is False where the program does not know the op."""
+    """The origin of an op: its state, the scopes to which its time is attributed with their weights, in host order, and
+    `unscoped`, the share of its parts without a scope (if other parts have one, these get no time, but the share is
+    shown). `op_name`: the op name in its own metadata. `amounts`: what it computes and moves according to the shapes in
+    the program; `shape`: the shape of its result. `in_program`: whether the program has the op."""
 
     state: int = NONE
     parts: list[tuple[str, int]] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Origin:
     opcode: str = ""
     source: str = ""
     frame: int = 0
-    found: bool = False
+    in_program: bool = False
     amounts: InstructionAmounts = UNKNOWN_AMOUNTS
     shape: str = ""
 
@@ -81,18 +81,18 @@ class Origin:
 
 
 def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
-    """The origin of an op of which only its own op name is known."""
-    scope = scope_of(op_name, names) if op_name else ""
+    """The origin of an op, from its op name alone."""
+    scope = scope_in_op_name(op_name, names) if op_name else ""
     state = DIRECT if scope else BARE if op_name else NONE
     return Origin(state, [(scope, 1)] if scope else [], op_name=op_name)
 
 
 class Program:
-    """One module, and the origins of its instructions. `names` are those of the user's annotations; `by_shapes` asks
-    for the shapes and bytes of instructions.
+    """One module, and the origins of its instructions. `names`: the names of the user's annotations; `by_shapes`:
+    whether origins include shapes and bytes.
 
-    `damaged` becomes true when computations call each other in a circle or call one that does not exist: then only
-    what can be told is.
+    `damaged` becomes true if computations call each other in a cycle or call one that does not exist. Such calls are
+    ignored.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class Program:
         self.module = module
         self._names = names
         self._bodies = {computation.id: _body(computation) for computation in module.computations}
-        self._computations = {it.id: it for it in module.computations}
-        self._inside: dict[str, int] = {}
+        self._computations = {computation.id: computation for computation in module.computations}
+        self._computation_of: dict[str, int] = {}
         for id_, body in self._bodies.items():
-            self._inside.update(dict.fromkeys(body.names, id_))
+            self._computation_of.update(dict.fromkeys(body.names, id_))
         self._position: dict[int, dict[str, int]] = {}
         self._scopes: dict[str, str] = {}
         self._parts: dict[int, Parts] = {}
@@ -114,66 +114,66 @@ class Program:
         self._by_shapes = by_shapes
 
     def __contains__(self, name: str) -> bool:
-        return name in self._inside
+        return name in self._computation_of
 
     def origin(self, name: str) -> Origin:
-        """Where the op of that name comes from; one that the module does not have comes from nowhere."""
-        if name not in self._inside:
+        """The origin of the op with a name; an empty origin if the module does not have it."""
+        if name not in self._computation_of:
             return Origin()
-        computation = self._inside[name]
+        computation = self._computation_of[name]
         if computation not in self._position:
             names = self._bodies[computation].names
             self._position[computation] = dict(zip(names, range(len(names)), strict=True))
-        at = self._position[computation][name]
+        position = self._position[computation][name]
         body = self._bodies[computation]
-        opcode, op_name, calls = body.opcodes[at], body.op_names[at], body.calls[at]
-        it = self._computations[computation].instructions[at]
-        metadata = it.metadata
+        opcode, op_name, calls = body.opcodes[position], body.op_names[position], body.calls[position]
+        instruction = self._computations[computation].instructions[position]
+        metadata = instruction.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
-        found = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
-        found.amounts = self._amounts.of_instruction(it, opcode, computation, self._by_shapes)
+        origin = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
+        origin.amounts = self._amounts.of_instruction(instruction, opcode, computation, self._by_shapes)
         if self._by_shapes:
-            found.shape = instruction_shape(it)
-        own = self._scope(op_name)
+            origin.shape = instruction_shape(instruction)
+        own_scope = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}
         scoped = {scope: count for scope, count in inner.items() if scope}
-        if own:
-            found.state = DIRECT
+        if own_scope:
+            origin.state = DIRECT
             if opcode in _CONTAINERS or not scoped:
-                scoped = {own: 1}
+                scoped = {own_scope: 1}
             else:
-                scoped.setdefault(own, 1)
+                scoped.setdefault(own_scope, 1)
         elif op_name:
-            found.state = BARE
+            origin.state = BARE
         elif scoped:
-            found.state = RECOVERED
+            origin.state = RECOVERED
         elif inner:
-            found.state = BARE
-        elif opcode in _MOVES and (near := self._near(computation, it.id)):
-            found.state, scoped = RECOVERED, {near: 1}
-        if found.state in (DIRECT, RECOVERED):
-            found.parts = list(scoped.items())
+            origin.state = BARE
+        elif opcode in _MOVES and (neighbour := self._scope_of_neighbours(computation, instruction.id)):
+            origin.state, scoped = RECOVERED, {neighbour: 1}
+        if origin.state in (DIRECT, RECOVERED):
+            origin.parts = list(scoped.items())
             if len(scoped) > 1:
-                found.parts.sort(key=lambda part: _order(part[0]))
+                origin.parts.sort(key=lambda part: _host_order(part[0]))
         if inner:
-            found.unscoped = inner.get("", 0) / sum(inner.values())
-        return found
+            origin.unscoped = inner.get("", 0) / sum(inner.values())
+        return origin
 
     def scopes(self) -> tuple[set[str], set[str]]:
-        """All scopes that the module names: those of instructions that do work, and those of any."""
+        """The scopes of the instructions that do work, and those of all instructions."""
         working: set[str] = set()
-        any_: set[str] = set()
+        mentioned: set[str] = set()
         for body in self._bodies.values():
             for opcode, op_name in zip(body.opcodes, body.op_names, strict=True):
                 if scope := self._scope(op_name):
-                    any_.add(scope)
+                    mentioned.add(scope)
                     if opcode not in _WEIGHTLESS:
                         working.add(scope)
-        return working, any_
+        return working, mentioned
 
-    def holders(self, names: Iterable[str]) -> dict[str, str]:
-        """For those of the given instructions that lie in a computation called by another of them, that one, the
-        nearest one."""
+    def containers(self, names: Iterable[str]) -> dict[str, str]:
+        """For each given instruction inside a computation that another given instruction calls, directly or not, the
+        nearest such instruction."""
         chosen = dict.fromkeys(names)
         caller: dict[int, str] = {}
         for body in self._bodies.values():
@@ -182,64 +182,65 @@ class Program:
                     if called not in caller or name in chosen:
                         caller[called] = name
         nearest: dict[int, str | None] = {}  # by computation
-        found = {}
+        containers = {}
         for name in chosen:
-            if name not in self._inside:
+            if name not in self._computation_of:
                 continue
-            way: list[int] = []
-            at = self._inside[name]
-            above: str | None = None
-            while at not in nearest:
-                nearest[at] = None  # also for one that calls itself
-                way.append(at)
-                above = caller.get(at)
-                if above is None or above in chosen:
+            visited: list[int] = []
+            computation = self._computation_of[name]
+            container: str | None = None
+            while computation not in nearest:
+                nearest[computation] = None  # ends the loop for a computation that calls itself
+                visited.append(computation)
+                container = caller.get(computation)
+                if container is None or container in chosen:
                     break
-                at = self._inside[above]
+                computation = self._computation_of[container]
             else:
-                above = nearest[at]
-            nearest.update(dict.fromkeys(way, above))
-            if above is not None and above != name:
-                found[name] = above
-        return found
+                container = nearest[computation]
+            nearest.update(dict.fromkeys(visited, container))
+            if container is not None and container != name:
+                containers[name] = container
+        return containers
 
     def _scope(self, op_name: str) -> str:
         if not op_name:
             return ""
         if op_name not in self._scopes:
-            self._scopes[op_name] = scope_of(op_name, self._names)
+            self._scopes[op_name] = scope_in_op_name(op_name, self._names)
         return self._scopes[op_name]
 
     def _parts_of(self, calls: Iterable[int]) -> Parts:
-        """The scopes of the instructions in called computations, and in those that these call."""
+        """The scopes of the instructions in called computations, including nested calls."""
         total: Parts = {}
         for called in calls:
             for scope, count in self._parts_in(called).items():
                 total[scope] = total.get(scope, 0) + count
-        return _most(total)
+        return _limit(total)
 
     def _parts_in(self, computation: int) -> Parts:
-        """Computations called further down come first; no recursion, as a damaged module may nest without end."""
+        """The scopes of a computation's instructions, including nested calls. Iterative: a damaged module may nest
+        deeply."""
         if computation not in self._parts and computation in self._bodies:
             body = self._bodies[computation]
-            if not body.called:  # the usual fusion
+            if not body.called:  # as in most fusions
                 self._parts[computation] = self._sum(body)
         if computation in self._parts:
             return self._parts[computation]
         pending, open_ = [computation], set[int]()
         while pending:
-            now = pending[-1]
-            if now in self._parts:
+            current = pending[-1]
+            if current in self._parts:
                 pending.pop()
                 continue
-            if now not in self._bodies:
+            if current not in self._bodies:
                 self.damaged = True
-                self._parts[now] = {}
+                self._parts[current] = {}
                 continue
-            body = self._bodies[now]
+            body = self._bodies[current]
             missing = []
-            if now not in open_:
-                open_.add(now)
+            if current not in open_:
+                open_.add(current)
                 missing = [inner for inner in body.called if inner not in self._parts]
                 if any(inner in open_ for inner in missing):
                     self.damaged = True
@@ -247,7 +248,7 @@ class Program:
             if missing:
                 pending += missing
             else:
-                self._parts[now] = self._sum(body)
+                self._parts[current] = self._sum(body)
         return self._parts[computation]
 
     def _sum(self, body: _Body) -> Parts:
@@ -268,49 +269,54 @@ class Program:
                 inner = {self._scope(op_name): 1}
             for scope, count in inner.items():
                 total[scope] = total.get(scope, 0) + count
-        return _most(total)
+        return _limit(total)
 
-    def _near(self, computation: int, id_: int) -> str:
-        """The scope of the nearest instruction that makes or needs what this one moves, across other moves without a
-        name of their own; makers before users where both are as near."""
+    def _scope_of_neighbours(self, computation: int, id_: int) -> str:
+        """The scope of the nearest instruction that produces or uses the data of this one, across other moves without
+        an op name. At equal distance, producers come before users."""
         if computation not in self._neighbours:
             self._neighbours[computation] = _Neighbours(self._computations[computation])
-        known = self._neighbours[computation]
-        seen, level = {id_}, [id_]
-        while level and len(seen) < _FAR:
-            near = [n for way in (known.operands, known.users) for it in level for n in way.get(it, ())]
+        neighbours = self._neighbours[computation]
+        visited, level = {id_}, [id_]
+        while level and len(visited) < _MAX_NEIGHBOURS:
+            candidates = [
+                neighbour
+                for edges in (neighbours.operands, neighbours.users)
+                for instruction in level
+                for neighbour in edges.get(instruction, ())
+            ]
             level = []
-            for number in near:
-                if number in seen or number not in known.position:
+            for candidate in candidates:
+                if candidate in visited or candidate not in neighbours.position:
                     continue
-                seen.add(number)
-                at, body = known.position[number], self._bodies[computation]
-                if scope := self._scope(body.op_names[at]):
+                visited.add(candidate)
+                position, body = neighbours.position[candidate], self._bodies[computation]
+                if scope := self._scope(body.op_names[position]):
                     return scope
-                inner = self._parts_of(body.calls[at])
+                inner = self._parts_of(body.calls[position])
                 if scoped := {scope: count for scope, count in inner.items() if scope}:
                     return max(scoped, key=lambda scope: (scoped[scope], scope))
-                if body.opcodes[at] in _MOVES and not body.op_names[at]:
-                    level.append(number)
+                if body.opcodes[position] in _MOVES and not body.op_names[position]:
+                    level.append(candidate)
         return ""
 
 
-def _most(parts: Parts) -> Parts:
-    """As many of some parts as are told, in their order."""
-    if len(parts) > _MOST_SCOPES:
-        least = sorted((count for scope, count in parts.items() if scope), reverse=True)[_MOST_SCOPES - 1]
-        kept = [scope for scope, count in parts.items() if not scope or count > least]
-        kept += [scope for scope, count in parts.items() if scope and count == least]
-        chosen = set(kept[:_MOST_SCOPES])
+def _limit(parts: Parts) -> Parts:
+    """The parts cut to _MAX_SCOPES and _MAX_COUNT, in their order."""
+    if len(parts) > _MAX_SCOPES:
+        min_count = sorted((count for scope, count in parts.items() if scope), reverse=True)[_MAX_SCOPES - 1]
+        scopes = [scope for scope, count in parts.items() if not scope or count > min_count]
+        scopes += [scope for scope, count in parts.items() if scope and count == min_count]
+        chosen = set(scopes[:_MAX_SCOPES])
         parts = {scope: count for scope, count in parts.items() if scope in chosen}
-    if parts and max(parts.values()) > _MOST_OF_ONE:
-        return {scope: min(count, _MOST_OF_ONE) for scope, count in parts.items()}
+    if parts and max(parts.values()) > _MAX_COUNT:
+        return {scope: min(count, _MAX_COUNT) for scope, count in parts.items()}
     return parts
 
 
 class _Body(NamedTuple):
-    """The instructions of one computation as columns; each is asked for its fields once, which takes most of the time,
-    and a few long lists keep Python's collection of garbage away."""
+    """The instructions of one computation as columns. Each field is read once, because reading takes most of the time;
+    a few long lists cause less garbage collection than many small objects."""
 
     names: list[str]
     opcodes: list[str]
@@ -321,32 +327,32 @@ class _Body(NamedTuple):
 
 def _body(computation: HloComputation) -> _Body:
     body = _Body([], [], [], [], [])
-    for it in computation.instructions:
-        opcode = it.opcode
-        calls = () if opcode in _CALL_NOTHING else tuple(it.called_computation_ids)
-        body.names.append(it.name)
+    for instruction in computation.instructions:
+        opcode = instruction.opcode
+        calls = () if opcode in _WITHOUT_CALLS else tuple(instruction.called_computation_ids)
+        body.names.append(instruction.name)
         body.opcodes.append(opcode)
-        body.op_names.append(it.metadata.op_name)
+        body.op_names.append(instruction.metadata.op_name)
         body.calls.append(calls)
         body.called.extend(calls)
     return body
 
 
 class _Neighbours:
-    """What the instructions of one computation read, who reads them, and where they stand, by instruction id."""
+    """The operands, users and positions of the instructions of one computation, by instruction id."""
 
     def __init__(self, computation: HloComputation) -> None:
         self.position: dict[int, int] = {}
         self.operands: dict[int, tuple[int, ...]] = {}
         self.users: dict[int, list[int]] = {}
-        for at, it in enumerate(computation.instructions):
-            id_, operands = it.id, tuple(it.operand_ids)
-            self.position[id_] = at
+        for position, instruction in enumerate(computation.instructions):
+            id_, operands = instruction.id, tuple(instruction.operand_ids)
+            self.position[id_] = position
             self.operands[id_] = operands
             for operand in operands:
                 self.users.setdefault(operand, []).append(id_)
 
 
-def _order(scope: str) -> list[tuple[int, str]]:
-    """Scopes in the order of their positions, which is the host's."""
-    return [(number_of(segment), segment) for segment in scope.split("/")]
+def _host_order(scope: str) -> list[tuple[int, str]]:
+    """The sort key of scopes by their positions, which follow the order of the host."""
+    return [(scope_number(segment), segment) for segment in scope.split("/")]

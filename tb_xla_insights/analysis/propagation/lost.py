@@ -1,4 +1,4 @@
-"""Annotations that no device op carries, and device time that no annotation explains: why, and what to do."""
+"""Annotations without device ops and device time without an annotation: the reasons, and advice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import without_numbers
 from tb_xla_insights.analysis.propagation.source import Frame
-from tb_xla_insights.analysis.propagation.tree import whole_rows
+from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.trace.model import Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 
@@ -45,8 +45,8 @@ _BACKWARD = re.compile(r"backward|bwd|autograd|back_?prop", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Device time without an annotation: what kind of op, from which line (empty where none is recorded), in which
-    state, for how long, how often."""
+    """Device time without an annotation, by kind of op, source line (empty if not recorded) and state; its time and the
+    number of ops."""
 
     op: str
     source: str
@@ -55,44 +55,55 @@ class Unexplained:
     count: int
 
 
-def flag_off(trace: Trace) -> bool:
-    """Whether ops ran, their programs could be read, and none of them has a name to trace it by."""
+def is_flag_off(trace: Trace) -> bool:
+    """Whether ops ran, their programs could be read, and none of them has an op name or scope."""
     ops = find_ops(trace)
-    return bool(ops.name) and not ops.diagnostics and not any(it.op_name or it.parts for it in ops.origin)
+    return bool(ops.name) and not ops.diagnostics and not _has_scopes(ops)
+
+
+def _has_scopes(ops: Ops) -> bool:
+    return any(origin.op_name or origin.parts for origin in ops.origin)
 
 
 def lost_annotations(trace: Trace) -> dict[str, Lost]:
-    """Why each annotation of one host that no device op carries is lost, by path. Without recorded ops nothing is
-    known to be lost, and what loader threads annotate never makes ops."""
+    """Why annotations of one host without device ops are lost, by path. Empty without recorded ops. Annotations on
+    loader threads never produce ops and are left out."""
     ops, host = find_ops(trace), host_annotations(trace)
-    if not ops.name or (ops.diagnostics and not any(it.op_name or it.parts for it in ops.origin)):
+    if not ops.name or (ops.diagnostics and not _has_scopes(ops)):
         return {}
-    loads = np.isin(trace.lines_of(host.row), trace.lines_with("loader"))
-    known = {host.names[path] for path in np.unique(host.path[~loads]).tolist()}
-    lost = [row.path for row in whole_rows(trace) if row.count and not row.device_ps and row.path in known]
+    on_loader = np.isin(trace.lines_of(host.row), trace.lines_with("loader"))
+    candidates = {host.names[path] for path in np.unique(host.path[~on_loader]).tolist()}
+    lost = [
+        row.path for row in capture_rows(trace) if row.count and not row.device_ps and row.path in candidates
+    ]
     if not lost:
         return {}
-    if flag_off(trace):
+    if is_flag_off(trace):
         return dict.fromkeys(lost, FLAG_OFF)
-    backward = _backward(trace, lost, ops)
+    backward = _backward_paths(trace, lost, ops)
     dynamo = _dynamo_paths(trace)
-    made = _with_enclosing(host.paths.path_of(scope) for scope in ops.working)
-    found: dict[str, Lost] = {}
+    compiled = _with_enclosing(host.paths.path_of(scope) for scope in ops.working)
+    reasons: dict[str, Lost] = {}
     for path in lost:
-        if any(path == it or path.startswith(f"{it}/") for it in backward):
-            found[path] = AUTOGRAD
-        elif any(it == path or it.startswith(f"{path}/") or path.startswith(f"{it}/") for it in dynamo):
-            found[path] = DYNAMO
-        elif path in made:
-            found[path] = OPTIMISED
-        elif not ops.diagnostics:  # else a program that could not be read may have its ops
-            found[path] = NO_OPS
-    return found
+        if any(_contains(outer, path) for outer in backward):
+            reasons[path] = AUTOGRAD
+        elif any(_contains(path, launching) or _contains(launching, path) for launching in dynamo):
+            reasons[path] = DYNAMO
+        elif path in compiled:
+            reasons[path] = OPTIMISED
+        elif not ops.diagnostics:  # otherwise, a program that could not be read may have its ops
+            reasons[path] = NO_OPS
+    return reasons
 
 
-def _backward(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
-    """Lost annotations around a backward pass: by their name, else those that last while an autograd thread works.
-    There must be ops without a scope, which are what it left."""
+def _contains(outer: str, path: str) -> bool:
+    """Whether a path is another one or nested in it."""
+    return path == outer or path.startswith(f"{outer}/")
+
+
+def _backward_paths(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
+    """Lost annotations around a backward pass: by their name, or else those during which an autograd thread works.
+    Empty if no op is without a scope: the ops of a backward pass on its own thread are."""
     if not (ops.state == BARE).any():
         return []
     named = [path for path in lost if _BACKWARD.search(path.rpartition("/")[2])]
@@ -100,45 +111,48 @@ def _backward(trace: Trace, lost: list[str], ops: Ops) -> list[str]:
         return named
     host = host_annotations(trace)
     rows = [trace.lines[line].rows for line in trace.lines_with("autograd")]
-    starts = np.sort(np.concatenate([trace.start_ps[it] for it in rows] or [np.zeros(0, np.int64)]))
+    starts = np.sort(
+        np.concatenate([trace.start_ps[line_rows] for line_rows in rows] or [np.zeros(0, np.int64)])
+    )
     begin = np.searchsorted(starts, trace.start_ps[host.row])
-    holds = np.searchsorted(starts, trace.end_ps[host.row]) > begin
-    inputs = is_loading_annotation(trace)[trace.meta[host.row]]
-    with_work = {host.names[path] for path in np.unique(host.path[holds & ~inputs]).tolist()}
+    has_autograd_work = np.searchsorted(starts, trace.end_ps[host.row]) > begin
+    is_loading = is_loading_annotation(trace)[trace.meta[host.row]]
+    with_work = {host.names[path] for path in np.unique(host.path[has_autograd_work & ~is_loading]).tolist()}
     return [path for path in lost if path in with_work]
 
 
 def _dynamo_paths(trace: Trace) -> set[str]:
     """The innermost annotations in which dynamo's executions were launched."""
     launches, host = find_launches(trace), host_annotations(trace)
-    at = launches.origin[(launches.kind == DYNAMO_KIND) & (launches.origin >= 0)]
-    at = nearest_enclosing(trace.parent, at, host.row)
-    inside = np.searchsorted(host.row, at[at >= 0])
-    return {host.names[path] for path in np.unique(host.path[inside]).tolist()}
+    origins = launches.origin[(launches.kind == DYNAMO_KIND) & (launches.origin >= 0)]
+    annotations = nearest_enclosing(trace.parent, origins, host.row)
+    indices = np.searchsorted(host.row, annotations[annotations >= 0])
+    return {host.names[path] for path in np.unique(host.path[indices]).tolist()}
 
 
 def _with_enclosing(paths: Iterable[str]) -> set[str]:
-    found = set()
+    """The paths and all paths around them."""
+    all_paths = set()
     for path in paths:
         segments = path.split("/")
-        found |= {"/".join(segments[:length]) for length in range(1, len(segments) + 1)}
-    return found
+        all_paths |= {"/".join(segments[:length]) for length in range(1, len(segments) + 1)}
+    return all_paths
 
 
 def group_unexplained(ops: Ops, time: Int64, count: Int64) -> list[Unexplained]:
-    """Device time of ops without a scope by kind of op and line, the longest first, of times and counts per distinct
-    op."""
+    """Device time of ops without a scope by kind of op, line and state, the longest first. `time`, `count`: per
+    distinct op."""
     sums: dict[tuple[str, str, str], list[int]] = {}
-    for k in np.flatnonzero((count > 0) & ((ops.state == BARE) | (ops.state == NONE))).tolist():
-        total = sums.setdefault((op_kind(ops, k), op_source(ops, k), STATES[ops.state[k]]), [0, 0])
-        total[0] += int(time[k])
-        total[1] += int(count[k])
-    rows = [Unexplained(*key, *total) for key, total in sums.items()]
+    for key in np.flatnonzero((count > 0) & ((ops.state == BARE) | (ops.state == NONE))).tolist():
+        total = sums.setdefault((op_kind(ops, key), op_source(ops, key), STATES[ops.state[key]]), [0, 0])
+        total[0] += int(time[key])
+        total[1] += int(count[key])
+    rows = [Unexplained(*group, *total) for group, total in sums.items()]
     return sorted(rows, key=lambda row: (-row.device_ps, row.op, row.source))
 
 
 def op_kind(ops: Ops, op: int) -> str:
-    """What a distinct op is: the operation of its op name, else its opcode, else its name without a number."""
+    """The kind of a distinct op: the operation in its op name, else its opcode, else its name without a number."""
     origin = ops.origin[op]
     if origin.op_name:
         return origin.op_name.rpartition("/")[2]
@@ -146,13 +160,13 @@ def op_kind(ops: Ops, op: int) -> str:
 
 
 def op_stack(ops: Ops, op: int) -> list[Frame]:
-    """The Python stack of a distinct op, the innermost frame first; empty where none is recorded."""
+    """The Python stack of a distinct op, the innermost frame first; empty if not recorded."""
     frames = ops.frames.get(ops.program[op])
     return frames.stack(ops.origin[op].frame) if frames else []
 
 
 def op_source(ops: Ops, op: int) -> str:
-    """`file:line` of the user's own code that made a distinct op; empty where none is recorded."""
+    """`file:line` of the user's code that created a distinct op; empty if not recorded."""
     frames = ops.frames.get(ops.program[op])
-    own = frames.own(ops.origin[op].frame) if frames else None
-    return str(own) if own else ops.origin[op].source
+    frame = frames.user_frame(ops.origin[op].frame) if frames else None
+    return str(frame) if frame else ops.origin[op].source

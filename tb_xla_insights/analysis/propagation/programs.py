@@ -1,4 +1,4 @@
-"""Reading the programs that ran from a capture, once each."""
+"""Reads the programs that ran from a capture, once each."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from tb_xla_insights.trace.model import Trace
 from tb_xla_insights.xplane.hlo import read_module
 
 
-def modules_of(trace: Trace) -> dict[str, str]:
-    """The name of the module that each program id stands for, where runs or ops tell."""
-    found = {id_: name for name, id_ in find_launches(trace).programs if id_}
-    return {str(int(id_) % 2**64): name for id_, name in found.items()}
+def module_names(trace: Trace) -> dict[str, str]:
+    """The module's name by program id (an unsigned decimal string), for the programs of runs."""
+    names = {id_: name for name, id_ in find_launches(trace).programs if id_}
+    return {str(int(id_) % 2**64): name for id_, name in names.items()}
 
 
 def programs_have_scopes(trace: Trace) -> bool:
-    """Whether a program that ran tells a scope, where devices are made from host events and their ops tell none."""
-    ran = modules_of(trace)
+    """Whether a program that ran has a scope. False unless all devices are derived from host events, whose ops have no
+    scopes of their own."""
+    modules = module_names(trace)
     if not trace.programs or not all(device.from_host_events for device in trace.devices):
         return False
-    with Reading(trace, host_annotations(trace).paths.names, ran) as reading:
-        its = (reading.program(id_) for id_ in ran if int(id_) in trace.programs)
-        return any(program is not None and any(program.scopes()[0]) for program in its)
+    with ProgramReader(trace, host_annotations(trace).paths.names, modules) as reader:
+        programs = (reader.program(id_) for id_ in modules if int(id_) in trace.programs)
+        return any(program is not None and any(program.scopes()[0]) for program in programs)
 
 
-class Reading:
-    """Reads the programs that ran, and keeps what outlives them."""
+class ProgramReader:
+    """Reads programs, collects their scopes and frames, and records problems."""
 
     def __init__(self, trace: Trace, names: frozenset[str], modules: dict[str, str]) -> None:
         self.mentioned: set[str] = set()
         self.working: set[str] = set()
         self.frames: dict[str, Frames] = {}
         self._trace, self._names, self._modules = trace, names, modules
-        # Of a TPU's ops the file tells bytes and shapes itself.
+        # For a TPU's ops, the file itself has bytes and shapes.
         self._by_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
         self._source: Source | None = None
         self._failed = ""
         self._problems: dict[str, list[str]] = {}
 
-    def __enter__(self) -> Reading:
+    def __enter__(self) -> ProgramReader:
         try:
             if self._trace.programs:
                 self._source = open_source(self._trace.path)
@@ -57,42 +58,44 @@ class Reading:
             self._source.close()
 
     def program(self, id_: str) -> Program | None:
-        place = self._trace.programs.get(int(id_))
-        if place is None:
-            self._problem("are not in the file", id_)
+        """The program with an id; None if it could not be read, which is recorded for `diagnostics`."""
+        location = self._trace.programs.get(int(id_))
+        if location is None:
+            self._record_problem("are not in the file", id_)
             return None
         if self._failed or self._source is None:
-            self._problem(f"could not be read ({self._failed})", id_)
+            self._record_problem(f"could not be read ({self._failed})", id_)
             return None
         try:
-            module = read_module(self._source, place)
+            module = read_module(self._source, location)
         except InputError:
-            self._problem("are cut short or damaged", id_)
+            self._record_problem("are cut short or damaged", id_)
             return None
         if id_ in self._modules and module.name and module.name != self._modules[id_]:
-            self._problem("belong to other programs", id_)
+            self._record_problem("belong to other programs", id_)
             return None
         return Program(module, self._names, self._by_shapes)
 
     def done(self, id_: str, program: Program) -> None:
+        """Collects the scopes and frames of a program, so that the program itself can be freed."""
         working, mentioned = program.scopes()
         self.working |= working
         self.mentioned |= mentioned
         self.frames[id_] = Frames(program.module.stack_frame_index)
         if program.damaged:
-            self._problem("have computations that call themselves or ones that do not exist", id_)
+            self._record_problem("have computations that call themselves or ones that do not exist", id_)
 
-    def _problem(self, what: str, id_: str) -> None:
-        self._problems.setdefault(what, []).append(self._modules.get(id_, f"program {id_}"))
+    def _record_problem(self, problem: str, id_: str) -> None:
+        self._problems.setdefault(problem, []).append(self._modules.get(id_, f"program {id_}"))
 
     def diagnostics(self) -> list[Diagnostic]:
-        """One for all programs that did not tell what they should."""
+        """At most one diagnostic, for all programs with problems."""
         if not self._problems or not (self._trace.programs or self._failed):
             return []
         texts = []
-        for what, programs in self._problems.items():
-            some = ", ".join(programs[:3]) + (", …" if len(programs) > 3 else "")
-            texts.append(f"HLO protos of {len(programs)} of the programs that ran {what}: {some}")
+        for problem, programs in self._problems.items():
+            names = ", ".join(programs[:3]) + (", …" if len(programs) > 3 else "")
+            texts.append(f"HLO protos of {len(programs)} of the programs that ran {problem}: {names}")
         return [
             Diagnostic(
                 "no_hlo_scopes",

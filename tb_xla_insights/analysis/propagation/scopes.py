@@ -1,9 +1,8 @@
-"""Names of scopes: which part of an op's name tells the annotations it was made in, and what they are called on the
-host.
+"""Scopes in op names, and the paths of the same annotations on the host.
 
 PyTorch/XLA names an op by the scopes that were open when it was traced, then the operation:
-`Training_Step.1/forward.2/aten__mm`. `.N` is a scope's position within its parent, and tells repetitions apart. A
-lowering that makes several instructions opens a scope of its own, named like the operation (`…/aten__add.3/aten__add`).
+`Training_Step.1/forward.2/aten__mm`. `.N` is a scope's position within its parent and distinguishes repetitions. A
+lowering to several instructions opens its own scope, named like the operation (`…/aten__add.3/aten__add`).
 JAX and TensorFlow name functions and name scopes in the same way, without numbers (`jit(f)/jit(main)/add`).
 """
 
@@ -15,7 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 ScopeKind = Literal["annotation", "scope"]
-"""`annotation`: what the user's annotations leave on the device. `scope`: a framework's functions and name scopes."""
+"""`annotation`: a scope from a user's annotation. `scope`: a function or name scope of a framework."""
 
 _NUMBERS = re.compile(r"(?:\.\d+)+(?=/|$)")
 _NUMBER = re.compile(r"\.(\d+)$")
@@ -23,125 +22,128 @@ _POSITION = re.compile(r"\d{1,15}", re.ASCII)
 _OPERATION = re.compile(r"(aten|prim|xla|xla_\w+|torch_xla|torchvision|c10d\w*|quantized)__\w")
 
 MAX_LEVELS = 64
-LONGEST_PATH = 1000
-_LONGEST_NAME = 250
-"""Captures nest annotations some ten deep, in paths of some hundred characters. Every path is told with all that
-encloses it: without limits, a file that nests without end would take memory by the square of its size."""
+MAX_PATH_LENGTH = 1000
+_MAX_NAME_LENGTH = 250
+"""Limits of paths. Real captures nest about ten annotations, with paths of about a hundred characters. Each path
+includes all names around it; without limits, a deeply nested file would take memory quadratic in its size."""
 
 
-def fits(path: str) -> bool:
-    """Whether a path is one that is told: of at most MOST_LEVELS names and LONGEST_PATH characters."""
-    return len(path) <= LONGEST_PATH and path.count("/") < MAX_LEVELS
+def fits_limits(path: str) -> bool:
+    """Whether a path has at most MAX_LEVELS names and MAX_PATH_LENGTH characters."""
+    return len(path) <= MAX_PATH_LENGTH and path.count("/") < MAX_LEVELS
 
 
-def fitting(path: str) -> str:
-    """A path without what does not fit: long names lose their ends, deep paths their innermost names."""
-    if len(path) <= _LONGEST_NAME and path.count("/") < MAX_LEVELS:
+def truncate_path(path: str) -> str:
+    """The path cut to the limits: long names lose their ends, deep paths their innermost names."""
+    if len(path) <= _MAX_NAME_LENGTH and path.count("/") < MAX_LEVELS:
         return path
     names = path.split("/", MAX_LEVELS)[:MAX_LEVELS]
-    found = "/".join(it if len(it) <= _LONGEST_NAME else f"{it[:_LONGEST_NAME]}…" for it in names)
-    while not fits(found):
-        found = found.rpartition("/")[0]
-    return found
+    shortened = "/".join(
+        name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}…" for name in names
+    )
+    while not fits_limits(shortened):
+        shortened = shortened.rpartition("/")[0]
+    return shortened
 
 
 def without_numbers(path: str) -> str:
-    """A path without the positions of its scopes: `a.1/b.2` becomes `a/b`. Doing it twice changes nothing more."""
+    """A path without the positions of its scopes: `a.1/b.2` becomes `a/b`. Idempotent."""
     return _NUMBERS.sub("", path)
 
 
-def number_of(segment: str) -> int:
-    """A scope's position within its parent, 0 where its name has none."""
+def scope_number(segment: str) -> int:
+    """A scope's position within its parent; 0 if its name has none."""
     digits = segment.rpartition(".")[2]
     return int(digits) if digits != segment and _POSITION.fullmatch(digits) else 0
 
 
-def op_name_of(tf_op: str) -> str:
+def op_name_in_tf_op(tf_op: str) -> str:
     """The op name in a `tf_op` stat, which is `op_name:type`."""
     name, colon, type_ = tf_op.rpartition(":")
     return tf_op if not colon or "/" in type_ else name
 
 
-def scope_of(op_name: str, names: frozenset[str] = frozenset()) -> str:
-    """The scope path in an op name, as recorded, as far as it fits; empty where the name has none (a bare one). `names`
-    are those of the user's annotations: a scope of such a name is never taken for that of a lowering."""
+def scope_in_op_name(op_name: str, names: frozenset[str] = frozenset()) -> str:
+    """The scope path in an op name, with positions, cut to the limits; empty if the op name is bare. `names`: the names
+    of the user's annotations; a scope with such a name is never taken for a lowering's."""
     parts = [part for part in op_name.split("/") if part]
     scope = parts[:-1]
     while scope and without_numbers(scope[-1]) not in names and _is_lowering(scope[-1], parts[-1]):
         scope.pop()
-    return fitting("/".join(scope))
+    return truncate_path("/".join(scope))
 
 
 def _is_lowering(segment: str, operation: str) -> bool:
     return bool(_OPERATION.match(segment)) or (
-        bool(number_of(segment)) and without_numbers(segment) == operation
+        bool(scope_number(segment)) and without_numbers(segment) == operation
     )
 
 
-def kind_of(scope: str, names: frozenset[str] = frozenset()) -> ScopeKind:
-    """What a scope path is: numbers, or the name of an annotation of the user's, tell it from a function's."""
+def scope_kind(scope: str, names: frozenset[str] = frozenset()) -> ScopeKind:
+    """The kind of a scope path. A position, or the name of a user's annotation, makes it an `annotation`."""
     segments = scope.split("/")
-    if number_of(segments[0]) or any(without_numbers(segment) in names for segment in segments):
+    if scope_number(segments[0]) or any(without_numbers(segment) in names for segment in segments):
         return "annotation"
     return "scope"
 
 
-_Ends = dict[tuple[int, str], tuple[int, str]]
-"""Ends of paths, from the last name outwards: an end is the number of the shorter end that it goes on from, and the
-name before that. Each has its number, and the first path that ends so. As texts, n names would have n^2 in their ends.
+_Suffixes = dict[tuple[int, str], tuple[int, str]]
+"""A trie of the paths' suffixes. The key is the number of a shorter suffix and the name before it; the value is the
+number of this suffix and the first path with it. Suffixes as texts would need space quadratic in the number of names.
 """
 
-_WHOLE = 0
-"""The number of the end that has no name yet."""
+_EMPTY_SUFFIX = 0
+"""The number of the suffix without names."""
 
 
 class HostPaths:
-    """The annotation paths that a host recorded, and how scopes of ops are called there."""
+    """The annotation paths of a host. Maps scopes of ops to these paths."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = dict.fromkeys(paths)
         self.names = frozenset(name for path in self.paths for name in path.split("/"))
-        self._known: dict[str, str] = {}
+        self._path_of_scope: dict[str, str] = {}
 
     @cached_property
-    def _ends(self) -> _Ends:
-        ends: _Ends = {}
-        for path in sorted(self.paths, key=lambda it: (it.count("/"), it)):
+    def _suffixes(self) -> _Suffixes:
+        suffixes: _Suffixes = {}
+        for path in sorted(self.paths, key=lambda path: (path.count("/"), path)):
             names = path.split("/")
-            end = _WHOLE
+            suffix = _EMPTY_SUFFIX
             for name in reversed(names[1:]):
-                end, _ = ends.setdefault((end, name), (len(ends) + 1, path))
-        return ends
+                suffix, _ = suffixes.setdefault((suffix, name), (len(suffixes) + 1, path))
+        return suffixes
 
-    def _ending_with(self, names: list[str]) -> str | None:
-        """The shallowest path that has more names than these and ends with them, the first by name of several."""
-        end, path = _WHOLE, ""
+    def _path_ending_with(self, names: list[str]) -> str | None:
+        """The shallowest path that ends with these names and has more; of several, the first in alphabetical order."""
+        suffix, path = _EMPTY_SUFFIX, ""
         for name in reversed(names):
-            if (end, name) not in self._ends:
+            if (suffix, name) not in self._suffixes:
                 return None
-            end, path = self._ends[end, name]
+            suffix, path = self._suffixes[suffix, name]
         return path or None
 
     def path_of(self, scope: str) -> str:
-        """The host's path of a scope, numbers stripped. A graph traced after its step was closed lacks the outer
-        scopes; the shallowest path that ends like it has them. What the host does not know keeps its place below what
-        it knows. Scopes that are no annotations stay as they are."""
-        if scope not in self._known:
-            self._known[scope] = self._find(scope)
-        return self._known[scope]
+        """The host's path of a scope, without positions. A graph traced after its step was closed lacks the outer
+        scopes; they are taken from the shallowest path with the same end. Segments that the host did not record are
+        kept below the longest part that it recorded. Scopes that are not annotations are returned unchanged."""
+        if scope not in self._path_of_scope:
+            self._path_of_scope[scope] = self._find(scope)
+        return self._path_of_scope[scope]
 
     def _find(self, scope: str) -> str:
-        if kind_of(scope, self.names) == "scope":
+        if scope_kind(scope, self.names) == "scope":
             return scope
         segments = [self._name(segment) for segment in scope.split("/")]
         for length in range(len(segments), 0, -1):
             head = "/".join(segments[:length])
-            known = head if head in self.paths else self._ending_with(segments[:length])
-            if known is not None:
-                return fitting("/".join((known, *segments[length:])))
+            path = head if head in self.paths else self._path_ending_with(segments[:length])
+            if path is not None:
+                return truncate_path("/".join((path, *segments[length:])))
         return "/".join(segments)
 
     def _name(self, segment: str) -> str:
-        """An annotation's own name may end like a position: only as much goes as makes a name that the host knows."""
+        """The segment without its position. Because an annotation's name may itself end like a position, only the last
+        one is removed if that leaves a name that the host recorded."""
         shorter = _NUMBER.sub("", segment)
         return shorter if shorter in self.names else without_numbers(segment)

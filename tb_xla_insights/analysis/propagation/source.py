@@ -1,4 +1,4 @@
-"""Which lines of Python made an op: the stack that was recorded with it."""
+"""The Python stack recorded with each op."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tb_xla_insights.xplane.proto.hlo_pb2 import StackFrameIndex
 
-_LIBRARY = ("site-packages/", "dist-packages/", "/lib/python")
-_DEEPEST = 1000
+_LIBRARY_PATHS = ("site-packages/", "dist-packages/", "/lib/python")
+_MAX_STACK_DEPTH = 1000
 
 
 @dataclass(frozen=True)
@@ -25,47 +25,50 @@ class Frame:
 
 
 class Frames:
-    """The Python frames of one program, copied out of its module."""
+    """The Python frames of one program, copied from its module."""
 
     def __init__(self, index: StackFrameIndex) -> None:
         self._files = list(index.file_names)
         self._functions = list(index.function_names)
-        self._places = [(it.file_name_id, it.function_name_id, it.line) for it in index.file_locations]
-        self._frames = [(it.file_location_id, it.parent_frame_id) for it in index.stack_frames]
-        self._own: dict[int, Frame | None] = {}
+        self._locations = [
+            (location.file_name_id, location.function_name_id, location.line)
+            for location in index.file_locations
+        ]
+        self._frames = [(frame.file_location_id, frame.parent_frame_id) for frame in index.stack_frames]
+        self._user_frames: dict[int, Frame | None] = {}
 
     def stack(self, frame: int) -> list[Frame]:
-        """The frames from a `stack_frame_id` outward, the innermost first. Ids count from 1 and 0 is none, as do those
-        of places and names; an id that the index does not have ends the stack, and so does a circle."""
-        return list(islice(self._outward(frame), _DEEPEST))
+        """The frames from a `stack_frame_id` outward, innermost first. Ids of frames, locations and names count from 1;
+        0 means none. An id that is not in the index ends the stack, and so does a cycle."""
+        return list(islice(self._outward(frame), _MAX_STACK_DEPTH))
 
-    def own(self, frame: int) -> Frame | None:
-        """The innermost frame in the user's own code: outside of installed packages and the standard library; the
-        innermost one where all are inside."""
-        if frame not in self._own:
-            self._own[frame] = self._find_own(frame)
-        return self._own[frame]
+    def user_frame(self, frame: int) -> Frame | None:
+        """The innermost frame in the user's code, that is, outside of installed packages and the standard library; the
+        innermost frame if there is none."""
+        if frame not in self._user_frames:
+            self._user_frames[frame] = self._find_user_frame(frame)
+        return self._user_frames[frame]
 
-    def _find_own(self, frame: int) -> Frame | None:
-        stack = islice(self._outward(frame), _DEEPEST)
+    def _find_user_frame(self, frame: int) -> Frame | None:
+        stack = islice(self._outward(frame), _MAX_STACK_DEPTH)
         innermost = next(stack, None)
-        if innermost is None or _is_own(innermost.file):
+        if innermost is None or _is_user_code(innermost.file):
             return innermost
-        return next((it for it in stack if _is_own(it.file)), innermost)
+        return next((outer for outer in stack if _is_user_code(outer.file)), innermost)
 
     def _outward(self, frame: int) -> Iterator[Frame]:
-        seen: set[int] = set()
-        while 0 < frame <= len(self._frames) and frame not in seen:
-            seen.add(frame)
-            place, frame = self._frames[frame - 1]
-            if 0 < place <= len(self._places):
-                file, function, line = self._places[place - 1]
-                yield Frame(_at(self._files, file), _at(self._functions, function), line)
+        visited: set[int] = set()
+        while 0 < frame <= len(self._frames) and frame not in visited:
+            visited.add(frame)
+            location, frame = self._frames[frame - 1]
+            if 0 < location <= len(self._locations):
+                file, function, line = self._locations[location - 1]
+                yield Frame(_name(self._files, file), _name(self._functions, function), line)
 
 
-def _is_own(file: str) -> bool:
-    return bool(file) and not file.startswith("<") and not any(mark in file for mark in _LIBRARY)
+def _is_user_code(file: str) -> bool:
+    return bool(file) and not file.startswith("<") and not any(path in file for path in _LIBRARY_PATHS)
 
 
-def _at(names: list[str], number: int) -> str:
+def _name(names: list[str], number: int) -> str:
     return names[number - 1] if 0 < number <= len(names) else ""

@@ -1,4 +1,4 @@
-"""One step's phases on the host and on a device, and what leads from one to the other."""
+"""The phases of one step on the host and on a device, and the links between them."""
 
 from __future__ import annotations
 
@@ -10,40 +10,45 @@ import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.order import Stretches, device_stretches, find_phases, host_phases
-from tb_xla_insights.analysis.propagation.tree import chosen_runs
+from tb_xla_insights.analysis.propagation.order import (
+    PhaseSegments,
+    device_phase_segments,
+    find_phases,
+    host_phases,
+)
+from tb_xla_insights.analysis.propagation.tree import select_runs
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
 
-_MOST_STRETCHES = 400
+_MAX_SEGMENTS = 400
 
 
-def phase_places(trace: Trace) -> dict[str, int]:
-    """The phase that a path is, the first of its repetitions."""
-    host, number = host_annotations(trace), _numbers(trace)
+def phase_indices(trace: Trace) -> dict[str, int]:
+    """By path, the index of its phase; the first one if the path repeats within a step."""
+    host, index_of_phase = host_annotations(trace), _phase_index(trace)
     names = [host.names[path] for path in np.unique(host_phases(trace).path).tolist()]
-    return {path: number[path.rpartition("/")[2], 0] for path in names}
+    return {path: index_of_phase[path.rpartition("/")[2], 0] for path in names}
 
 
-def _numbers(trace: Trace) -> dict[tuple[str, int], int]:
-    """Phases by name and repetition."""
-    known = find_phases(trace)
-    return {it: place for place, it in enumerate(zip(known.name, known.repetition, strict=True))}
+def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
+    """The index of each phase by name and repetition."""
+    phases = find_phases(trace)
+    return {phase: index for index, phase in enumerate(zip(phases.name, phases.repetition, strict=True))}
 
 
-def strips_of(
+def phase_strips(
     trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, str]
 ) -> dict[str, Any]:
-    """`phases`, `strips`, `ribbons` and `order`."""
+    """The keys `phases`, `strips`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
     if trace is None or step is None or device is None:
-        empty: dict[str, Any] = {"host": [], "device": [], "runs": []}
-        none = {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []}
-        return {"phases": [], "strips": empty, "ribbons": [], "order": none}
-    known = find_phases(trace)
-    paths = {place: path for path, place in phase_places(trace).items()}
-    whole = device_stretches(trace, device, chosen_runs(trace, step, device))
+        no_strips: dict[str, Any] = {"host": [], "device": [], "runs": []}
+        no_order = {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []}
+        return {"phases": [], "strips": no_strips, "ribbons": [], "order": no_order}
+    phases = find_phases(trace)
+    paths = {index: path for path, index in phase_indices(trace).items()}
+    segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     host = _host_strip(trace, step)
-    shown, merged = _short(whole)
+    shown, merged = _join_short(segments)
     run = np.unique(shown.run)
     device_strip = [
         {
@@ -52,70 +57,70 @@ def strips_of(
             "end_ps": end,
             "device_ps": time,
             "ops": ops,
-            "run": its,
+            "run": run_index,
             "inverted": inverted,
             "merged": count,
         }
-        for phase, start, end, time, ops, its, inverted, count in zip(
-            *(it.tolist() for it in (shown.phase, shown.start_ps, shown.end_ps, shown.time_ps, shown.ops,
-                                     np.searchsorted(run, shown.run), shown.inverted)),
+        for phase, start, end, time, ops, run_index, inverted, count in zip(
+            *(column.tolist() for column in (shown.phase, shown.start_ps, shown.end_ps, shown.time_ps, shown.ops,
+                                             np.searchsorted(run, shown.run), shown.inverted)),
             merged, strict=True,
         )
     ]  # fmt: skip
-    places = {entry["phase"]: place for place, entry in enumerate(host) if entry["phase"] is not None}
-    total = int(whole.time_ps.sum())
-    ordered = bool((whole.phase >= 0).any())
+    host_index = {entry["phase"]: index for index, entry in enumerate(host) if entry["phase"] is not None}
+    total = int(segments.time_ps.sum())
+    has_phases = bool((segments.phase >= 0).any())
     return {
         "phases": [
-            {"name": name, "repetition": again, "lost": lost.get(paths.get(place, ""))}
-            for place, (name, again) in enumerate(zip(known.name, known.repetition, strict=True))
+            {"name": name, "repetition": repetition, "lost": lost.get(paths.get(index, ""))}
+            for index, (name, repetition) in enumerate(zip(phases.name, phases.repetition, strict=True))
         ],
-        "strips": {"host": host, "device": device_strip, "runs": _run_documents(trace, run.tolist())},
+        "strips": {"host": host, "device": device_strip, "runs": _run_rows(trace, run.tolist())},
         "ribbons": [
-            {"host": places[it["phase"]], "device": place, "inverted": it["inverted"]}
-            for place, it in enumerate(device_strip)
-            if it["phase"] in places
+            {"host": host_index[entry["phase"]], "device": index, "inverted": entry["inverted"]}
+            for index, entry in enumerate(device_strip)
+            if entry["phase"] in host_index
         ],
         "order": {
-            "runs": len(whole) if ordered else 0,
-            "phases": len(np.unique(whole.phase)) if ordered else 0,
-            "inversion_share": int(whole.time_ps[whole.inverted].sum()) / total if total else 0.0,
-            "by_phase": _by_phase(whole) if ordered else [],
+            "runs": len(segments) if has_phases else 0,
+            "phases": len(np.unique(segments.phase)) if has_phases else 0,
+            "inversion_share": int(segments.time_ps[segments.inverted].sum()) / total if total else 0.0,
+            "by_phase": _by_phase(segments) if has_phases else [],
         },
     }
 
 
-def _by_phase(whole: Stretches) -> list[dict[str, Any]]:
-    """One entry per phase in the order of the host, what has none last."""
-    found = []
-    for phase in sorted(np.unique(whole.phase).tolist(), key=lambda it: (it < 0, it)):
-        mine = whole.where(whole.phase == phase)
-        found.append(
+def _by_phase(segments: PhaseSegments) -> list[dict[str, Any]]:
+    """A row per phase in the order of the host; ops without a phase last."""
+    rows = []
+    for phase in sorted(np.unique(segments.phase).tolist(), key=lambda phase: (phase < 0, phase)):
+        of_phase = segments.where(segments.phase == phase)
+        rows.append(
             {
                 "phase": None if phase < 0 else phase,
-                "runs": len(mine),
-                "device_ps": int(mine.time_ps.sum()),
-                "start_ps": int(mine.start_ps.min()),
-                "end_ps": int(mine.end_ps.max()),
-                "inverted_ps": int(mine.time_ps[mine.inverted].sum()),
+                "runs": len(of_phase),
+                "device_ps": int(of_phase.time_ps.sum()),
+                "start_ps": int(of_phase.start_ps.min()),
+                "end_ps": int(of_phase.end_ps.max()),
+                "inverted_ps": int(of_phase.time_ps[of_phase.inverted].sum()),
             }
         )
-    return found
+    return rows
 
 
 def _host_strip(trace: Trace, step: int) -> list[dict[str, Any]]:
-    """The phases of one step and the step markers after them, by start."""
-    phases, host, launches, number = (
+    """The phases of one step and its step markers, sorted by start."""
+    phases, host, launches, index_of_phase = (
         host_phases(trace),
         host_annotations(trace),
         find_launches(trace),
-        _numbers(trace),
+        _phase_index(trace),
     )
-    mine = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
-    columns = (phases.index[mine].tolist(), phases.path[mine].tolist(), phases.repetition[mine].tolist())
+    rows = slice(*np.searchsorted(phases.step, [step, step + 1]).tolist())
+    columns = (phases.index[rows].tolist(), phases.path[rows].tolist(), phases.repetition[rows].tolist())
     entries = [
-        (int(host.row[index]), number[host.names[path].rpartition("/")[2], again])
-        for index, path, again in zip(*columns, strict=True)
+        (int(host.row[index]), index_of_phase[host.names[path].rpartition("/")[2], repetition])
+        for index, path, repetition in zip(*columns, strict=True)
     ]
     markers = np.unique(launches.marker[launches.step == step])
     entries += [(row, -1) for row in markers[markers >= 0].tolist()]
@@ -133,31 +138,31 @@ def _host_strip(trace: Trace, step: int) -> list[dict[str, Any]]:
     )
 
 
-def _short(whole: Stretches) -> tuple[Stretches, list[int]]:
-    """At most so many stretches as can be drawn: the longest, the others of a run between them joined without a phase;
-    and how many each stands for."""
-    if len(whole) <= _MOST_STRETCHES:
-        return whole, [1] * len(whole)
-    kept = np.zeros(len(whole), np.bool_)
-    kept[np.argsort(-whole.time_ps, kind="stable")[: _MOST_STRETCHES // 2]] = True
-    begins = kept | np.append(True, kept[:-1]) | np.append(True, whole.run[1:] != whole.run[:-1])
+def _join_short(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
+    """The longest segments, with the segments of a run between them joined to one without a phase, so that they can be
+    drawn; and the number of segments that each stands for. Unchanged up to _MAX_SEGMENTS."""
+    if len(segments) <= _MAX_SEGMENTS:
+        return segments, [1] * len(segments)
+    is_long = np.zeros(len(segments), np.bool_)
+    is_long[np.argsort(-segments.time_ps, kind="stable")[: _MAX_SEGMENTS // 2]] = True
+    begins = is_long | np.append(True, is_long[:-1]) | np.append(True, segments.run[1:] != segments.run[:-1])
     first = np.flatnonzero(begins)
     joined = replace(
-        whole.where(begins),
-        phase=np.where(kept, whole.phase, -1)[first].astype(np.int32),
-        time_ps=np.add.reduceat(whole.time_ps, first),
-        end_ps=np.maximum.reduceat(whole.end_ps, first),
-        ops=np.add.reduceat(whole.ops, first).astype(np.int32),
-        inverted=(whole.inverted & kept)[first],
+        segments.where(begins),
+        phase=np.where(is_long, segments.phase, -1)[first].astype(np.int32),
+        time_ps=np.add.reduceat(segments.time_ps, first),
+        end_ps=np.maximum.reduceat(segments.end_ps, first),
+        ops=np.add.reduceat(segments.ops, first).astype(np.int32),
+        inverted=(segments.inverted & is_long)[first],
     )
-    return joined, np.diff(np.append(first, len(whole))).tolist()
+    return joined, np.diff(np.append(first, len(segments))).tolist()
 
 
-def _run_documents(trace: Trace, runs: list[int]) -> list[dict[str, Any]]:
+def _run_rows(trace: Trace, runs: list[int]) -> list[dict[str, Any]]:
     launches = find_launches(trace)
-    found = []
+    rows = []
     for run in runs:
         name, id_ = launches.programs[launches.runs.program[run]]
         times = {"start_ps": int(launches.runs.start_ps[run]), "end_ps": int(launches.runs.end_ps[run])}
-        found.append({"program": shorten_name(name), "program_id": id_, **times})
-    return found
+        rows.append({"program": shorten_name(name), "program_id": id_, **times})
+    return rows

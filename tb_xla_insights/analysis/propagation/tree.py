@@ -1,4 +1,4 @@
-"""What each annotation cost: its time on the host, and the device's in the ops that were traced inside of it."""
+"""The cost of each annotation: its time on the host, and the device time of the ops traced inside it."""
 
 from __future__ import annotations
 
@@ -12,60 +12,64 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
-from tb_xla_insights.analysis.propagation.scopes import ScopeKind, kind_of, number_of
+from tb_xla_insights.analysis.propagation.scopes import ScopeKind, scope_kind, scope_number
 from tb_xla_insights.trace.model import Int32, Int64, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Coverage
 
-_UNPLACED = 1e15
-"""Comes after what the host placed, and leaves a float room for the number of a scope."""
+_AFTER_HOST_PATHS = 1e15
+"""The base of positions of paths that only ops have: greater than any time on the host, small enough to add a scope's
+number exactly."""
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """The paths of one host and its devices, what encloses each before it: `path`, `above` (index, -1: nothing),
-    `kind`. `of_part` is the path of each part of `Ops` (-1: none); `of_host` that of each path of the host's
+    """The paths of one host and its devices, outer paths before nested ones: `path`, `parent` (index, -1: none),
+    `kind`. `of_part`: the path of each part of `Ops` (-1: none); `of_host`: that of each path of the host's
     annotations."""
 
     path: list[str]
-    above: list[int]
+    parent: list[int]
     kind: list[ScopeKind]
     of_part: Int32
     of_host: Int32
 
-    place: list[float]
-    """Where each lies within what encloses it: the mean of its annotations' starts there, else its ops' positions."""
+    position: list[float]
+    """The sort key of each path among its siblings: the mean start of its annotations relative to their parents, or
+    else the position of its scope."""
 
     def in_order(self) -> list[int]:
-        """All paths, each before those inside of it, siblings in the order of the host."""
-        inside: dict[int, list[int]] = {}
-        for node, outer in enumerate(self.above):
-            inside.setdefault(outer, []).append(node)
-        found: list[int] = []
+        """All paths, each before those nested in it, siblings in the order of the host."""
+        children: dict[int, list[int]] = {}
+        for node, outer in enumerate(self.parent):
+            children.setdefault(outer, []).append(node)
+        order: list[int] = []
         pending = [-1]
         while pending:
             node = pending.pop()
             if node >= 0:
-                found.append(node)
+                order.append(node)
             pending += sorted(
-                inside.get(node, ()), key=lambda it: (self.place[it], self.path[it]), reverse=True
+                children.get(node, ()),
+                key=lambda child: (self.position[child], self.path[child]),
+                reverse=True,
             )
-        return found
+        return order
 
     def with_enclosing(self, node: int) -> list[int]:
-        """A path and all around it."""
-        found = []
+        """A path and all paths around it."""
+        nodes = []
         while node >= 0:
-            found.append(node)
-            node = self.above[node]
-        return found
+            nodes.append(node)
+            node = self.parent[node]
+        return nodes
 
 
 @dataclass
 class Row:
-    """One annotation path. Times and counts of the device include those of the paths below; `own_device_ps` does not.
-    `device_ops` are ops that ran, `executions` launches of the `programs` that have ops of it."""
+    """The sums of one annotation path. Device times and counts include nested paths, except `own_device_ps`.
+    `device_ops`: ops that ran; `executions`: launches of the `programs` that have ops of the path."""
 
     path: str
     kind: ScopeKind = "annotation"
@@ -78,7 +82,7 @@ class Row:
     programs: set[str] = field(default_factory=set)
 
     def add(self, other: Row) -> None:
-        """Takes over what another host knows of the same path."""
+        """Adds the sums of the same path on another host."""
         for name in ("count", "host_ps", "device_ps", "own_device_ps", "device_ops", "executions"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.programs |= other.programs
@@ -86,123 +90,123 @@ class Row:
 
 @memoised
 def find_nodes(trace: Trace) -> Nodes:
-    """All annotation paths of one host, those of its ops' scopes included."""
+    """All annotation paths of one host, including those of its ops' scopes."""
     host, ops = host_annotations(trace), find_ops(trace)
-    path, above, kind = [], [], []  # type: list[str], list[int], list[ScopeKind]
-    number: dict[str, int] = {}
+    path, parent, kind = [], [], []  # type: list[str], list[int], list[ScopeKind]
+    index: dict[str, int] = {}
 
-    def node(text: str, what: ScopeKind, around: str) -> int:
-        if text not in number:
-            outer = node(around, what, around.rpartition("/")[0]) if around else -1
-            number[text] = len(path)
+    def add(text: str, text_kind: ScopeKind, outer: str) -> int:
+        if text not in index:
+            outer_node = add(outer, text_kind, outer.rpartition("/")[0]) if outer else -1
+            index[text] = len(path)
             path.append(text)
-            above.append(outer)
-            kind.append(what)
-        return number[text]
+            parent.append(outer_node)
+            kind.append(text_kind)
+        return index[text]
 
-    for text, outer in zip(host.names, host.above, strict=True):
-        node(text, "annotation", host.names[outer] if outer >= 0 else "")
+    for text, outer in zip(host.names, host.parent_path, strict=True):
+        add(text, "annotation", host.names[outer] if outer >= 0 else "")
     of_scope = []
     for scope in ops.scopes:
         text = host.paths.path_of(scope)
-        of_scope.append(node(text, kind_of(scope, host.paths.names), text.rpartition("/")[0]))
+        of_scope.append(add(text, scope_kind(scope, host.paths.names), text.rpartition("/")[0]))
     of_part = np.append(np.array(of_scope, np.int32), np.int32(-1))[ops.scope]
-    of_host = np.array([number[text] for text in host.names], np.int32)
-    place = [float("inf")] * len(path)
-    for at, scope in zip(of_scope, ops.scopes, strict=True):
-        place[at] = min(place[at], _UNPLACED + number_of(scope.rpartition("/")[2]))
-    whole = ~host.cut
-    start, up = trace.start_ps[host.row], host.up[whole]
-    since = np.where(up >= 0, start[whole] - start[up], start[whole]) if len(start) else start
-    sums, counts = (
-        np.bincount(host.path[whole], since, len(of_host)),
-        np.bincount(host.path[whole], None, len(of_host)),
+    of_host = np.array([index[text] for text in host.names], np.int32)
+    position = [float("inf")] * len(path)
+    for node, scope in zip(of_scope, ops.scopes, strict=True):
+        position[node] = min(position[node], _AFTER_HOST_PATHS + scope_number(scope.rpartition("/")[2]))
+    complete = ~host.cut
+    start, parents = trace.start_ps[host.row], host.parent[complete]
+    relative = (
+        np.where(parents >= 0, start[complete] - start[parents], start[complete]) if len(start) else start
     )
-    for at, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
-        place[at] = total / count if count else _UNPLACED
-    return Nodes(path, above, kind, of_part, of_host, place)
+    sums = np.bincount(host.path[complete], relative, len(of_host))
+    counts = np.bincount(host.path[complete], None, len(of_host))
+    for node, total, count in zip(of_host.tolist(), sums.tolist(), counts.tolist(), strict=True):
+        position[node] = total / count if count else _AFTER_HOST_PATHS
+    return Nodes(path, parent, kind, of_part, of_host, position)
 
 
 def annotation_rows(
     trace: Trace, step: int | None = None, device: int | None = None, runs: NDArray[np.bool_] | None = None
 ) -> list[Row]:
-    """One row per path, of one step or of the whole capture, of one device (index) or of all; `runs`, a mask over
-    Launches.runs, limits the device's work to some of them.
+    """A row per path, of one step or of the whole capture, of one device (index) or of all. `runs`: a mask over
+    Launches.runs that limits the device work.
 
-    A step's device work is what its launches ran, however late: the way from an annotation to its ops leads through
-    the step's synchronisation, never through the clock.
+    A step's device work is the work that its launches started, however late it ran: ops are attributed through the
+    step's launches, never by time.
     """
     nodes, ops, host = find_nodes(trace), find_ops(trace), host_annotations(trace)
     limited = step is not None or runs is not None
-    runs = chosen_runs(trace, step, device) if runs is None else runs
+    runs = select_runs(trace, step, device) if runs is None else runs
     if limited:
         time, _, count = ops.sums(ops.of_runs(runs, device))
     else:
         time, _, count = ops.sums(ops.whole if device is None else [(device, slice(None))])
     rows = [Row(path, kind) for path, kind in zip(nodes.path, nodes.kind, strict=True)]
     host_ps, host_count = host.times(trace, step)
-    for node, its, times in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
-        rows[node].host_ps += its
-        rows[node].count += times
+    for node, ps, number in zip(nodes.of_host.tolist(), host_ps.tolist(), host_count.tolist(), strict=True):
+        rows[node].host_ps += ps
+        rows[node].count += number
     scoped = nodes.of_part >= 0
-    own = np.zeros(len(rows), np.int64)
-    np.add.at(own, nodes.of_part[scoped], time[scoped])
+    own_ps = np.zeros(len(rows), np.int64)
+    np.add.at(own_ps, nodes.of_part[scoped], time[scoped])
     for node in range(len(rows) - 1, -1, -1):
-        rows[node].own_device_ps = int(own[node])
-        for around in nodes.with_enclosing(node):
-            rows[around].device_ps += int(own[node])
+        rows[node].own_device_ps = int(own_ps[node])
+        for outer in nodes.with_enclosing(node):
+            rows[outer].device_ps += int(own_ps[node])
     launches = _launches_by_program(trace, runs)
-    for k in np.flatnonzero(count).tolist():
-        parts = set(nodes.of_part[ops.first[k] : ops.first[k + 1]].tolist()) - {-1}
-        for node in {around for part in parts for around in nodes.with_enclosing(part)}:
-            rows[node].device_ops += int(count[k])
-            rows[node].programs.add(ops.program[k])
+    for key in np.flatnonzero(count).tolist():
+        innermost = set(nodes.of_part[ops.first[key] : ops.first[key + 1]].tolist()) - {-1}
+        for node in {outer for inner in innermost for outer in nodes.with_enclosing(inner)}:
+            rows[node].device_ops += int(count[key])
+            rows[node].programs.add(ops.program[key])
     for row in rows:
         row.executions = sum(launches.get(program, 0) for program in row.programs)
     return [rows[node] for node in nodes.in_order()]
 
 
 @memoised
-def whole_rows(trace: Trace) -> list[Row]:
-    """The rows of the whole capture on all devices, for whoever only reads them."""
+def capture_rows(trace: Trace) -> list[Row]:
+    """The rows of the whole capture on all devices. Memoised: callers must not change them."""
     return annotation_rows(trace)
 
 
 @memoised
 def device_ps_in_steps(trace: Trace) -> dict[str, int]:
-    """Device time per path of what steps launched."""
+    """Device time per path of the work that steps launched."""
     return {
         row.path: row.device_ps for row in annotation_rows(trace, runs=find_launches(trace).step_of_run >= 0)
     }
 
 
-def chosen_runs(trace: Trace, step: int | None, device: int | None) -> NDArray[np.bool_]:
-    """Which of Launches.runs belong to a step, or to any launch (None), on a device or on all."""
+def select_runs(trace: Trace, step: int | None, device: int | None) -> NDArray[np.bool_]:
+    """A mask over Launches.runs: the runs of a step (None: all runs), on a device or on all."""
     launches = find_launches(trace)
     runs = launches.runs
-    chosen: NDArray[np.bool_] = np.ones(len(runs), np.bool_) if step is None else launches.step_of_run == step
-    return chosen if device is None else chosen & (runs.device == device)
+    mask: NDArray[np.bool_] = np.ones(len(runs), np.bool_) if step is None else launches.step_of_run == step
+    return mask if device is None else mask & (runs.device == device)
 
 
-def _launches_by_program(trace: Trace, chosen: NDArray[np.bool_]) -> dict[str, int]:
-    """Launches of each program, by the program's id, among the chosen runs."""
+def _launches_by_program(trace: Trace, mask: NDArray[np.bool_]) -> dict[str, int]:
+    """The number of launches of each program, by program id, among the runs that a mask selects."""
     launches = find_launches(trace)
     runs = launches.runs
-    some = np.flatnonzero(chosen & (runs.launch >= 0))
-    pairs = np.unique(np.stack((runs.program[some], runs.launch[some]), 1), axis=0)
-    found: dict[str, int] = {}
+    rows = np.flatnonzero(mask & (runs.launch >= 0))
+    pairs = np.unique(np.stack((runs.program[rows], runs.launch[rows]), 1), axis=0)
+    launches_of: dict[str, int] = {}
     for program, count in zip(
-        *(it.tolist() for it in np.unique(pairs[:, 0], return_counts=True)), strict=True
+        *(column.tolist() for column in np.unique(pairs[:, 0], return_counts=True)), strict=True
     ):
         id_ = launches.programs[program][1]
         if id_:
             key = str(int(id_) % 2**64)
-            found[key] = found.get(key, 0) + count
-    return found
+            launches_of[key] = launches_of.get(key, 0) + count
+    return launches_of
 
 
 def coverage(ops: Ops, time: Int64) -> Coverage:
-    """Device time by state, of times per distinct op; `device_ps` is their sum, exactly."""
+    """Device time by state, from times per distinct op; `device_ps` is their exact sum."""
     direct, recovered, bare, none = (int(time[ops.state == state].sum()) for state in range(4))
     return {
         "device_ps": direct + recovered + bare + none,

@@ -1,4 +1,4 @@
-"""The rows of the propagation view's tree: what each annotation cost, and where its work lies."""
+"""The rows of the propagation view's tree: the cost of each annotation, and when its work took place."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
-from tb_xla_insights.analysis.propagation.ops import Chosen, find_ops
-from tb_xla_insights.analysis.propagation.report import row_document, session_rows
-from tb_xla_insights.analysis.propagation.step_phases import phase_places
+from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
+from tb_xla_insights.analysis.propagation.report import annotation_row, session_rows
+from tb_xla_insights.analysis.propagation.step_phases import phase_indices
 from tb_xla_insights.analysis.propagation.tree import (
     Row,
     annotation_rows,
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Lost
 
 Place = tuple[int, int]
-"""Begin and end, in picoseconds of the session."""
+"""Begin and end in ps."""
 
-_NEVER = np.iinfo(np.int64)
+_INT64 = np.iinfo(np.int64)
 
 
 def tree_rows(
@@ -34,93 +35,96 @@ def tree_rows(
     trace: Trace | None,
     step: int | None,
     device: int | None,
-    chosen: Chosen,
+    selection: OpSelection,
     lost: dict[str, Lost],
 ) -> tuple[list[dict[str, Any]], dict[str, int], dict[str, int]]:
-    """Rows, the row of what has no annotation, and the numbers of steps and devices behind the means."""
-    ones = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
+    """The rows, the row of work without an annotation, and the numbers of steps and devices of the means."""
+    step_rows = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
     steps, cores = 0, 0
-    host_in, device_in, bare_in = dict[str, int](), dict[str, int](), 0
-    bare = [0, 0, 0, 0]  # time and ops, of the session and of the step
-    for it in session.traces:
-        ops = find_ops(it)
-        launched = find_launches(it)
-        with_step = launched.step_of_run >= 0
-        steps += len(np.unique(launched.step[launched.step >= 0]))
-        cores += len(np.unique(launched.runs.device))
-        host = host_annotations(it)
-        for path, time in zip(host.names, host.times(it, in_steps=True)[0].tolist(), strict=True):
-            host_in[path] = host_in.get(path, 0) + time
-        for path, time in device_ps_in_steps(it).items():
-            device_in[path] = device_in.get(path, 0) + time
+    host_in_steps, device_in_steps = dict[str, int](), dict[str, int]()
+    unannotated = {
+        "device_ps": 0,
+        "device_ops": 0,
+        "mean_device_ps": 0,
+        "step_device_ps": 0,
+        "step_device_ops": 0,
+    }
+    unannotated_in_steps = 0
+    for each in session.traces:
+        ops = find_ops(each)
+        launches = find_launches(each)
+        in_step = launches.step_of_run >= 0
+        steps += len(np.unique(launches.step[launches.step >= 0]))
+        cores += len(np.unique(launches.runs.device))
+        host = host_annotations(each)
+        for path, time in zip(host.names, host.times(each, in_steps=True)[0].tolist(), strict=True):
+            host_in_steps[path] = host_in_steps.get(path, 0) + time
+        for path, time in device_ps_in_steps(each).items():
+            device_in_steps[path] = device_in_steps.get(path, 0) + time
         _, time, count = ops.totals
-        without = ops.state >= 2
-        bare[0] += int(time[without].sum())
-        bare[1] += int(count[without].sum())
-        bare_in += int(ops.sums(ops.of_runs(with_step))[1][without].sum())
-        if it is trace and device is not None:
-            _, time, count = ops.sums(chosen)
-            bare[2:] = int(time[without].sum()), int(count[without].sum())
+        has_no_scope = (ops.state == BARE) | (ops.state == NONE)
+        unannotated["device_ps"] += int(time[has_no_scope].sum())
+        unannotated["device_ops"] += int(count[has_no_scope].sum())
+        unannotated_in_steps += int(ops.sums(ops.of_runs(in_step))[1][has_no_scope].sum())
+        if each is trace and device is not None:
+            _, time, count = ops.sums(selection)
+            unannotated["step_device_ps"] = int(time[has_no_scope].sum())
+            unannotated["step_device_ops"] = int(count[has_no_scope].sum())
     per_step, per_core = max(steps, 1), max(steps * cores // max(len(session.traces), 1), 1)
-    phases = {} if trace is None else phase_places(trace)
-    on_host = {} if trace is None else host_places(trace, step)
-    on_device = {} if trace is None else device_places(trace, chosen)
+    phases = {} if trace is None else phase_indices(trace)
+    unannotated["mean_device_ps"] = unannotated_in_steps // per_core
+    places_on_host = {} if trace is None else host_places(trace, step)
+    places_on_device = {} if trace is None else device_places(trace, selection)
     rows = []
     for row in session_rows(session):
-        one = ones.get(row.path, Row(row.path))
+        step_row = step_rows.get(row.path, Row(row.path))
         rows.append(
             {
-                **row_document(row, lost.get(row.path)),
+                **annotation_row(row, lost.get(row.path)),
                 "name": row.path.rpartition("/")[2],
                 "depth": row.path.count("/"),
                 "programs": len(row.programs),
-                "mean_host_ps": host_in.get(row.path, 0) // per_step,
-                "mean_device_ps": device_in.get(row.path, 0) // per_core,
-                "step_host_ps": one.host_ps,
-                "step_device_ps": one.device_ps,
-                "step_device_ops": one.device_ops,
-                "host_place": on_host.get(row.path),
-                "device_place": on_device.get(row.path),
+                "mean_host_ps": host_in_steps.get(row.path, 0) // per_step,
+                "mean_device_ps": device_in_steps.get(row.path, 0) // per_core,
+                "step_host_ps": step_row.host_ps,
+                "step_device_ps": step_row.device_ps,
+                "step_device_ops": step_row.device_ops,
+                "host_place": places_on_host.get(row.path),
+                "device_place": places_on_device.get(row.path),
                 "phase": phases.get(row.path),
             }
         )
-    unannotated = {
-        "device_ps": bare[0],
-        "device_ops": bare[1],
-        "mean_device_ps": bare_in // per_core,
-        "step_device_ps": bare[2],
-        "step_device_ops": bare[3],
-    }
     return rows, unannotated, {"steps": steps, "devices": cores}
 
 
 def host_places(trace: Trace, step: int | None) -> dict[str, Place]:
-    """From the first begin to the last end of each path's annotations in a step, or in the whole capture."""
+    """Per path, from the first begin to the last end of its annotations in a step, or in the whole capture."""
     host = host_annotations(trace)
-    mine = slice(None) if step is None else host.step == step
-    row, path = host.row[mine], host.path[mine]
-    places = _spans(len(host.names), path, trace.start_ps[row], trace.end_ps[row])
-    return {host.names[at]: place for at, place in places.items()}
+    selected = slice(None) if step is None else host.step == step
+    row, path = host.row[selected], host.path[selected]
+    places = _first_to_last(len(host.names), path, trace.start_ps[row], trace.end_ps[row])
+    return {host.names[index]: place for index, place in places.items()}
 
 
-def device_places(trace: Trace, chosen: Chosen) -> dict[str, Place]:
-    """From the first begin to the last end of each path's ops, those of the paths inside included."""
+def device_places(trace: Trace, selection: OpSelection) -> dict[str, Place]:
+    """Per path, from the first begin to the last end of its ops, including nested paths."""
     nodes, ops = find_nodes(trace), find_ops(trace)
-    found: dict[int, Place] = {}
-    for device, which in chosen:
+    places: dict[int, Place] = {}
+    for device, rows in selection:
         spans = trace.devices[device].ops
-        start, end = spans.start_ps[which], spans.end_ps[which]
-        for k, (begin, until) in _spans(len(ops.name), ops.devices[device].key[which], start, end).items():
-            parts = set(nodes.of_part[ops.first[k] : ops.first[k + 1]].tolist()) - {-1}
-            for node in {around for part in parts for around in nodes.with_enclosing(part)}:
-                known = found.get(node, (begin, until))
-                found[node] = min(known[0], begin), max(known[1], until)
-    return {nodes.path[node]: place for node, place in found.items()}
+        start, end = spans.start_ps[rows], spans.end_ps[rows]
+        key_of_op = ops.devices[device].key[rows]
+        for key, (begin, until) in _first_to_last(len(ops.name), key_of_op, start, end).items():
+            innermost = set(nodes.of_part[ops.first[key] : ops.first[key + 1]].tolist()) - {-1}
+            for node in {outer for inner in innermost for outer in nodes.with_enclosing(inner)}:
+                first, last = places.get(node, (begin, until))
+                places[node] = min(first, begin), max(last, until)
+    return {nodes.path[node]: place for node, place in places.items()}
 
 
-def _spans(count: int, group: NDArray[np.int32], start: Int64, end: Int64) -> dict[int, Place]:
-    """From the first begin to the last end of each group that has any."""
-    first, last = np.full(count, _NEVER.max), np.full(count, _NEVER.min)
+def _first_to_last(count: int, group: NDArray[np.int32], start: Int64, end: Int64) -> dict[int, Place]:
+    """Per group with entries, the first begin and the last end."""
+    first, last = np.full(count, _INT64.max), np.full(count, _INT64.min)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)
-    return {k: (int(first[k]), int(last[k])) for k in np.unique(group).tolist()}
+    return {index: (int(first[index]), int(last[index])) for index in np.unique(group).tolist()}

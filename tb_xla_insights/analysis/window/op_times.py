@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.device.opcodes import instruction_name
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.propagation.kernels import own_times, tally
+from tb_xla_insights.analysis.propagation.kernels import own_times, sum_by_part
 from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.analysis.time.interval_index import block_ends, first_ending_after
@@ -40,7 +40,7 @@ class DistinctOps:
     upto: Int64
     path: list[str | None]
     caller: Int32
-    known: NDArray[np.bool_]
+    in_program: NDArray[np.bool_]
 
 
 @memoised
@@ -48,7 +48,7 @@ def distinct_ops(trace: Trace) -> DistinctOps:
     """The distinct ops of one host."""
     ops, nodes = find_ops(trace), find_nodes(trace)
     path = [nodes.path[node] if node >= 0 else None for node in nodes.of_part.tolist()]
-    return DistinctOps(ops.name, ops.first, ops.upto, path, ops.caller, ops.known)
+    return DistinctOps(ops.name, ops.first, ops.upto, path, ops.caller, ops.in_program)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class OpsOfWindow:
         counts in each."""
         ops = self._distinct
         time, count = np.zeros(len(ops.path), np.int64), np.zeros(len(ops.name), np.int64)
-        tally(
+        sum_by_part(
             np.ascontiguousarray(self._key),
             np.ascontiguousarray(self._own_ps),
             ops.first,
@@ -208,4 +208,4 @@ def _own_ps(ops: OpsOfDevice, distinct: DistinctOps, run: slice, start_ps: int, 
         return own_ps
     # Ops of a CPU run side by side: an op within the time of another is part of it only if the program says so.
     key = np.ascontiguousarray(ops.key[run])
-    return own_times(start, end, own_ps, key, distinct.caller, distinct.known)
+    return own_times(start, end, own_ps, key, distinct.caller, distinct.in_program)
