@@ -1,4 +1,4 @@
-"""What the page asks for about executions and compilations."""
+"""The documents of the views on executions and compilations."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class TestCompiles:
         assert set(usual["steps"].values()) == {"run"}
         assert len(usual["steps"]) == 8
 
-    def test_programs_of_one_name_are_graphs_of_their_own(self, shared_traces: Path) -> None:
+    def test_programs_of_one_name_are_distinct_graphs(self, shared_traces: Path) -> None:
         view = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
         assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
         assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
@@ -163,7 +163,7 @@ class TestCompilesInWords:
     @pytest.mark.parametrize(
         ("framework", "word"), [("torch_xla", "PT_XLA_DEBUG"), ("jax", "jax_explain_cache_misses")]
     )
-    def test_hints_and_advice_are_in_the_words_of_the_captures_framework(
+    def test_hints_and_advice_use_the_terms_of_the_framework(
         self, tmp_path: Path, framework: Framework, word: str
     ) -> None:
         graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]

@@ -108,7 +108,9 @@ export function gapsView(app) {
     const chosen = app.selectedDevices(devices);
     const some = chosen.length < devices.length;
     const known = answer.items.length === answer.count;
-    const finding = filtersValue(app.link.state.f).get('finding');
+    const wanted = filtersValue(app.link.state.f).get('finding') ?? '';
+    // Of a finding that explains no gap (not yet, while hosts are read) all patterns stay.
+    const finding = answer.items.some(({ by_finding_ps }) => by_finding_ps[wanted]) ? wanted : '';
     const follows = (some || Boolean(finding)) && known;
     const ofFinding = new Map(finding ? [['finding', finding]] : []);
     const its = follows

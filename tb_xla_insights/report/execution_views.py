@@ -43,7 +43,7 @@ from tb_xla_insights.report.host_parts import (
     sum_of_idle,
 )
 from tb_xla_insights.report.host_ranks import rank_hosts
-from tb_xla_insights.report.views import kept_view, whole_report
+from tb_xla_insights.report.views import cached_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def executions(
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
     device_ids = None if devices is None else frozenset(devices)
     name = "executions" if device_ids is None else f"executions {sorted(device_ids)}"
-    common = kept_view(session, name, lambda trace: _executions(trace, device_ids))
+    common = cached_view(session, name, lambda trace: _executions(trace, device_ids))
     chosen = usual_step(report) if step is None else step
     return {
         **common,
@@ -201,7 +201,7 @@ def compiles(session: SessionTrace) -> dict[str, Any]:
     warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
     steps]` in the order of steps); the counts of a metrics report beside the trace; the source of the causes (`note`),
     and how to record them."""
-    return kept_view(session, "compiles", _compiles)
+    return cached_view(session, "compiles", _compiles)
 
 
 def _compiles(session: SessionTrace) -> dict[str, Any]:

@@ -13,13 +13,13 @@ class Step(TypedDict):
     """One whole step of one host."""
 
     index: int
-    """Place in `steps`; what `step` means elsewhere in the document."""
+    """Index in `steps`, to which `step` refers elsewhere in the document."""
     name: str
     """Name of the step's annotation or program."""
     number: int | None
     """Number that the program gave it; `null` without one."""
     source: Literal["annotation", "steps_line", "step_marker", "modules"]
-    """What tells steps apart in this capture."""
+    """What the steps of this capture are found by."""
     host: str
     """Name of the host."""
     start_ps: int
