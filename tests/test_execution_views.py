@@ -12,7 +12,7 @@ from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.compare.step import usual_step_view
-from tb_xla_insights.device_work.selection import choose
+from tb_xla_insights.device_work.selection import select
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
@@ -32,7 +32,7 @@ def test_views_show_the_same_step_first(run: str) -> None:
     executions: Any = execution_views.executions(made)
     number = executions["steps"][executions["step"]]
     assert propagation_view(made)["step"]["number"] == number
-    assert choose(made, None, None).st == str(number)
+    assert select(made, None, None).step == str(number)
     shown = usual_step_view(made)
     assert shown is not None
     assert shown["number"] == number

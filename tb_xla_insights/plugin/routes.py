@@ -316,9 +316,9 @@ class Routes:
         host = dd.partition(".")[0] if dd else str(usual)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
         return device_view(
-            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"), usual=usual,
-            category=arguments.optional_text("category"), own_peaks=arguments.peaks("pk"),
-            whole=arguments.flag("whole"), report=report,
+            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"),
+            default_host=usual, category=arguments.optional_text("category"), user_peaks=arguments.peaks("pk"),
+            all_ops=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
     def _loaded(self, arguments: Arguments) -> LoadedHosts | Pod:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
-from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts
 from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
@@ -107,8 +107,8 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
         text = f"{subject} the bottleneck: {duty} busy."
-        leads = (text + lead for lead in lead_texts(report))
-        worst: Any = next((row["severity"] for row in findings if row["id"] == FINDING), "good")
+        leads = (text + lead for lead in bottleneck_texts(report))
+        worst: Any = next((row["severity"] for row in findings if row["id"] == BELOW_ROOFLINE), "good")
         return {"text": next((lead for lead in leads if len(lead) <= max_chars), text), "severity": worst}
     mistakes, limits = (
         [row for row in findings if row["kind"] == kind and _is_relevant(row)]
