@@ -119,9 +119,9 @@ class Session:
         peaks: tuple[float, float] | None = None,
     ) -> Report:
         """The document of `report` with its `steps` in columns (see `report.step_rows`)."""
-        from tb_xla_insights.device_work.peaks import checked
+        from tb_xla_insights.device_work.peaks import check_peaks
 
-        given_peaks = None if peaks is None else checked(peaks)
+        given_peaks = None if peaks is None else check_peaks(peaks)
         if self._trace is None:
             document = self.hosts.report(all_gaps, samples_per_step)
         else:
@@ -228,9 +228,9 @@ class Session:
         Raises InputError for an unknown step or device and for peaks that are not above 0.
         """
         from tb_xla_insights.device_work import session_work
-        from tb_xla_insights.device_work.peaks import checked
+        from tb_xla_insights.device_work.peaks import check_peaks
 
-        return session_work(self.trace, step, device, None if peaks is None else checked(peaks))
+        return session_work(self.trace, step, device, None if peaks is None else check_peaks(peaks))
 
     def devices(self) -> Table:
         """One row per device core, as in the report."""

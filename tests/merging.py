@@ -19,19 +19,19 @@ NO_COLLECTIVES = host_collectives(capture(thread("python", ("f", 0, 1))))
 
 
 def renamed(trace: Trace, host: str) -> Trace:
-    """The same capture as another host's."""
-    made = copy.copy(trace)
-    made.host = host
-    made.devices = [
+    """The same capture under another host's name."""
+    result = copy.copy(trace)
+    result.host = host
+    result.devices = [
         dataclasses.replace(device, host=host, id=f"{host}/{device.id.split('/', 1)[-1]}")
         for device in trace.devices
     ]
-    made.diagnostics = [dataclasses.replace(item, host=host) for item in trace.diagnostics]
-    return made
+    result.diagnostics = [dataclasses.replace(diagnostic, host=host) for diagnostic in trace.diagnostics]
+    return result
 
 
 def merged(summaries: Iterable[HostSummary], all_gaps: bool = False) -> Any:
-    made = ReportMerger("session", "run/session", all_gaps)
+    result = ReportMerger("session", "run/session", all_gaps)
     for summary in summaries:
-        made.add(summary)
-    return made.document()
+        result.add(summary)
+    return result.document()

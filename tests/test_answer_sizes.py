@@ -58,4 +58,4 @@ def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
         for at in range(64 * 12)
     ]
     assert packed(device_overview(devices)) < 20_000
-    assert packed(device_columns(devices, whole_steps)) + packed(views._columns(steps)) < 40_000
+    assert packed(device_columns(devices, whole_steps)) + packed(views._step_columns(steps)) < 40_000

@@ -1,4 +1,4 @@
-"""What is said of a device that is the bottleneck: where its time lies, how far from the roofline, what helps."""
+"""Reports of a device that is the bottleneck: where its time is spent, how far from the roofline, and advice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_xla_insights.analysis.propagation.ops import find_ops
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.device_work.advice import advice_for, layout_waste, product_dims, product_waste
 from tb_xla_insights.device_work.amounts import find_amounts
-from tb_xla_insights.device_work.bottlenecks import FINDING, with_leads
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, with_bottlenecks
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.view import device_view
 from tb_xla_insights.report.document import session_report
@@ -30,7 +30,7 @@ PEAKS = {
     "source": "capture",
     "cite": None,
 }
-"""100 FLOPs and a byte in a picosecond."""
+"""100 FLOPs and one byte per picosecond."""
 STEPS = [
     {
         "index": 0,
@@ -54,7 +54,7 @@ def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: An
 
 
 def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> dict[str, Any]:
-    """Of a device that is the bottleneck in a step of 1 µs."""
+    """A report of a device that is the bottleneck in a step of 1 µs."""
     bound: dict[str, Any] = {
         "id": "device_bound",
         "severity": "info",
@@ -79,10 +79,10 @@ MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 %
 WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
 
-def test_the_place_and_what_the_roofline_would_gain() -> None:
-    found = with_leads(report(ATTENTION, MLP, WAIT))
+def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
+    found = with_bottlenecks(report(ATTENTION, MLP, WAIT))
     bound, worst = found["findings"]
-    assert (worst["id"], bound["id"], bound["severity"]) == (FINDING, "device_bound", "info")
+    assert (worst["id"], bound["id"], bound["severity"]) == (BELOW_ROOFLINE, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
     assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
@@ -94,12 +94,12 @@ def test_the_place_and_what_the_roofline_would_gain() -> None:
     assert len(text) <= 230
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
-    assert with_leads(found) == found
+    assert with_bottlenecks(found) == found
 
 
-def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
+def test_the_worst_annotation_is_that_of_the_view_device() -> None:
     made = session(trace_of(transformer.build().to_bytes()))
-    worst = next(row for row in session_report(made)["findings"] if row["id"] == FINDING)
+    worst = next(row for row in session_report(made)["findings"] if row["id"] == BELOW_ROOFLINE)
     view = device_view(made, "all", "all")
     assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
@@ -110,27 +110,29 @@ def test_the_worst_annotation_is_the_one_that_the_view_device_names() -> None:
     )
 
 
-def test_a_step_is_not_shorter_than_what_the_host_does_itself() -> None:
-    worst = with_leads(report(ATTENTION, MLP, host=900_000))["findings"][1]
+def test_a_step_is_not_shorter_than_the_work_of_the_host() -> None:
+    worst = with_bottlenecks(report(ATTENTION, MLP, host=900_000))["findings"][1]
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (900_000, 0.1, "warning")
     assert worst["evidence"]["step_by_devices_ps"] == 600_000
-    assert with_leads(report(ATTENTION, MLP, host=990_000))["findings"][1:] == []
+    assert with_bottlenecks(report(ATTENTION, MLP, host=990_000))["findings"][1:] == []
 
 
-def test_what_ops_can_hardly_do_better_is_no_finding() -> None:
-    found = with_leads(report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000)))  # 81 %: 17 % of the step
+def test_ops_near_the_roofline_are_no_finding() -> None:
+    found = with_bottlenecks(
+        report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000))
+    )  # 81 %: 17 % of the step
     assert [row["id"] for row in found["findings"]] == ["device_bound"]
 
 
-def test_it_stands_among_the_limits_by_its_gain() -> None:
+def test_the_finding_is_sorted_among_the_limits_by_its_gain() -> None:
     document = report(ATTENTION, MLP)
     limits = [{"id": name, "kind": "limit", "gain": gain} for name, gain in (("more", 0.5), ("less", 0.3))]
-    found = with_leads(document | {"findings": [*document["findings"], *limits]})["findings"]
-    assert [row["id"] for row in found] == ["device_bound", "more", FINDING, "less"]
+    found = with_bottlenecks(document | {"findings": [*document["findings"], *limits]})["findings"]
+    assert [row["id"] for row in found] == ["device_bound", "more", BELOW_ROOFLINE, "less"]
 
 
-def test_what_gains_little_is_no_finding() -> None:
-    found = with_leads(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
+def test_a_small_gain_is_no_finding() -> None:
+    found = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
     assert [row["id"] for row in found["findings"]] == ["device_bound"]
     assert verdict(found)["severity"] == "good"
 
@@ -199,7 +201,7 @@ REAL = {
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_sizes_of_products_in_real_programs_make_their_flops(name: str, shared_traces: Path) -> None:
+def test_product_sizes_of_recorded_programs_match_their_flops(name: str, shared_traces: Path) -> None:
     trace = real_trace(shared_traces / name)
     flops, read = find_amounts(trace).flops, 0
     for k, origin in enumerate(find_ops(trace).origin):
@@ -212,7 +214,7 @@ def test_sizes_of_products_in_real_programs_make_their_flops(name: str, shared_t
     assert read == REAL[name]
 
 
-def test_heads_of_32_in_a_real_program_leave_a_matrix_unit_to_padding(shared_traces: Path) -> None:
+def test_heads_of_32_in_a_recorded_program_waste_the_matrix_unit(shared_traces: Path) -> None:
     rows = host_work(session(real_trace(shared_traces / "torch_xla/baseline_session_debug")), [])["ops"]
     heads = [row for row in rows if row["product"] == "f32[32,32,32] × f32[32,32,32] = f32[32,32,32]"]
     peaks = {"source": "table", "devices": [{"kind": "TPU v4"}]}
@@ -221,7 +223,7 @@ def test_heads_of_32_in_a_real_program_leave_a_matrix_unit_to_padding(shared_tra
     assert "at least 94" in told  # 32×32 of 128×128 are at work
 
 
-def test_layouts_of_a_real_tpu_are_read(shared_traces: Path) -> None:
+def test_layouts_of_a_recorded_tpu_program(shared_traces: Path) -> None:
     stats = real_trace(shared_traces / "public/tpu_v6e_jax").metadata.stats
     shape = "f32[5,1024,1024,256]{3,2,1,0:T(8,128)}"
     assert shape in {its.get("shape_with_layout") for its in stats}
@@ -229,9 +231,9 @@ def test_layouts_of_a_real_tpu_are_read(shared_traces: Path) -> None:
     assert layout_waste({"shape": shape.replace("256]", "64]")}) == 0.5
 
 
-def test_of_which_format_a_given_peak_is_nobody_knows(shared_traces: Path) -> None:
-    """Products of 32 bits on a CPU: nothing says that 16 bits were faster."""
+def test_no_advice_on_number_formats_with_user_peaks(shared_traces: Path) -> None:
+    """Products of 32 bits on a CPU: the user's peak may be that of 32 bits."""
     its = xi.load(str(shared_traces / "other/jax0.9.2_block"))
     found = {row["id"]: row for row in its.report(peaks=(5e11, 2e10))["findings"]}
-    assert "16-bit" not in found[FINDING]["advice"]
-    assert found[FINDING]["advice"].startswith("Look first at dot.")
+    assert "16-bit" not in found[BELOW_ROOFLINE]["advice"]
+    assert found[BELOW_ROOFLINE]["advice"].startswith("Look first at dot.")

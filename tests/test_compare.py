@@ -1,4 +1,4 @@
-"""Two sessions side by side: every figure is that of the sessions' own reports, and what may be chance is said."""
+"""The comparison of two sessions: figures equal those of their reports, and differences by chance are marked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plain(text: str | None) -> str:
 
 
 def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
-    """Steps of these lengths in us; each launches once, and the device works for 100 us."""
+    """Writes steps of these lengths in us; each launches once, and the device works for 100 us."""
     made = Tpu()
     for number, length in enumerate(lengths):
         made.step(start, length, first + number)
@@ -51,21 +51,21 @@ class TestSteps:
             "12 steps in A and 12 steps in B: chance alone makes such a difference of medians in < 0.1 % of the cases."
         )
 
-    def test_the_other_way_round_it_is_slower(self) -> None:
+    def test_a_slower_session(self) -> None:
         document = compared(uneven(*[800, 808] * 6), uneven(*[1000, 1010] * 6))
         assert measure(document, "step_median")["verdict"] == "worse"
         assert "1.25× slower" in document["verdict"]["text"]
 
-    def test_less_than_three_percent_are_the_same(self) -> None:
+    def test_differences_below_three_percent_are_the_same(self) -> None:
         document = compared(uneven(1000, 1000, 1000), uneven(1020, 1020, 1020))
         assert document["verdict"]["verdict"] == "same"
 
-    def test_a_step_that_was_compiled_in_hides_no_difference(self) -> None:
+    def test_a_step_with_a_compilation_hides_no_difference(self) -> None:
         document = compared(uneven(*[1000, 1010] * 6), uneven(800, 9000, 804, 806, 808, 810, 802))
         assert document["verdict"]["verdict"] == "better"
         assert measure(document, "step_mean")["verdict"] == "chance"
 
-    def test_steps_that_vary_tell_nothing_and_say_so(self) -> None:
+    def test_varying_steps_may_differ_by_chance(self) -> None:
         document = compared(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps cannot be told from A’s: 1.15 ms against 1.10 ms at the median may be chance."
@@ -77,14 +77,14 @@ class TestSteps:
             "differences up to 18.2 % may be chance."
         )
 
-    def test_three_steps_in_each_tell_nothing_however_far_apart(self) -> None:
+    def test_three_steps_in_each_session_are_too_few(self) -> None:
         document = compared(uneven(1000, 1001, 1002), uneven(5000, 5001, 5002))
         assert plain(document["verdict"]["text"]) == (
             "B’s steps take 5.00 ms against 1.00 ms at the median (5.00×); so few steps do not rule out chance."
         )
         assert {row["verdict"] for row in document["measures"]} == {"few", "same", None}
 
-    def test_idle_time_of_steps_that_vary_tells_nothing_either(self) -> None:
+    def test_idle_time_of_varying_steps_may_differ_by_chance(self) -> None:
         document = compared(uneven(*[1000, 3000] * 3), uneven(*[900, 2700] * 3))
         assert [measure(document, name)["verdict"] for name in ("step_mean", "idle_per_step")] == [
             "chance"
@@ -102,7 +102,7 @@ class TestSteps:
             "capture at least 4 of each.",
         }
 
-    def test_they_are_matched_by_number(self) -> None:
+    def test_steps_are_matched_by_number(self) -> None:
         rows = compared(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
         assert (rows["by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
         assert [(it["a_number"], it["a_ps"] // US, it["b_ps"] // US) for it in rows["rows"]] == [
@@ -110,7 +110,7 @@ class TestSteps:
             (7, 300, 222),
         ]
 
-    def test_without_common_numbers_in_order(self) -> None:
+    def test_steps_without_common_numbers_are_matched_in_order(self) -> None:
         rows = compared(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
         assert (rows["by"], [it["b_number"] for it in rows["rows"]]) == ("order", [90, 91])
 
@@ -147,7 +147,7 @@ class TestSums:
             for key in ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
                 assert sum(row[key] for row in rows) == sum(row[key] for row in report["executions"])
 
-    def test_a_session_against_itself_differs_in_nothing(self) -> None:
+    def test_a_session_does_not_differ_from_itself(self) -> None:
         one = session(demo("torch_xla_baseline"))
         document = compared(one, one)
         assert {row["verdict"] for row in document["measures"]} <= {"same", None}
@@ -157,8 +157,8 @@ class TestSums:
         assert document["lazy_dynamo"] is None
 
 
-def test_what_was_compiled_once_decides_nothing_and_is_told() -> None:
-    """One of six steps takes 1.8 s for its compilation; the others are like those of A."""
+def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
+    """One of six steps compiles for 1.8 s; the others are like those of A."""
     document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes")))
     [row] = [it for it in document["classes"] if it["class"] == "compile"]
     assert (row["a_ps"], row["verdict"]) == (0, "chance")
@@ -172,7 +172,7 @@ def test_what_was_compiled_once_decides_nothing_and_is_told() -> None:
     )
 
 
-def test_work_of_cut_steps_is_in_no_step() -> None:
+def test_work_of_cut_steps_belongs_to_no_step() -> None:
     """The same loop, but the capture of B lasts for half a step more, in which it launches once more."""
     whole, cut = loop(), loop()
     cut.on_main("forward", 4 * STEP, 100)
@@ -183,7 +183,7 @@ def test_work_of_cut_steps_is_in_no_step() -> None:
     assert (executions["a"], executions["b"]) == (1, 1)
 
 
-def test_programs_that_differ_in_their_number_only_are_matched_where_that_is_certain() -> None:
+def test_programs_that_differ_only_in_their_number_are_matched_if_unique() -> None:
     def runs(*programs: str) -> SessionTrace:
         made = Tpu()
         for number, program in enumerate(programs):
@@ -210,7 +210,7 @@ def issue() -> Any:
 
 
 class TestLazyAgainstDynamo:
-    def test_what_a_step_takes(self, issue: dict[str, Any]) -> None:
+    def test_the_times_of_a_step(self, issue: dict[str, Any]) -> None:
         tables, truth = issue["lazy_dynamo"], dynamo_issue.truth("lazy")
         assert (tables["lazy"], tables["dynamo"]) == ("b", "a")
         lazy, dynamo = tables["step"]["b"], tables["step"]["a"]
@@ -231,7 +231,7 @@ class TestLazyAgainstDynamo:
             (it.pjrt_ps, it.device_ps, it.overhead_ps) for it in truth
         ]
 
-    def test_idle_time_between_them(self, issue: dict[str, Any]) -> None:
+    def test_idle_time_between_programs(self, issue: dict[str, Any]) -> None:
         means = {row["mean_ps"] for row in issue["lazy_dynamo"]["between"]["a"]}
         assert means == {ps for _, _, ps in dynamo_issue.truth("dynamo").gaps_ps}
 
@@ -255,7 +255,7 @@ class TestLazyAgainstDynamo:
             assert sum(row["count"] for row in rows) == totals["executions"]["count"]
 
 
-def test_the_usual_step_lies_on_one_axis() -> None:
+def test_the_usual_step_is_on_one_axis() -> None:
     step = usual_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
     assert step is not None
     end = step["start_ps"] + step["duration_ps"]
@@ -270,7 +270,7 @@ def test_the_usual_step_lies_on_one_axis() -> None:
     assert (gap["start_ps"] + gap["duration_ps"], gap["cause"]) == (end, "tracing")
 
 
-def test_the_page_gets_a_small_answer() -> None:
+def test_the_view_is_small() -> None:
     """Under 60 kB compressed, however many programs there are."""
     made = Tpu()
     for number in range(600):

@@ -1,4 +1,4 @@
-"""What is told of many devices, hosts and steps in place of a row for each, as text and as a page."""
+"""Condensed tables of many devices, hosts and steps, as text and as a page."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def report() -> Any:
 
 
 def device(host: int, core: int, busy_ps: int) -> Row:
-    told = {"span_ps": 1000, "busy_ps": busy_ps, "stall_ps": 10}
-    return {"name": f"TPU:{core}", "host": f"w-{host}", "duty": {"ops": told}}
+    busy = {"span_ps": 1000, "busy_ps": busy_ps, "stall_ps": 10}
+    return {"name": f"TPU:{core}", "host": f"w-{host}", "duty": {"ops": busy}}
 
 
 class TestDevices:
-    def test_cores_of_a_host_that_agree_are_one_row(self) -> None:
+    def test_cores_of_a_host_with_equal_duty_cycles_are_one_row(self) -> None:
         devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
         (low,), others, every = split_devices(devices, "ops")
         assert (low.names, low.host, low.duty, low.busy_ps) == (
@@ -65,12 +65,12 @@ class TestDevices:
         assert (len(others.names), others.duty) == (60, 0.99)
         assert every.duty == (60 * 0.99 + 4 * 0.6) / 64
 
-    def test_devices_that_are_all_alike_are_none_by_name(self) -> None:
+    def test_equal_devices_are_not_named(self) -> None:
         named, others, every = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
         assert named == []
         assert others == every
 
-    def test_the_lowest_ones_are_named(self) -> None:
+    def test_devices_with_the_lowest_duty_cycles_are_named(self) -> None:
         devices = [device(host, 0, 900) for host in range(20)]
         devices += [device(30 + host, 0, 100 * host) for host in range(MAX_NAMED_GROUPS + 1)]
         named, others, _ = split_devices(devices, "ops")
@@ -78,7 +78,7 @@ class TestDevices:
         assert others is not None
         assert len(others.names) == 21
 
-    def test_a_device_without_work_is_the_lowest_one(self) -> None:
+    def test_a_device_without_work_has_the_lowest_duty_cycle(self) -> None:
         idle = device(9, 0, 0)
         idle["duty"]["ops"] = dict.fromkeys(("span_ps", "busy_ps", "stall_ps"), 0)
         named, _, _ = split_devices([*(device(host, 0, 900) for host in range(20)), idle], "ops")
@@ -90,23 +90,23 @@ class TestHosts:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": n} for n in range(CONDENSED_FROM - 1)]
         assert split_hosts(hosts) == (hosts, [])
 
-    def test_of_many_those_are_named_that_others_wait_for(self) -> None:
+    def test_hosts_that_others_wait_for_are_named(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(CONDENSED_FROM)]
         hosts[3]["others_wait_ps"], hosts[5]["others_wait_ps"] = 500, 900
         named, others = split_hosts(hosts)
         assert [row["name"] for row in named] == ["w-5", "w-3"]
         assert len(others) == CONDENSED_FROM - 2
 
-    def test_no_more_than_a_few_are_named(self) -> None:
+    def test_the_number_of_named_hosts_is_limited(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(40)]
         assert len(split_hosts(hosts)[0]) == MAX_NAMED_HOSTS
 
-    def test_where_nobody_waits_nobody_is_named(self) -> None:
+    def test_without_waiting_no_host_is_named(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": None} for n in range(CONDENSED_FROM)]
         assert split_hosts(hosts) == ([], hosts)
 
 
-def test_steps_of_all_hosts_by_their_numbers() -> None:
+def test_steps_of_all_hosts_are_grouped_by_number() -> None:
     steps = [
         {"name": f"train#{number}", "number": number, "host": host, "index": index, "duration_ps": time}
         for index, (host, number, time) in enumerate(
@@ -124,7 +124,7 @@ def test_steps_of_all_hosts_by_their_numbers() -> None:
     assert (second.number, second.hosts, second.median_ps, second.longest["host"]) == (2, 3, 7, "c")
 
 
-def test_steps_without_numbers_go_by_their_place() -> None:
+def test_steps_without_numbers_are_grouped_by_index() -> None:
     steps = [
         {"name": "m", "number": None, "host": host, "index": index, "duration_ps": 1}
         for index, host in enumerate("aabb")
@@ -151,36 +151,36 @@ class TestPod:
         assert report()["verdict"]["text"].startswith("t1v-n-7f-w-5 holds up the others, which costs up to ")
         assert len(report()["verdict"]["text"]) <= 230
 
-    def test_what_makes_it_late_is_no_other_finding(self) -> None:
-        """The others' devices look busy meanwhile, so its loading is a hundredth of all idle time."""
+    def test_the_cause_of_lateness_is_no_separate_finding(self) -> None:
+        """The other hosts' devices look busy while they wait, so the late host's loading is 1 % of all idle time."""
         first, *others = report()["findings"]
         assert first["evidence"]["said_by"] == ["input_bound"]
         assert [row["id"] for row in others] == ["exposed_collectives"]
         assert report()["mistakes"]["count"] == 1
-        told = report()["input_pipeline"]
-        assert (told["verdict"], told["late_hosts"]) == ("bound", ["t1v-n-7f-w-5"])
-        assert told["share"] < 0.03
+        pipeline = report()["input_pipeline"]
+        assert (pipeline["verdict"], pipeline["late_hosts"]) == ("bound", ["t1v-n-7f-w-5"])
+        assert pipeline["share"] < 0.03
 
-    def test_waiting_for_it_is_no_cost_of_the_collectives(self) -> None:
+    def test_waiting_for_the_late_host_is_no_cost_of_the_collectives(self) -> None:
         exposed = sum(row["exposed_ps"] for row in report()["collectives"])
         (limit,) = (row for row in report()["findings"] if row["id"] == "exposed_collectives")
         assert limit["cost_ps"] < exposed / 4
         assert limit["detail"].endswith(" of that is waiting for others.")
 
-    def test_idle_time_per_step_and_core_is_the_mean_of_the_hosts_own(self) -> None:
-        told = report()["step_idle"]
-        each: list[Any] = [session_report(session(trace))["step_idle"] for trace in pod().traces]
-        assert len({row["steps"] for row in each}) == 1
+    def test_idle_time_per_step_and_core_is_the_mean_over_hosts(self) -> None:
+        merged = report()["step_idle"]
+        rows: list[Any] = [session_report(session(trace))["step_idle"] for trace in pod().traces]
+        assert len({row["steps"] for row in rows}) == 1
         for name in ("work_ps", "idle_ps"):
-            assert told[name] == pytest.approx(sum(row[name] for row in each) / len(each), abs=len(each))
+            assert merged[name] == pytest.approx(sum(row[name] for row in rows) / len(rows), abs=len(rows))
 
-    def test_text_tells_of_many_devices_the_low_ones(self) -> None:
+    def test_text_names_the_devices_with_low_duty_cycles(self) -> None:
         text = text_of(report())
         assert "TPU:0 to TPU:3   t1v-n-7f-w-5       60.7 %" in text
         assert "60 others" in text
         assert text.count("TPU:3") < 10
 
-    def test_text_tells_all_of_few_hosts_side_by_side(self) -> None:
+    def test_text_lists_all_of_a_few_hosts(self) -> None:
         text = text_of(report())
         table = text[text.index("Hosts side by side") :].split("\n\n")[0]
         assert table.count("t1v-n-7f-w-") == 16
@@ -193,31 +193,31 @@ class TestPod:
         shown = [[plain(cell) for cell in row if cell] for row in page.rows["Hosts side by side"]]
         assert shown == [re.split(r"\s{3,}", line.strip()) for line in (heads, *lines)]
 
-    def test_hosts_that_are_not_compared_have_no_time_that_others_wait(self) -> None:
+    def test_hosts_that_are_not_compared_have_milliseconds_as_units(self) -> None:
         rows = [row | {"others_wait_ps": None} for row in report()["hosts"]]
         assert host_units(rows) == ("ms", "ms")
 
-    def test_loading_that_holds_up_other_hosts_is_not_said_to_be_hidden(self) -> None:
+    def test_loading_that_holds_up_other_hosts_is_not_called_hidden(self) -> None:
         """Their devices are not idle meanwhile: they wait in collectives."""
         assert "Loading on t1v-n-7f-w-5 holds up the other hosts, whose devices look busy: " in text_of(
             report()
         )
 
-    def test_a_window_tells_the_host_that_stands_out_and_the_others_together(
+    def test_a_window_names_the_late_host_and_sums_up_the_others(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        asked = ["window", str(FILES[0].parent), "--start-ms", "100", "--end-ms", "200"]
-        assert main(asked) == 0
+        arguments = ["window", str(FILES[0].parent), "--start-ms", "100", "--end-ms", "200"]
+        assert main(arguments) == 0
         text = capsys.readouterr().out.replace("\u202f", " ")
         assert len(text.encode()) < 10_000
         assert "What t1v-n-7f-w-5 did" in text
         assert "What 15 other hosts did, by class" in text
         assert re.search(r"TPU:0 to TPU:3 +t1v-n-7f-w-5 +61\.", text)
         assert re.search(r"60 others, median +99\.", text)
-        assert main([*asked, "--all"]) == 0
+        assert main([*arguments, "--all"]) == 0
         assert capsys.readouterr().out.count("TPU:3") == 16
 
-    def test_text_of_many_hosts_has_no_row_for_each(self) -> None:
+    def test_text_of_many_hosts_is_condensed(self) -> None:
         document: Any = session_report(join_hosts("pod", "run/pod", many(CONDENSED_FROM), []))
         assert len(document["hosts"]) == CONDENSED_FROM
         text = text_of(document)
@@ -231,9 +231,9 @@ class TestPod:
 
 
 def many(count: int) -> list[Trace]:
-    """So many hosts, of the first one's capture."""
-    found = []
+    """Traces of `count` hosts, all from the first host's capture."""
+    traces = []
     for number in range(count):
         with open_source(str(FILES[0])) as source:
-            found.append(read_trace(source, CATALOG, host=f"w-{number}"))
-    return found
+            traces.append(read_trace(source, CATALOG, host=f"w-{number}"))
+    return traces

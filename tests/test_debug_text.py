@@ -1,4 +1,4 @@
-"""PT_XLA_DEBUG logs: blocks, and which launch of the trace each execution is."""
+"""PT_XLA_DEBUG logs: their blocks, and the launch of the trace that each execution belongs to."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def block(graph: str, kind: str = "Compilation", cause: str = "user mark_step", 
 
 
 class TestBlocks:
-    def test_compilations_and_executions_with_the_programs_own_frames(self) -> None:
+    def test_compilations_and_executions_have_the_programs_own_frames(self) -> None:
         text = f"hello\n{block('aa')}Computation hash: 5\n{block('aa', 'Execution')}step 1\n{block('bb', 'Execution')}"
         found = parse_debug(text, "e.txt")
         [compiled] = found.compilations
@@ -55,21 +55,21 @@ class TestBlocks:
         assert [it.graph for it in found.executions] == ["aa", "bb"]
         assert found.unread == []
 
-    def test_what_follows_a_compilation_is_none(self) -> None:
+    def test_lines_after_a_compilation_are_no_block(self) -> None:
         post = f"Post Compilation Analysis: {RULE}\nPost Compilation Analysis: Graph input size: 0.1 GB\n"
         assert (
             parse_debug(post + block("aa") + post).compilations
             == parse_debug(post + block("aa")).compilations
         )
 
-    def test_lines_of_several_processes(self) -> None:
+    def test_lines_of_several_processes_may_be_mixed(self) -> None:
         ranks = [
             block(graph, prefix=f"[rank{rank}]: ").splitlines() for rank, graph in enumerate(("aa", "bb"))
         ]
         mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
         assert [it.graph for it in parse_debug(mixed).compilations] == ["aa", "bb"]
 
-    def test_times_before_the_lines(self) -> None:
+    def test_times_before_lines_are_ignored(self) -> None:
         lines = block("aa").splitlines()
         stamped = "\n".join(f"2026-11-21 03:04:{second:02} {line}" for second, line in enumerate(lines))
         assert [it.graph for it in parse_debug(stamped).compilations] == ["aa"]
@@ -88,7 +88,7 @@ class TestBlocks:
             "ends inside a block of Compilation Analysis",
         ]
 
-    def test_in_other_words_what_is_known_is_used(self) -> None:
+    def test_blocks_in_another_wording_are_used_in_part(self) -> None:
         text = (
             block("aa").replace("Compilation Cause", "Compilation Origin").replace("Graph Hash", "Graph Id")
         )
@@ -125,7 +125,7 @@ class TestBlocks:
         ]
 
     @given(st.integers(0, 3000))
-    def test_cut_anywhere_no_block_is_wrong(self, length: int) -> None:
+    def test_a_log_cut_anywhere_yields_no_wrong_block(self, length: int) -> None:
         text = block("aa") + block("bb", "Execution") + block("cc")
         whole, found = parse_debug(text), parse_debug(text[:length])
         done = found.compilations[: -1 if found.unread else None]
@@ -133,7 +133,7 @@ class TestBlocks:
         assert [it.graph for it in whole.compilations][: len(done)] == [it.graph for it in done]
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Static Analysis: ====\n", "Compilation Analysis\n"])
-    def test_what_is_none(self, text: str) -> None:
+    def test_other_texts_have_no_blocks(self, text: str) -> None:
         found = parse_debug(text)
         assert (found.compilations, found.executions, found.advice, found.unread) == ([], [], [], [])
 
@@ -148,13 +148,13 @@ def blocks(graphs: str, causes: str = "") -> list[DebugLogBlock]:
 class TestExecutions:
     """Ten steps of one program: the trace has it ten times in a row."""
 
-    def test_a_part_of_a_log_of_one_graph_is_that_graph(self) -> None:
+    def test_part_of_a_log_of_one_graph_matches_that_graph(self) -> None:
         found = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))
         assert {it.graph for it in found.values()} == {"b"}
         assert len(found) == 10
 
-    def test_places_that_say_different_things_say_nothing(self) -> None:
-        """Ten of eleven: each may be the one or the other, and only where both say the same it is known."""
+    def test_launches_with_ambiguous_causes_have_none(self) -> None:
+        """Ten of eleven blocks fit at two offsets; only causes that agree at both are known."""
         found = match_logged_executions(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
         assert sorted(found) == [it for it in range(10) if it != 4]
 
@@ -162,7 +162,7 @@ class TestExecutions:
     def test_a_log_of_another_run_fits_nowhere(self, graphs: str) -> None:
         assert match_logged_executions(session(loop(10).trace()), blocks(graphs)) == {}
 
-    def test_what_asked_for_a_launch_tells_graphs_apart_that_take_turns(self) -> None:
+    def test_the_cause_of_a_launch_distinguishes_alternating_graphs(self) -> None:
         """Each step reads a value and then ends; the log alone fits shifted by one as well."""
         made = loop(0)
         for i in range(5):
@@ -181,7 +181,7 @@ class TestExecutions:
         silent = [DebugLogBlock(it.graph, None, (), "e", 1) for it in log]
         assert match_logged_executions(session(trace), silent) == {}
 
-    def test_by_program(self) -> None:
+    def test_causes_are_counted_by_program(self) -> None:
         trace = loop(10).trace()
         [program] = {name for name, _ in find_launches(trace).programs}
         assert causes_by_program(session(trace), blocks("b" * 10, "x" * 7 + "y" * 3)) == {
@@ -191,7 +191,7 @@ class TestExecutions:
             ]
         }
 
-    def test_early_executions_without_a_log(self) -> None:
+    def test_early_executions_without_a_log_have_no_cause(self) -> None:
         assert blocks_of_early_executions(session(loop(10).trace()), []) == []
 
 

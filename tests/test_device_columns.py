@@ -1,4 +1,4 @@
-"""What a page is told of devices: exact times of few, four digits of many."""
+"""Devices as columns: exact times of a few, four digits of many."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ def devices(count: int) -> list[dict[str, Any]]:
         (MAX_EXACT_ROWS + 1, 5 * US + 500_000, 3 * US + 500_000),
     ],
 )
-def test_of_many_devices_times_have_four_digits(count: int, span_ps: int, busy_ps: int) -> None:
-    some = devices(count)
-    columns, head = device_columns(some, []), device_overview(some)
+def test_times_of_many_devices_have_four_digits(count: int, span_ps: int, busy_ps: int) -> None:
+    rows = devices(count)
+    columns, summary = device_columns(rows, []), device_overview(rows)
     assert [columns["duty"][name]["ops"][-1] * columns["unit_ps"] for name in ("span", "busy", "stall")] == [
         span_ps,
         busy_ps,
         0,
     ]
-    assert (head["busy"][-1] * head["unit_ps"], head["duty_cycle"][-1]) == (busy_ps, 0.6364)
-    assert (head["host"][-1], head["name"][-1]) == (f"w-{count - 1}", "TPU:0")
+    assert (summary["busy"][-1] * summary["unit_ps"], summary["duty_cycle"][-1]) == (busy_ps, 0.6364)
+    assert (summary["host"][-1], summary["name"][-1]) == (f"w-{count - 1}", "TPU:0")
 
 
-def test_devices_without_whole_steps_are_none_of_these() -> None:
+def test_devices_without_whole_steps_have_none() -> None:
     whole = {"id": "w-1/TPU:0", "steps": 4, "small_ps": 7, "edges_ps": 2, "by_class_ps": {"wait": 9}}
     columns = device_columns(devices(2), [whole])
     assert (columns["steps"], columns["small"], columns["edges"]) == ([None, 4], [0, 7], [0, 2])
     assert columns["idle"] == {"wait": [0, 9]}
 
 
-def test_without_devices_there_is_nothing_to_tell() -> None:
+def test_without_devices_columns_are_empty() -> None:
     columns = device_columns([], [])
     assert (columns["host"], columns["duty"]["span"], columns["idle"]) == ([], {}, {})

@@ -1,4 +1,4 @@
-"""The document of the view Device: what is chosen, sums that add up, and the limits of what is listed."""
+"""The document of the view Device: the selection, sums, and the limits of lists."""
 
 from __future__ import annotations
 
@@ -87,14 +87,14 @@ def test_sums_of_cores_and_steps(
 
 
 @pytest.mark.parametrize(("dd", "st"), [("7", "1"), ("0.2", "1"), ("x", "1"), ("0.0", "99"), ("0.0", "1-2")])
-def test_usual_things_stand_for_what_is_not_there(known: SessionTrace, dd: str, st: str) -> None:
+def test_defaults_replace_unknown_devices_and_steps(known: SessionTrace, dd: str, st: str) -> None:
     document = device_view(known, dd, st)
     assert document["stale"]
     assert document["chosen"]["dd"] == "0.0"
     assert document["chosen"]["st"] == ("1" if st == "1" else "0")
 
 
-def test_an_op_leads_to_its_longest_run(known: SessionTrace) -> None:
+def test_an_op_links_to_its_longest_run(known: SessionTrace) -> None:
     document = device_view(known, "0.0", "1")
     at = document["ops"]["op"].index("dot.1")
     row, *run = document["ops"]["run"][at]
@@ -104,7 +104,7 @@ def test_an_op_leads_to_its_longest_run(known: SessionTrace) -> None:
     assert device_view(known, "0.0", "mean")["tree"]["first_ps"] == [None] * 5
 
 
-def test_the_verdict_is_on_the_work_that_is_farthest_below_the_roof(known: SessionTrace) -> None:
+def test_the_verdict_names_the_work_farthest_below_the_roof(known: SessionTrace) -> None:
     document = device_view(known, "0.0", "1")
     # The dot reaches 120,000 of 400,000 FLOPs, the add 900 of 1,000 bytes, the copy 100 of 1,000.
     verdict = document["verdict"]
@@ -114,7 +114,7 @@ def test_the_verdict_is_on_the_work_that_is_farthest_below_the_roof(known: Sessi
     assert verdict["reached"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
 
 
-def test_a_category_limits_everything_but_the_choice_of_categories(known: SessionTrace) -> None:
+def test_a_category_filters_everything_except_the_list_of_categories(known: SessionTrace) -> None:
     every = device_view(known, "0.0", "1")
     document = device_view(known, "0.0", "1", category="convolution")
     assert document["categories"] == every["categories"]
@@ -124,35 +124,35 @@ def test_a_category_limits_everything_but_the_choice_of_categories(known: Sessio
     assert document["ops"]["op"] == ["dot.1"]
 
 
-def test_own_peaks_make_other_shares(known: SessionTrace) -> None:
-    document = device_view(known, "0.0", "1", own_peaks=(200e12, 1e12))
+def test_user_peaks_change_the_shares(known: SessionTrace) -> None:
+    document = device_view(known, "0.0", "1", user_peaks=(200e12, 1e12))
     assert document["peaks"]["source"] == "user"
     assert document["total"]["flops_share"] == device_view(known, "0.0", "1")["total"]["flops_share"] / 2
 
 
 def test_ops_beyond_the_limit_are_sums(known: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:
     every = device_view(known, "0.0", "1")
-    monkeypatch.setattr(view, "MOST_OPS", 2)
+    monkeypatch.setattr(view, "MAX_OPS", 2)
     document = device_view(known, "0.0", "1")
     assert document["ops"]["op"] == every["ops"]["op"][:2]
     assert document["tree"] == every["tree"]
     rest = document["rest"]
     assert sum(document["ops"]["self_ps"]) + sum(row["self_ps"] for row in rest) == 8_000
     assert sum(row["kinds"] for row in rest) == 3
-    assert device_view(known, "0.0", "1", whole=True)["ops"] == every["ops"]
+    assert device_view(known, "0.0", "1", all_ops=True)["ops"] == every["ops"]
 
 
-def test_paths_beyond_the_limit_count_for_what_encloses_them(
+def test_paths_beyond_the_limit_count_for_their_ancestors(
     known: SessionTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view, "MOST_PATHS", 2)
+    monkeypatch.setattr(view, "MAX_PATHS", 2)
     document = device_view(known, "0.0", "1")
     assert own_times(document) == {"Training_Step": 1_000, "Training_Step/mlp": 6_000, None: 1_000}
     listed = {document["paths"][at] if at >= 0 else None for at in document["ops"]["path"]}
     assert "Training_Step/mlp/act" in listed
 
 
-def test_hosts_that_are_not_in_memory_are_told_by_the_report(known: SessionTrace) -> None:
+def test_hosts_that_are_not_in_memory_come_from_the_report(known: SessionTrace) -> None:
     annotations = propagation_report(known)["annotations"]
     report = {
         "session": {"hosts": [{"name": name} for name in "abc"]},
@@ -176,7 +176,7 @@ def test_a_session_without_devices(tmp_path: Path) -> None:
     assert document["verdict"] is None
 
 
-def test_the_demo_is_what_it_says_of_itself() -> None:
+def test_the_demo_has_its_documented_figures() -> None:
     known = transformer.truth()
     document = device_view(session(trace_of(transformer.build().to_bytes())))
     own = {path or "": time for path, time in own_times(document).items() if time}
@@ -188,7 +188,7 @@ def test_the_demo_is_what_it_says_of_itself() -> None:
     assert sum(it or 0 for it in document["ops"]["hbm_bytes"]) == known.nbytes
 
 
-def test_thousands_of_ops_are_a_small_answer(tmp_path: Path) -> None:
+def test_a_document_of_thousands_of_ops_is_small(tmp_path: Path) -> None:
     layers = [f"{STEP}/layer.{number}/mlp.1" for number in range(40)]
     ops = [
         Op(f"fusion.{7 * at}", layers[at % 40], flops=97 * at, nbytes=31 * at, source=f"model/part{at % 9}.py:{at}")

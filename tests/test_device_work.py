@@ -1,4 +1,4 @@
-"""FLOPs, bytes and time by op, annotation and step: on captures with known truth, and against a count op by op."""
+"""FLOPs, bytes and time by op, annotation and step: on captures with known values, and against a count op by op."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpu_ops import BYTES_PER_PS, FLOPS_PER_PS, Op, tpu_trace
 
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.cli.work_text import print_work
-from tb_xla_insights.device_work import WorkTogether, host_work, session_work, with_peaks
+from tb_xla_insights.device_work import WorkMerger, host_work, session_work, with_peaks
 from tb_xla_insights.device_work.roofline import Roof, bound_of
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.trace.model import Trace
@@ -41,7 +41,7 @@ def work(trace: Trace) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Two steps on two cores; each op takes 1,000 ps but the dot, which runs twice on the first core."""
+    """Two steps on two cores; each op takes 1,000 ps except the dot, which runs twice on the first core."""
     step = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (COPY, 2_010, 1_000), (CALL, 3_010, 1_000)]
     second = [(op, start + 10_000, length) for op, start, length in step]
     more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000), (DONE, 18_010, 1_000)]
@@ -55,7 +55,7 @@ def row_of(known: dict[str, Any], op: str) -> dict[str, Any]:
     return row
 
 
-def test_a_row_has_what_all_executions_of_an_op_took(known: dict[str, Any]) -> None:
+def test_a_row_has_the_sums_of_all_executions_of_an_op(known: dict[str, Any]) -> None:
     row = row_of(known, "dot.1")
     assert {name: row[name] for name in ("program", "op", "category", "annotation", "source", "kind", "counted")} == {
         "program": "jit_f", "op": "dot.1", "category": "convolution", "annotation": "Training_Step/mlp",
@@ -69,7 +69,7 @@ def test_a_row_has_what_all_executions_of_an_op_took(known: dict[str, Any]) -> N
     assert row["roof_ps"] == 240_000 // FLOPS_PER_PS
 
 
-def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
+def test_values_that_the_capture_does_not_record_are_null(known: dict[str, Any]) -> None:
     row = row_of(known, "custom-call.4")
     assert [row[name] for name in ("flops", "bytes", "flops_share", "bytes_share", "bound", "counted")] == [
         None
@@ -81,7 +81,7 @@ def test_what_the_capture_does_not_tell_is_null(known: dict[str, Any]) -> None:
     }  # fmt: skip
 
 
-def test_no_flops_of_a_copy_say_nothing_of_work_without_a_count(tmp_path: Path) -> None:
+def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None:
     unknown = Op("custom-call.4", f"{STEP}/mlp.1", category="custom-call")
     found = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
         "device_work"
@@ -97,8 +97,8 @@ def test_no_flops_of_a_copy_say_nothing_of_work_without_a_count(tmp_path: Path) 
     assert found["total"]["hbm_bytes"] == 100
 
 
-def test_waiting_and_exchanging_are_no_work(known: dict[str, Any]) -> None:
-    """Their FLOPs and bytes stand in their rows and in no sum."""
+def test_waits_and_collectives_are_no_work(known: dict[str, Any]) -> None:
+    """Their FLOPs and bytes are in their rows but in no sum."""
     reduce, done, total = (
         row_of(known, "all-reduce.5"),
         row_of(known, "copy-done.6"),
@@ -161,7 +161,7 @@ def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
     assert mean["mfu_of_step"] == pytest.approx(240_300 / (4 * 10_000 * FLOPS_PER_PS))
 
 
-def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> None:
+def test_other_peaks_change_only_shares_and_bounds(known: dict[str, Any]) -> None:
     report: Any = known | {"annotations": []}
     slower: Any = with_peaks(report, (50e12, 1e12))
     peaks = slower["device_work"]["peaks"]
@@ -173,8 +173,8 @@ def test_other_peaks_change_shares_and_bounds_alone(known: dict[str, Any]) -> No
     assert before["bound"] is None
 
 
-def test_a_loops_body_counts_as_often_as_it_ran(tmp_path: Path) -> None:
-    """The loop keeps the time between its parts, and no FLOPs, whatever its own stats say."""
+def test_the_body_of_a_loop_counts_once_per_iteration(tmp_path: Path) -> None:
+    """The loop itself has the time between its parts, and no FLOPs, whatever its stats say."""
     loop = Op("while.7", STEP, flops=999, nbytes=999, category="while")
     body = [(DOT, start, 100) for start in (20, 130, 240)]
     rows = {row["op"]: row for row in work(tpu_trace(tmp_path, [[(loop, 10, 400), *body]]))["ops"]}
@@ -213,7 +213,7 @@ def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
     assert (total["self_ps"], total["bound_by"]) == (70, "compute")
     assert [row["index"] for row in found["device_work"]["steps"]] == [2]
     assert {row["op"]: row["self_ps"] for row in session_work(its)["ops"]} == {"dot.1": 170, "add.2": 100}
-    slow = session_work(its, step=2, device=hosts[1].devices[0].id, own_peaks=(1e18, 1e18))
+    slow = session_work(its, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
     assert slow["device_work"]["total"]["bound_by"] == "neither"
     for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
         with pytest.raises(InputError, match="see the report's steps and devices"):
@@ -233,7 +233,7 @@ def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
         (Op("while.1", flops=7, category="while"), "container", None),
     ],
 )
-def test_what_an_op_is_decides_what_its_stats_are_worth(
+def test_the_kind_of_an_op_decides_which_of_its_stats_count(
     tmp_path: Path, op: Op, kind: str, flops: int | None
 ) -> None:
     (row,) = work(tpu_trace(tmp_path, [[(op, 10, 5)]]))["ops"]
@@ -248,14 +248,14 @@ def test_what_an_op_is_decides_what_its_stats_are_worth(
         (None, None, "unknown"),
     ],
 )  # fmt: skip
-def test_the_nearer_roof_bounds_an_op_from_half_of_it_on(
+def test_an_op_is_bound_by_the_nearer_roof_from_half_of_it(
     flops: int | None, hbm_bytes: int | None, bound: str
 ) -> None:
     row = {"kind": "work", "self_ps": 10**12, "flops": flops, "hbm_bytes": hbm_bytes}
     assert bound_of(row, Roof(100.0, 100.0)) == bound
 
 
-def test_kernels_of_one_op_in_a_row_are_one_execution() -> None:
+def test_adjacent_kernels_of_one_op_are_one_execution() -> None:
     kernels = [("im2col", 0, 5), ("gemm", 5, 9), ("add", 14, 2), ("gemm", 16, 9), ("gemm", 30, 9)]
     ops = ["conv.1", "conv.1", "add.2", "conv.1", "conv.1"]
     runs = [1, 1, 1, 1, 2]
@@ -277,7 +277,7 @@ def test_hosts_add_up_in_any_order(tmp_path: Path) -> None:
     told = [work(one), work(other)]
     documents = []
     for order in ((0, 1), (1, 0)):
-        together = WorkTogether()
+        together = WorkMerger()
         for host in order:
             together.add(host, told[host]["ops"], told[host]["device_work"])
         documents.append(together.document([]))
@@ -298,7 +298,7 @@ COSTS = json.loads((RECORDED / "costs.json").read_text())
 
 @pytest.fixture(scope="module")
 def counted() -> dict[str, int]:
-    """FLOPs by program, of one run."""
+    """FLOPs of one run, by program."""
     found: dict[str, int] = defaultdict(int)
     for row in work(real_trace(RECORDED))["ops"]:
         assert row["counted"] in (None, "shapes")
@@ -308,7 +308,7 @@ def counted() -> dict[str, int]:
 
 @pytest.mark.parametrize("name", COSTS["programs"])
 def test_flops_by_shapes_are_those_of_xlas_cost_analysis(name: str, counted: dict[str, int]) -> None:
-    """Where a program is nothing but a product. What else it holds the cost analysis counts as well, and loops once."""
+    """For programs with only a product: the cost analysis counts other ops as well, and loops once."""
     cost = COSTS["programs"][name]
     assert counted[f"jit_{name}"] == cost["products"]
     if cost["pure"]:
@@ -330,9 +330,7 @@ LENGTHS = st.lists(
 
 @settings(max_examples=25)
 @given(OPS, st.lists(LENGTHS, min_size=1, max_size=3))
-def test_all_sums_are_those_of_a_count_op_by_op(
-    ops: list[Op], lanes: list[list[tuple[int, int, int]]]
-) -> None:
+def test_all_sums_equal_a_count_op_by_op(ops: list[Op], lanes: list[list[tuple[int, int, int]]]) -> None:
     cores = []
     for lane in lanes:
         now, its = 10, []
@@ -370,7 +368,7 @@ def _path(op: Op) -> str | None:
     return "/".join(part.partition(".")[0] for part in op.scope.split("/")) if op.scope else None
 
 
-def test_the_text_tells_where_time_goes_and_how_far_that_is_from_the_peaks(known: dict[str, Any]) -> None:
+def test_the_text_shows_times_and_shares_of_the_peaks(known: dict[str, Any]) -> None:
     written = io.StringIO()
     print_work(Console(file=written, width=300), known["ops"], known["device_work"])
     text = written.getvalue().replace("\u202f", " ")

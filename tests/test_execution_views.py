@@ -1,4 +1,4 @@
-"""What the page asks for about executions and compilations."""
+"""The documents of the views on executions and compilations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.compare.step import usual_step_view
-from tb_xla_insights.device_work.selection import choose
+from tb_xla_insights.device_work.selection import select
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report import execution_views, views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
@@ -29,10 +29,10 @@ def case_study() -> SessionTrace:
 )
 def test_views_show_the_same_step_first(run: str) -> None:
     made = session(demo(run))
-    executions = execution_views.executions(made)
+    executions: Any = execution_views.executions(made)
     number = executions["steps"][executions["step"]]
     assert propagation_view(made)["step"]["number"] == number
-    assert choose(made, None, None).st == str(number)
+    assert select(made, None, None).step == str(number)
     shown = usual_step_view(made)
     assert shown is not None
     assert shown["number"] == number
@@ -51,7 +51,7 @@ def test_the_usual_step_is_of_the_median_host() -> None:
 
 class TestExecutions:
     def test_totals_by_kind_add_up(self) -> None:
-        view = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
+        view: Any = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
         for name in ("count", "host_ps", "overhead_ps"):
             assert sum(it[name] for it in view["kinds"].values()) == sum(
                 it[name] for it in view["executions"]
@@ -63,7 +63,7 @@ class TestExecutions:
 
     def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
-        view = execution_views.executions(case_study)
+        view: Any = execution_views.executions(case_study)
         runs = sum(it["count"] for it in view["executions"])
         assert (runs, runs / view["per_step"]) == (12 * 8, 11 / 10)
         one = execution_views.executions(case_study, devices=[case_study.devices[3].id])
@@ -87,7 +87,7 @@ class TestExecutions:
         }
 
     def test_the_runs_of_one_step(self, case_study: SessionTrace) -> None:
-        view = execution_views.executions(case_study, 7)
+        view: Any = execution_views.executions(case_study, 7)
         runs = view["runs"]
         assert view["step"] == 7
         assert {len(column) for column in runs.values()} == {16}
@@ -103,7 +103,7 @@ class TestExecutions:
 
 class TestCompiles:
     def test_graphs_by_step(self, case_study: SessionTrace) -> None:
-        view = execution_views.compiles(case_study)
+        view: Any = execution_views.compiles(case_study)
         assert view["steps"] == list(range(1204, 1214))
         first = view["graphs"][0]
         assert (first["module"], first["compiles"], first["steps"]) == (
@@ -116,8 +116,8 @@ class TestCompiles:
         assert set(usual["steps"].values()) == {"run"}
         assert len(usual["steps"]) == 8
 
-    def test_programs_of_one_name_are_graphs_of_their_own(self, shared_traces: Path) -> None:
-        view = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
+    def test_programs_of_one_name_are_distinct_graphs(self, shared_traces: Path) -> None:
+        view: Any = execution_views.compiles(session(real_trace(shared_traces / "torch_xla/tiny_dynamic")))
         assert [graph["compiles"] for graph in view["graphs"]] == [1, 1, 1]
         assert [len(graph["steps"]) for graph in view["graphs"]] == [3, 3, 3]
 
@@ -163,11 +163,11 @@ class TestCompilesInWords:
     @pytest.mark.parametrize(
         ("framework", "word"), [("torch_xla", "PT_XLA_DEBUG"), ("jax", "jax_explain_cache_misses")]
     )
-    def test_hints_and_advice_are_in_the_words_of_the_captures_framework(
+    def test_hints_and_advice_use_the_terms_of_the_framework(
         self, tmp_path: Path, framework: Framework, word: str
     ) -> None:
         graphs = [Graph(["f32[8]"]), Graph(["f32[8]"])]
-        view = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
+        view: Any = execution_views.compiles(compiling(tmp_path, graphs, framework=framework))
         assert word in view["how_to_see_why"]
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]

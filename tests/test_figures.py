@@ -1,4 +1,4 @@
-"""The four figures as people read them."""
+"""The four headline figures, and rows of idle time, as texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_xla_insights.trace.model import Trace
 MS = 10**9
 
 
-def told(**more: Any) -> dict[str, Any]:
+def step_idle_row(**more: Any) -> dict[str, Any]:
     means = {
         "step_ps": 100 * MS,
         "median_ps": 100 * MS,
@@ -24,11 +24,11 @@ def told(**more: Any) -> dict[str, Any]:
         "stall_ps": 0,
         "idle_ps": 40 * MS,
     }
-    every = {"idle_ps": 400 * MS, "edges_ps": 0}
-    return {"steps": 10, "cores": 1, "left_out": [], "all_cores": every, **means, **more}
+    all_cores = {"idle_ps": 400 * MS, "edges_ps": 0}
+    return {"steps": 10, "cores": 1, "left_out": [], "all_cores": all_cores, **means, **more}
 
 
-def shown(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:
+def figure_texts(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> dict[str, str]:
     report = {"devices": [{"span_ps": 100, "busy_ps": 60}], "step_idle": step_idle, "hosts": hosts}
     return {
         row["name"]: f"{row['text']}: {row['meaning']}".replace("\u202f", " ")
@@ -37,7 +37,7 @@ def shown(step_idle: dict[str, Any], hosts: Sequence[dict[str, Any]] = ()) -> di
 
 
 def test_four_figures() -> None:
-    assert shown(told()) == {
+    assert figure_texts(step_idle_row()) == {
         "duty": "60.0 %: duty cycle, first to last run",
         "step": "100.0 ms: mean step, 10 steps",
         "work": "60.0 ms: device work per step and core",
@@ -45,34 +45,43 @@ def test_four_figures() -> None:
     }
 
 
-def test_idle_time_that_duty_cycle_and_gaps_leave_out_is_told() -> None:
+def test_idle_time_outside_of_duty_cycle_and_gaps_is_noted() -> None:
     for edges, text in ((11, ""), (100, ", 25.0 % of it before or after all runs")):
-        every = {"idle_ps": 400 * MS, "edges_ps": edges * MS}
-        assert shown(told(all_cores=every))["idle"] == f"40.0 ms: idle per step and core{text}"
+        all_cores = {"idle_ps": 400 * MS, "edges_ps": edges * MS}
+        assert (
+            figure_texts(step_idle_row(all_cores=all_cores))["idle"]
+            == f"40.0 ms: idle per step and core{text}"
+        )
 
 
-def test_the_median_is_told_where_it_is_another_one() -> None:
-    assert shown(told(median_ps=98 * MS))["step"] == "100.0 ms: mean step, 10 steps"
-    assert shown(told(median_ps=90 * MS))["step"] == "100.0 ms: mean step, 10 steps (median 90.0)"
+def test_the_median_is_noted_if_it_differs() -> None:
+    assert figure_texts(step_idle_row(median_ps=98 * MS))["step"] == "100.0 ms: mean step, 10 steps"
+    assert (
+        figure_texts(step_idle_row(median_ps=90 * MS))["step"]
+        == "100.0 ms: mean step, 10 steps (median 90.0)"
+    )
 
 
 def test_steps_of_several_hosts_are_counted_by_host() -> None:
     for steps, text in (((5, 5), "5 steps"), ((3, 7), "3 – 7 steps")):
         hosts = [{"steps": number, "waits_ps": None} for number in steps]
-        assert shown(told(), hosts)["step"] == f"100.0 ms: mean step, {text}"
+        assert figure_texts(step_idle_row(), hosts)["step"] == f"100.0 ms: mean step, {text}"
 
 
-def test_work_that_waits_is_told() -> None:
-    assert shown(told(stall_ps=15 * MS))["work"] == "60.0 ms: device work per step and core, 15.0 of it waits"
-    assert shown(told(stall_ps=MS // 10))["work"] == "60.0 ms: device work per step and core"
+def test_waiting_time_in_work_is_noted() -> None:
+    assert (
+        figure_texts(step_idle_row(stall_ps=15 * MS))["work"]
+        == "60.0 ms: device work per step and core, 15.0 of it waits"
+    )
+    assert figure_texts(step_idle_row(stall_ps=MS // 10))["work"] == "60.0 ms: device work per step and core"
 
 
-def test_work_that_waits_for_other_hosts_is_told_instead() -> None:
+def test_waiting_for_other_hosts_is_noted_instead() -> None:
     hosts = [{"steps": 10, "waits_ps": 280 * MS}, {"steps": 10, "waits_ps": 4 * MS}]
     text = "60.0 ms: busy per step and core, 14.2 of it waits"
-    assert shown(told(stall_ps=15 * MS), hosts)["work"] == text
+    assert figure_texts(step_idle_row(stall_ps=15 * MS), hosts)["work"] == text
     alone = [{"steps": 10, "waits_ps": None}]
-    assert shown(told(), alone)["work"] == "60.0 ms: device work per step and core"
+    assert figure_texts(step_idle_row(), alone)["work"] == "60.0 ms: device work per step and core"
 
 
 @pytest.mark.parametrize(
@@ -84,26 +93,28 @@ def test_work_that_waits_for_other_hosts_is_told_instead() -> None:
     ],
 )
 def test_work_and_idle_time_add_up_to_the_step_as_shown(work: int, idle: int, texts: list[str]) -> None:
-    """Times in microseconds: rounded one by one the first would be 17.9 + 21.2 = 39.0."""
-    found = step_texts(told(step_ps=(work + idle) * US, work_ps=work * US, idle_ps=idle * US), 1)
-    assert [text.replace("\u202f", " ") for text in found] == texts
+    """Times in microseconds: rounded separately the first would be 17.9 + 21.2 = 39.0."""
+    rounded = step_texts(step_idle_row(step_ps=(work + idle) * US, work_ps=work * US, idle_ps=idle * US), 1)
+    assert [text.replace("\u202f", " ") for text in rounded] == texts
 
 
-def test_without_steps_they_are_of_the_span_and_without_devices_unknown() -> None:
-    found = shown(told(steps=0, step_ps=None, median_ps=None))
-    assert found["step"] == "–: mean step: no whole step is recorded"
-    assert found["idle"] == "40.0 ms: idle per core, first to last run"
+def test_figures_without_steps_are_of_the_span_and_unknown_without_devices() -> None:
+    figures = figure_texts(step_idle_row(steps=0, step_ps=None, median_ps=None))
+    assert figures["step"] == "–: mean step: no whole step is recorded"
+    assert figures["idle"] == "40.0 ms: idle per core, first to last run"
     reason = [{"host": "vm", "reason": "no_device_work"}]
-    nothing = told(cores=0, work_ps=None, stall_ps=None, idle_ps=None, left_out=reason)
-    assert [text.split(":")[0] for text in shown(nothing).values()] == ["60.0 %", "100.0 ms", "–", "–"]
+    nothing = step_idle_row(cores=0, work_ps=None, stall_ps=None, idle_ps=None, left_out=reason)
+    assert [text.split(":")[0] for text in figure_texts(nothing).values()] == ["60.0 %", "100.0 ms", "–", "–"]
     assert left_out_note(nothing) == "No device work is recorded."
 
 
-def test_what_is_left_out_is_named() -> None:
+def test_hosts_that_are_left_out_are_named() -> None:
     hosts = [{"host": f"w-{number}", "reason": "no_steps"} for number in range(5)]
-    assert left_out_note(told(left_out=hosts[:1])) == "Left out: w-0 has no whole step."
-    assert str(left_out_note(told(left_out=hosts))).endswith("w-2 has no whole step, and 2 more hosts.")
-    assert left_out_note(told()) is None
+    assert left_out_note(step_idle_row(left_out=hosts[:1])) == "Left out: w-0 has no whole step."
+    assert str(left_out_note(step_idle_row(left_out=hosts))).endswith(
+        "w-2 has no whole step, and 2 more hosts."
+    )
+    assert left_out_note(step_idle_row()) is None
 
 
 def one_step() -> Trace:
@@ -112,16 +123,16 @@ def one_step() -> Trace:
     return capture(driving, Core([("dot", 0, 30 * US), ("dot", 35 * US, 10 * US)]))
 
 
-def test_rows_of_idle_time_come_by_time_with_the_short_gaps_last() -> None:
+def test_rows_of_idle_time_are_ordered_by_time_with_short_gaps_last() -> None:
     report = session_report(session(one_step()))
     assert idle_rows(report["step_idle"]) == [
         ("sync_prepare", 40 * US, 40 * US),
         ("tracing", 15 * US, 15 * US),
         (None, 5 * US, 5 * US),
     ]
-    assert idle_rows(told(idle_ps=0)) == []
+    assert idle_rows(step_idle_row(idle_ps=0)) == []
 
 
-def test_how_runs_were_joined() -> None:
+def test_joins_are_counted_if_they_differ() -> None:
     assert joins_text({"exact": 38}) == "exact"
     assert joins_text({"exact": 38, "ordered": 2}) == "exact 38, ordered 2"

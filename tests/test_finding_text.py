@@ -1,4 +1,4 @@
-"""Findings in words: what a fix gains, why it gains nothing, and the groups with their heads."""
+"""Texts about findings: the gain of a fix, why there is none, and the groups with their titles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS: list[dict[str, Any]] = [
 
 
 def finding(id_: str = "early_sync", **other: Any) -> dict[str, Any]:
-    """One of 20 ms in a step, that recurs."""
+    """A recurring finding of 20 ms in a step."""
     window = {"start_ps": 1020 * MS, "end_ps": 1040 * MS, "device": None}
     return {
         "id": id_, "kind": "mistake", "recurs": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
@@ -37,97 +37,99 @@ def report(*findings: dict[str, Any], usual: int = 100 * MS) -> dict[str, Any]:
     }
 
 
-def said(its: dict[str, Any], *others: dict[str, Any], usual: int = 100 * MS) -> str:
-    return gain_of(its, report(its, *others, usual=usual)).text.replace("\u202f", " ")
+def gain_text(row: dict[str, Any], *others: dict[str, Any], usual: int = 100 * MS) -> str:
+    return gain_of(row, report(row, *others, usual=usual)).text.replace("\u202f", " ")
 
 
-def test_what_recurs_gains_a_part_of_the_usual_step_and_both_times_are_of_it() -> None:
-    assert said(finding()) == "−20.0 % of a step, 100.0 → 80.0 ms"
-    assert said(finding(), usual=90 * MS) == "−20.0 % of a usual step, 90.0 → 72.0 ms"
+def test_a_recurring_finding_gains_a_share_of_the_usual_step() -> None:
+    assert gain_text(finding()) == "−20.0 % of a step, 100.0 → 80.0 ms"
+    assert gain_text(finding(), usual=90 * MS) == "−20.0 % of a usual step, 90.0 → 72.0 ms"
 
 
-def test_what_happened_once_gains_all_that_it_cost() -> None:
-    """20 ms of the mean of two steps: a share would depend on how many steps the capture has."""
-    assert said(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
-    its = finding(recurs="once", gain_at_worst=0.05)
-    assert said(its) == "−40.0 ms to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
-    several = report(its)
+def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
+    """20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
+    assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
+    row = finding(recurs="once", gain_at_worst=0.05)
+    assert gain_text(row) == "−40.0 ms to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
+    several = report(row)
     several["steps"] += [step | {"host": "w-1"} for step in STEPS]
-    assert gain_of(its, several).of == gain_of(finding(recurs="once"), report()).of == "once"
-    assert gain_of(its, several).share.startswith("−40.0")
+    assert gain_of(row, several).of == gain_of(finding(recurs="once"), report()).of == "once"
+    assert gain_of(row, several).share.startswith("−40.0")
 
 
-def test_where_best_and_worst_are_apart_both_are_told_on_the_same_step() -> None:
-    its = finding(gain_at_worst=0.05)
-    assert said(its) == "−20.0 to −5.0 % of a step, 100.0 → 80.0 to 95.0 ms"
-    assert said(its, usual=90 * MS) == "−20.0 to −5.0 % of a usual step, 90.0 → 72.0 to 85.5 ms"
-    assert said(finding(kind="limit", gain_at_worst=0.0)) == (
+def test_best_and_worst_gains_that_differ_refer_to_the_same_step() -> None:
+    row = finding(gain_at_worst=0.05)
+    assert gain_text(row) == "−20.0 to −5.0 % of a step, 100.0 → 80.0 to 95.0 ms"
+    assert gain_text(row, usual=90 * MS) == "−20.0 to −5.0 % of a usual step, 90.0 → 72.0 to 85.5 ms"
+    assert gain_text(finding(kind="limit", gain_at_worst=0.0)) == (
         "−20.0 to 0.0 % of what remains, 70.0 → 56.0 to 70.0 ms"
     )
-    assert said(finding(gain_at_worst=0.19)) == "−20.0 to −19.0 % of a step, 100.0 → 80.0 to 81.0 ms"
-    assert said(finding(gain_at_worst=0.191)) == "−20.0 % of a step, 100.0 → 80.0 ms"
+    assert gain_text(finding(gain_at_worst=0.19)) == "−20.0 to −19.0 % of a step, 100.0 → 80.0 to 81.0 ms"
+    assert gain_text(finding(gain_at_worst=0.191)) == "−20.0 % of a step, 100.0 → 80.0 ms"
 
 
-def test_a_gain_that_hardly_shows_is_no_negative_share() -> None:
-    assert said(finding(gain=0.0004, cost_ps=1 * MS)) == "< 0.1 % of a step, 100.00 → 99.96 ms"
+def test_a_tiny_gain_is_no_negative_share() -> None:
+    assert gain_text(finding(gain=0.0004, cost_ps=1 * MS)) == "< 0.1 % of a step, 100.00 → 99.96 ms"
 
 
-def test_where_nothing_can_be_replayed_the_gain_is_what_it_explains() -> None:
-    its = finding(gain=0.2, step_if_fixed_ps=None)
-    assert said(its) == "20.0 % of the devices' spans"
+def test_without_a_replay_the_gain_is_the_explained_share() -> None:
+    row = finding(gain=0.2, step_if_fixed_ps=None)
+    assert gain_text(row) == "20.0 % of the devices' spans"
 
 
 @pytest.mark.parametrize("cost", [0, 1 * MS])
 def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
-    assert said(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no time to gain"
-    assert said(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
+    assert gain_text(finding(gain=None, step_if_fixed_ps=None, cost_ps=0)) == "no time to gain"
+    assert gain_text(finding(gain=0.0, step_if_fixed_ps=100 * MS, cost_ps=cost)) == "no time to gain"
 
 
-def test_what_is_no_fault_leads_to_what_gains() -> None:
+def test_a_finding_that_is_no_fault_points_to_those_that_gain() -> None:
     bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
-    assert said(bound) == "no time to gain"
-    assert said(bound, finding("below_roofline", kind="limit", gain=0.1)) == "what is to gain stands below"
+    assert gain_text(bound) == "no time to gain"
+    assert (
+        gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "what is to gain stands below"
+    )
 
 
-def test_time_that_hides_behind_the_host_is_told_so_only_where_the_host_is_slower() -> None:
+def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:
     hidden = finding("exposed_collectives", gain=0.004, step_if_fixed_ps=100 * MS, cost_ps=6 * MS)
-    assert said(hidden, finding("tracing_bound")) == "none now: the host is slower"
-    assert said(hidden, finding("tracing_bound", gain=0.02)) == "none now: something else is slower"
-    assert said(hidden, finding("device_stalls")) == "none now: something else is slower"
+    assert gain_text(hidden, finding("tracing_bound")) == "none now: the host is slower"
+    assert gain_text(hidden, finding("tracing_bound", gain=0.02)) == "none now: something else is slower"
+    assert gain_text(hidden, finding("device_stalls")) == "none now: something else is slower"
     of_host = finding("input_bound", gain=0.0, step_if_fixed_ps=100 * MS)
-    assert said(of_host, finding("tracing_bound")) == "none now: something else is slower"
+    assert gain_text(of_host, finding("tracing_bound")) == "none now: something else is slower"
 
 
-def test_a_gain_of_half_a_percent_is_told_as_such() -> None:
-    assert said(finding(gain=0.005)) == "−0.5 % of a step, 100.0 → 99.5 ms"
+def test_a_gain_of_half_a_percent_is_shown() -> None:
+    assert gain_text(finding(gain=0.005)) == "−0.5 % of a step, 100.0 → 99.5 ms"
 
 
 @pytest.mark.parametrize(("start", "end"), [(0, 1001), (1199, 1900)])
-def test_what_lies_outside_of_the_steps_hides_behind_nothing(start: int, end: int) -> None:
+def test_time_outside_of_the_steps_gains_nothing(start: int, end: int) -> None:
     window = {"start_ps": start * MS, "end_ps": end * MS, "device": None}
-    its = finding(gain=0.0, step_if_fixed_ps=100 * MS, windows=[window])
-    assert said(its) == "none: outside of the steps"
+    row = finding(gain=0.0, step_if_fixed_ps=100 * MS, windows=[window])
+    assert gain_text(row) == "none: outside of the steps"
 
 
-def test_groups_have_heads_and_those_without_findings_are_left_out() -> None:
-    some = report(finding(), finding("tracing_bound", kind="limit"), finding("device_bound", kind=None))
-    found = finding_groups(some)
-    assert [group.title for group in found] == ["", "Mistakes", "Limits"]
-    assert [group.gain.replace("\u202f", " ") for group in found] == [
+def test_groups_have_titles_and_empty_groups_are_left_out() -> None:
+    document = report(finding(), finding("tracing_bound", kind="limit"), finding("device_bound", kind=None))
+    groups = finding_groups(document)
+    assert [group.title for group in groups] == ["", "Mistakes", "Limits"]
+    assert [group.gain.replace("\u202f", " ") for group in groups] == [
         "",
         "together at best 100.0 → 70.0 ms",
         "",
     ]
     assert [group.title for group in finding_groups(report(finding(kind="limit")))] == ["Limits"]
-    some["mistakes"]["step_if_fixed_ps"] = None
-    assert finding_groups(some)[0].gain == ""
+    document["mistakes"]["step_if_fixed_ps"] = None
+    assert finding_groups(document)[0].gain == ""
 
 
-def test_a_step_by_the_devices_work_is_told_from_the_mean_step() -> None:
-    """The last run ends behind the last step: the mean of the steps is less than what the devices work for one."""
-    some = report(finding())
-    some["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
-    assert finding_groups(some)[0].gain.replace("\u202f", " ") == (
+def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
+    """The last run ends after the last step: the mean step is shorter than the devices' work for a step."""
+    document = report(finding())
+    document["steps"] = [step | {"duration_ps": 80 * MS} for step in STEPS]
+    assert finding_groups(document)[0].gain.replace("\u202f", " ") == (
         "together at best 100.0 → 70.0 ms (by the devices' work for a step; the mean step is 80.0 ms)"
     )
 
@@ -135,8 +137,8 @@ def test_a_step_by_the_devices_work_is_told_from_the_mean_step() -> None:
 def test_percent_and_times_of_real_findings_agree() -> None:
     """The shares that a finding gains are those of the times beside them, as they are printed."""
     document = session_report(session(demo("torch_xla_dynamic_shapes")))
-    told = [gain_of(its, document) for its in document["findings"]]
-    shown = [its for its in told if its.share]
+    gains = [gain_of(row, document) for row in document["findings"]]
+    shown = [gain for gain in gains if gain.share]
     assert len(shown) == 3
     assert [" to " in gain.share for gain in shown] == [False, True, True]
     once, *shown = shown

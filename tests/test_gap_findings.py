@@ -1,4 +1,4 @@
-"""Which findings explain a gap, and which gaps a finding explains."""
+"""The findings that explain a gap, and the gaps that a finding explains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, p
 @pytest.mark.parametrize(
     "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_dynamo_graph_break"]
 )
-def test_explained_parts_of_gaps_add_up_to_the_findings_costs(run: str) -> None:
+def test_explained_times_add_up_to_the_cost(run: str) -> None:
     report = session_report(session(demo(run)), all_gaps=True)
     times: dict[str, int] = {}
     for gap in report["gaps"]["items"]:
@@ -25,7 +25,7 @@ def test_explained_parts_of_gaps_add_up_to_the_findings_costs(run: str) -> None:
         assert gap["kind"] == "starved" or not gap["explained_by"]
         for id_, ps in gap["explained_by"].items():
             times[id_] = times.get(id_, 0) + ps
-    costs = {finding["id"]: finding["cost_ps"] for finding in report["findings"]}
+    costs = {row["id"]: row["cost_ps"] for row in report["findings"]}
     assert times
     assert times.items() <= costs.items()
 
@@ -38,19 +38,19 @@ def gap(duration: int, **explained: int) -> dict[str, Any]:
     return {"device": "TPU:0", "start_ps": 5, "duration_ps": duration, "explained_by": explained}
 
 
-def test_the_finding_about_a_late_host_explains_its_gaps() -> None:
+def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
     late = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
     report = {"findings": [late, finding("transfer_bound")]}
-    own = gap(
+    gap_of_host = gap(
         1000, input_bound=500, transfer_bound=200, tracing_bound=100
-    )  # the last one is not in the session's report
-    assert findings_of_gap(own, "w-1", report) == {"straggler": 500, "transfer_bound": 200}
-    assert findings_of_gap(own, "w-2", report) == {"transfer_bound": 200}
+    )  # the session has no finding with the last id
+    assert findings_of_gap(gap_of_host, "w-1", report) == {"straggler": 500, "transfer_bound": 200}
+    assert findings_of_gap(gap_of_host, "w-2", report) == {"transfer_bound": 200}
     assert findings_of_gap(gap(1000, transfer_bound=9), "w-2", report) == {}
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("explained", "sentence"),
     [
         ({"early_sync": 400, "tracing_bound": 300}, "Because of early_sync. "),
         ({"early_sync": 300}, ""),
@@ -58,14 +58,18 @@ def test_the_finding_about_a_late_host_explains_its_gaps() -> None:
         ({}, ""),
     ],
 )
-def test_a_mistake_that_explains_much_is_the_first_sentence(told: dict[str, int], said: str) -> None:
+def test_a_mistake_that_explains_a_third_is_the_first_sentence(
+    explained: dict[str, int], sentence: str
+) -> None:
     assert (
-        why_gap(gap(1000), told, {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]})
-        == said
+        why_gap(
+            gap(1000), explained, {"findings": [finding("tracing_bound", "limit"), finding("early_sync")]}
+        )
+        == sentence
     )
 
 
-def test_a_gap_spent_waiting_is_not_explained_by_host_work() -> None:
+def test_if_the_launch_waits_for_most_of_a_gap_no_finding_is_the_reason() -> None:
     chain = [{"duration_ps": 400, "meanwhile": []}, {"duration_ps": 600, "meanwhile": [{"name": "wait"}]}]
     assert (
         why_gap(gap(1000) | {"chain": chain}, {"early_sync": 900}, {"findings": [finding("early_sync")]})
@@ -73,7 +77,7 @@ def test_a_gap_spent_waiting_is_not_explained_by_host_work() -> None:
     )
 
 
-def test_the_gap_names_a_limit_that_gains_more_than_the_mistake() -> None:
+def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
     limit = finding("tracing_bound", "limit") | {"brief": "the host builds the graph"}
     cut, step = finding("early_sync"), {"step_if_fixed_ps": 12 * 10**9, "step_without_limit_ps": 3 * 10**9}
     report = {"findings": [limit, cut], "mistakes": step}
@@ -85,26 +89,26 @@ def test_the_gap_names_a_limit_that_gains_more_than_the_mistake() -> None:
     assert not more_to_gain(gap(1000), {"early_sync": 900}, report | {"findings": [cut, limit]})
 
 
-def test_a_finding_lists_its_largest_places_first() -> None:
+def test_a_finding_first_shows_the_gap_that_it_explains_most_of() -> None:
     groups = [gap(1000 + at) | {"by_finding_ps": {"early_sync": ps}} for at, ps in enumerate((100, 900, 500))]
-    group = places(groups)["early_sync"]
-    assert (group["count"], [row["duration_ps"] for row in group["places"]]) == (3, [1001, 1002, 1000])
+    document = places(groups)["early_sync"]
+    assert (document["count"], [row["duration_ps"] for row in document["places"]]) == (3, [1001, 1002, 1000])
 
 
-def test_of_gaps_that_a_finding_explains_alike_the_longest_is_shown_first() -> None:
+def test_of_similarly_explained_gaps_the_longest_is_first() -> None:
     times = [(1000, 951), (3000, 960), (2000, 1000), (9000, 940), (8000, 945)]
     groups = [gap(duration) | {"by_finding_ps": {"early_sync": ps}} for duration, ps in times]
     shown = [place["duration_ps"] for place in places(groups)["early_sync"]["places"]]
     assert shown == [3000, 2000, 1000, 8000, 9000]
 
 
-def test_gaps_and_findings_of_the_case_study_agree() -> None:
-    loaded = session(demo("synthetic_case_study_8_tpu_cores"))
-    overview = views.overview(loaded)
-    findings = {finding["id"]: finding for finding in overview["findings"]}
+def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
+    case_study = session(demo("synthetic_case_study_8_tpu_cores"))
+    overview = views.overview(case_study)
+    findings = {row["id"]: row for row in overview["findings"]}
     for id_ in ("recompilation", "early_sync"):
         (place,) = overview["explains"][id_]["places"]
-        gap = views.gap(loaded, place["device"], place["start_ps"])
-        assert gap["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
-        assert next(iter(gap["by_finding_ps"])) == id_
+        document = views.gap(case_study, place["device"], place["start_ps"])
+        assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
+        assert next(iter(document["by_finding_ps"])) == id_
     assert "exposed_collectives" not in overview["explains"]

@@ -1,4 +1,4 @@
-"""What torch.compile's log says of guards, in the words of PyTorch 2.9 (and of 2.5, at the limit)."""
+"""Guards in torch.compile's log, in the wording of PyTorch 2.9 (and of 2.5, at the limit)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ W1121 00:05:02.826000 8207 torch/_dynamo/convert_frame.py:1358] [1/8]    last re
 # x = x * self.scale  # why not  # train.py:75 in forward
 W1121 00:05:02.826000 8207 torch/_dynamo/convert_frame.py:1358] [1/8] To log all recompilation reasons, use TORCH_LOGS.
 """
-AGAIN = """\
+RECOMPILATION = """\
 V1122 12:05:34.709000 7175 torch/_dynamo/guards.py:4181] [0/1] [__recompiles] Recompiling function forward in /a/b.py:26
 V1122 12:05:34.709000 7175 torch/_dynamo/guards.py:4181] [0/1] [__recompiles]     triggered by the following guard \
 failure(s):
@@ -39,47 +39,48 @@ def test_the_limit() -> None:
     ]
 
 
-def test_in_the_words_of_pytorch_2_5() -> None:
+def test_the_wording_of_pytorch_2_5() -> None:
     older = LIMIT.replace("recompile_limit (8)", "cache_size_limit (16)").replace("[1/8]", "[1/8_1]")
-    assert [(it.limit, it.guard) for it in parse_guards(older)] == [(16, "self.scale == 1.5")]
+    assert [(guard.limit, guard.guard) for guard in parse_guards(older)] == [(16, "self.scale == 1.5")]
 
 
-def test_each_recompilation_with_the_guard_of_the_last_variant() -> None:
-    assert parse_guards(f"epoch 1\n{AGAIN}epoch 2\n{LIMIT}", "log") == [
+def test_each_recompilation_has_the_guard_of_the_last_variant() -> None:
+    assert parse_guards(f"epoch 1\n{RECOMPILATION}epoch 2\n{LIMIT}", "log") == [
         Guard("forward", "/a/b.py:26", MISMATCH, None, None, "log"),
         *parse_guards(LIMIT, "log"),
     ]
 
 
-def test_lines_of_several_processes_in_turns() -> None:
+def test_lines_of_several_processes_may_be_mixed() -> None:
     ranks = [
-        [f"[rank{rank}]:{line}" for line in text.splitlines()] for rank, text in enumerate((LIMIT, AGAIN))
+        [f"[rank{rank}]:{line}" for line in text.splitlines()]
+        for rank, text in enumerate((LIMIT, RECOMPILATION))
     ]
     mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
-    assert {it.guard for it in parse_guards(f"{mixed}\n")} == {"self.scale == 1.5", MISMATCH}
+    assert {guard.guard for guard in parse_guards(f"{mixed}\n")} == {"self.scale == 1.5", MISMATCH}
 
 
 @pytest.mark.parametrize(
     "text", ["", "hit config.recompile_limit (8)", "[1/8] torch._dynamo hit config", "] [1/8] x"]
 )
-def test_what_is_none(text: str) -> None:
+def test_other_texts_have_no_guards(text: str) -> None:
     assert parse_guards(text) == []
 
 
 @given(st.integers(0, len(LIMIT)))
 @settings(max_examples=60)
-def test_cut_anywhere_nothing_that_is_told_is_wrong(length: int) -> None:
+def test_a_text_cut_anywhere_yields_nothing_wrong(length: int) -> None:
     [whole] = parse_guards(LIMIT)
-    for found in parse_guards(LIMIT[:length]):
-        assert found.limit == 8
-        assert (found.function, found.guard) in ((None, None), ("forward", None), ("forward", whole.guard))
+    for guard in parse_guards(LIMIT[:length]):
+        assert guard.limit == 8
+        assert (guard.function, guard.guard) in ((None, None), ("forward", None), ("forward", whole.guard))
 
 
 def test_a_real_log() -> None:
     text = (Path(LOGDIR) / "torch_xla_dynamo_graph_break/stderr.txt").read_text()
-    [found] = parse_guards(text, "stderr.txt")
-    assert (found.function, found.place, found.limit) == (
+    [guard] = parse_guards(text, "stderr.txt")
+    assert (guard.function, guard.place, guard.limit) == (
         "torch_dynamo_resume_in_forward_at_73", "/opt/xla-demo/train.py:73", 8,
     )  # fmt: skip
-    assert found.guard == "___stack0 == 3.9214017391204834"
-    assert (found.source or "").startswith("if self.read_back and x.abs().max().item() > 100.0:")
+    assert guard.guard == "___stack0 == 3.9214017391204834"
+    assert (guard.source or "").startswith("if self.read_back and x.abs().max().item() > 100.0:")

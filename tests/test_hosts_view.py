@@ -1,4 +1,4 @@
-"""The document of the view Hosts: its sums, its size, its states."""
+"""The document of the view Hosts: sums, size and states."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def example() -> dict[str, Any]:
     return dict(json.loads(EXAMPLE.read_text()))
 
 
-def test_the_example_is_what_the_demo_pod_gives() -> None:
+def test_the_example_file_is_up_to_date() -> None:
     assert EXAMPLE.read_text() == example_text()
 
 
@@ -36,10 +36,10 @@ def test_counts_and_charges_add_up(example: dict[str, Any]) -> None:
     assert sum(hosts["last"]) == sum(charges["last"]) == example["collectives"] == 36
     assert sum(hosts["waits_us"]) == pytest.approx(sum(hosts["waited_us"]), abs=len(hosts["name"]))
     for host in range(16):
-        own = [row for row, it in enumerate(charges["host"]) if it == host]
-        assert sum(charges["last"][row] for row in own) == hosts["last"][host]
-        waits = sum(charges["waits_us"][row] for row in own)
-        assert waits == pytest.approx(hosts["waits_us"][host], abs=len(own) + 1)
+        rows = [row for row, charged in enumerate(charges["host"]) if charged == host]
+        assert sum(charges["last"][row] for row in rows) == hosts["last"][host]
+        waits = sum(charges["waits_us"][row] for row in rows)
+        assert waits == pytest.approx(hosts["waits_us"][host], abs=len(rows) + 1)
     assert sum(hosts["last_steps"]) == 12
 
 
@@ -52,7 +52,7 @@ def test_every_column_has_every_host_and_step(example: dict[str, Any]) -> None:
     assert sorted(example["order"]) == list(range(16))
 
 
-def test_what_the_example_says(example: dict[str, Any]) -> None:
+def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
     verdict, hosts = example["verdict"], example["hosts"]
     late = pod.LATE_HOST
     assert (verdict["kind"], verdict["hosts"], verdict["cause"]) == ("late", [late], "input")
@@ -66,33 +66,35 @@ def test_what_the_example_says(example: dict[str, Any]) -> None:
     assert hosts["too_wide"] == [False] * 16
     assert {int(key) for key in example["step_class_us"]} == {late, example["median_host"]}
     truth = [pod.DEMO.clocks[host].ahead_ps / US for host in range(16)]
-    apart = np.array(hosts["offset_us"]) - truth
-    assert np.ptp(apart) < 12  # one of them gains 25 us a second
+    errors = np.array(hosts["offset_us"]) - truth
+    assert np.ptp(errors) < 12  # one of the clocks gains 25 us per second
 
 
-def test_a_step_s_classes_add_up_to_the_step() -> None:
-    found = compared(SMALL)
-    document = hosts_view(found)
+def test_classes_add_up_to_the_step() -> None:
+    comparison = compared(SMALL)
+    document = hosts_view(comparison)
     device = document["classes"].index("device")
-    for step, row in enumerate(step_class_times(found, 4)):
+    for step, row in enumerate(step_class_times(comparison, 4)):
         assert row is not None
-        whole = sum(row) - row[device]
-        assert whole == pytest.approx(found.table.step_ps[4, step] / US, abs=len(row))
-        there = document["steps"]["step_us"][step] + document["step_apart_us"][4][step]
-        assert there == pytest.approx(whole, abs=len(row))
+        step_us = sum(row) - row[device]
+        assert step_us == pytest.approx(comparison.table.step_ps[4, step] / US, abs=len(row))
+        shown_us = document["steps"]["step_us"][step] + document["step_apart_us"][4][step]
+        assert shown_us == pytest.approx(step_us, abs=len(row))
 
 
-def test_steps_that_a_host_lacks() -> None:
+def test_steps_missing_on_a_host() -> None:
     document = hosts_view(compared(replace(SMALL, captured={1: (3, 9)})))
     assert document["step_apart_us"][1][:3] == [None] * 3
     assert document["late_us"][1][:3] == [-1] * 3
     assert document["hosts"]["steps"][1] == 7
 
 
-def test_steps_with_other_numbers_on_hosts_that_nothing_ties_have_none() -> None:
-    """The first step of one is step 1204, of the other step 1210: their column has neither number."""
-    made = replace(SMALL, hosts=2, late=(), scripts={0: "jit_a", 1: "jit_b"}, captured={0: (0, 3), 1: (6, 9)})
-    assert hosts_view(compared(made))["steps"]["number"] == [None] * 4
+def test_unrelated_hosts_with_different_step_numbers_have_no_numbers() -> None:
+    """The first step of one host is number 1204, of the other 1210: their common column has no number."""
+    unrelated = replace(
+        SMALL, hosts=2, late=(), scripts={0: "jit_a", 1: "jit_b"}, captured={0: (0, 3), 1: (6, 9)}
+    )
+    assert hosts_view(compared(unrelated))["steps"]["number"] == [None] * 4
 
 
 def test_states_without_arrivals() -> None:
@@ -108,14 +110,14 @@ def test_states_without_arrivals() -> None:
     assert apart["hosts"]["last"] == apart["hosts"]["waits_us"] == [None] * 6
     assert apart["charges"]["host"] == []
     assert None not in apart["steps"]["number"]
-    nobody = hosts_view(compared(replace(SMALL, late=())))
-    assert nobody["verdict"]["text"].startswith("No host stands out: each is last in ")
-    assert not any(nobody["hosts"]["named"])
+    even = hosts_view(compared(replace(SMALL, late=())))
+    assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
+    assert not any(even["hosts"]["named"])
     partial = hosts_view(compared(SMALL), of=64)
     assert partial["read"] == {"hosts": 6, "of": 64}
 
 
-def test_rows_of_the_report() -> None:
+def test_host_rows_of_the_report() -> None:
     rows: Any = host_rows(compared(SMALL))
     assert [row["name"] for row in rows] == [pod.name_of(host) for host in range(6)]
     late = rows[4]
@@ -129,22 +131,22 @@ def test_rows_of_the_report() -> None:
     assert (lone["clock_offset_ps"], lone["last_share"]) == (None, None)
 
 
-def test_a_thousand_hosts_stay_small(example: dict[str, Any]) -> None:
-    """The columns of the example, 64 times as many hosts and 8 times as many steps, with numbers that differ."""
-    drawn = np.random.default_rng(0)
+def test_a_document_of_a_thousand_hosts_is_small(example: dict[str, Any]) -> None:
+    """The columns of the example for 64 times as many hosts and 8 times as many steps, with random numbers."""
+    random = np.random.default_rng(0)
     hosts, steps = 1024, 100
     large = example | {
         "hosts": {name: [*column] * 64 for name, column in example["hosts"].items()},
         "steps": {name: ([*column] * 9)[:steps] for name, column in example["steps"].items()},
-        "late_us": np.abs(drawn.normal(0, 30, (hosts, steps))).astype(int).tolist(),
-        "step_apart_us": drawn.normal(0, 30, (hosts, steps)).astype(int).tolist(),
-        "class_us": [[*row] for row in drawn.normal(9000, 300, (hosts, 6)).astype(int).tolist()],
+        "late_us": np.abs(random.normal(0, 30, (hosts, steps))).astype(int).tolist(),
+        "step_apart_us": random.normal(0, 30, (hosts, steps)).astype(int).tolist(),
+        "class_us": [[*row] for row in random.normal(9000, 300, (hosts, 6)).astype(int).tolist()],
     }
     text = json.dumps(large, separators=(",", ":")).encode()
     assert len(gzip.compress(text)) < 400_000
 
 
-def test_the_view_of_a_real_training() -> None:
+def test_the_view_of_a_recorded_training() -> None:
     document = hosts_view(compare_hosts(recorded("late_loader")))
     assert document["verdict"]["hosts"] == [2]
     assert document["verdict"]["annotation"] == "train/next_batch"

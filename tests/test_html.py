@@ -1,4 +1,4 @@
-"""The page that stands alone: whole, safe whatever a capture is called, and with the numbers of the report."""
+"""The standalone page: well-formed, safe whatever names a capture has, and with the numbers of the report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RUNS = sorted(path.name for path in LOGDIR.iterdir() if path.name.startswith(("s
 
 
 class Page(HTMLParser):
-    """A parsed page: that its elements are balanced, its texts by element, its attributes."""
+    """A parsed page with balanced elements: its texts by element, its attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -87,7 +87,7 @@ def test_every_demo_log_is_a_page_under_two_megabytes(run: str) -> None:
         assert plain(finding["advice"]) in its.text()
 
 
-def test_findings_stand_in_groups_with_their_gain() -> None:
+def test_findings_are_grouped_with_their_gain() -> None:
     its, report, _ = page("synthetic_case_study_8_tpu_cores")
     text = " ".join(its.text().split())
     told = [
@@ -106,12 +106,12 @@ def test_findings_stand_in_groups_with_their_gain() -> None:
 
 
 @pytest.mark.parametrize("run", RUNS[:1])
-def test_a_browser_takes_it_for_html_of_today(run: str) -> None:
+def test_the_page_is_html_in_standards_mode(run: str) -> None:
     session = xi.load(str(LOGDIR / run))
     assert Page(report_html(session.report())).declared == "doctype html"
 
 
-def test_it_asks_for_nothing_and_runs_nothing() -> None:
+def test_the_page_makes_no_request_and_runs_no_script() -> None:
     its, _, text = page("synthetic_case_study_8_tpu_cores")
     assert ("meta", "content", "default-src 'none'; style-src 'unsafe-inline'") in its.attributes
     assert {tag for tag, _, _ in its.attributes} & {"script", "link", "img", "iframe", "a", "form"} == set()
@@ -136,7 +136,7 @@ def test_idle_time_adds_up() -> None:
         assert plain(whole[column]).replace(" ", "") == f"{idle_ps / 1e9:.3f}"
 
 
-def test_device_work_is_told_by_annotation_and_by_op() -> None:
+def test_device_work_is_shown_by_annotation_and_by_op() -> None:
     its, report, _ = page("synthetic_transformer_2_tpu_cores")
     head, first, *_, total = its.rows["Device work by annotation"]
     assert head[-2:] == ["HBM, of peak", "Bound by"]
@@ -149,7 +149,7 @@ def test_device_work_is_told_by_annotation_and_by_op() -> None:
     assert "Peaks (TPU v6 Lite): 918.0 TFLOP/s and 1 638 GB/s, from the capture." in its.text()
 
 
-def test_steps_and_gaps_are_all_there() -> None:
+def test_all_steps_and_gaps_are_shown() -> None:
     its, report, _ = page("synthetic_case_study_8_tpu_cores")
     assert [row[0] for row in its.rows["Steps"][1:]] == [str(step["number"]) for step in report["steps"]]
     gaps = [row for row in its.rows["Gaps"] if row[0] != "Device"]
@@ -171,7 +171,7 @@ def test_the_page_has_the_gaps_of_the_document() -> None:
     assert len([row for row in many.rows["Gaps"] if row[0] != "Device"]) == 1101
 
 
-def test_names_are_text_whatever_they_are() -> None:
+def test_names_are_escaped() -> None:
     name = '<script>alert("1")</script>&amp;<b onload=x>'
     events = (name, 0, 90, {"_r": 1, "step_num": 3}), ("StepMarker", 40, 20)
     trace = capture(thread("python", *events), Core([(name, 0, 10), (name, 50_000_000, 10)], [(name, 0, 10)]))
@@ -181,14 +181,14 @@ def test_names_are_text_whatever_they_are() -> None:
     assert name in parsed.text()
 
 
-def test_a_capture_with_nothing_in_it() -> None:
+def test_an_empty_capture_has_a_page() -> None:
     its = session(capture(thread("python", ("forward", 0, 10))))
     text = Page(report_html(session_report(its))).text()
     assert "No device was traced" in text
     assert "No findings." in text or "Findings" in text
 
 
-def test_a_step_is_as_high_as_its_parts() -> None:
+def test_a_bar_is_as_high_as_its_parts() -> None:
     def step(number: int, device: int, **host: int) -> dict[str, Any]:
         times = {name: ps * MS for name, ps in host.items()}
         whole = {"duration_ps": sum(times.values()), "device_busy_ps": device * MS, "host_ps": times}
@@ -202,7 +202,7 @@ def test_a_step_is_as_high_as_its_parts() -> None:
     assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
 
 
-def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, its = tmp_path / "report.html", str(write_session(tmp_path / "s", "vm"))
     assert main(["report", its, "--html", str(path)]) == 0
     printed = capsys.readouterr()
@@ -218,7 +218,7 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
 class TestInAPipeline:
     """The documentation's example, with a session in which a graph is compiled anew."""
 
-    def test_it_fails_where_a_finding_is_loud_enough(self, tmp_path: Path) -> None:
+    def test_it_fails_if_a_finding_is_severe_enough(self, tmp_path: Path) -> None:
         run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
         page_ = ["--html", str(tmp_path / "report.html")]
         assert main(["report", run, "--fail-on", "warning", *page_]) == 1
@@ -230,7 +230,7 @@ class TestInAPipeline:
         assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", told)
 
 
-def test_text_files_beside_the_capture_are_told() -> None:
+def test_sidecar_files_are_shown() -> None:
     its, report, _ = page("torch_xla_dynamo_graph_break")
     assert "Graph break at /opt/xla-demo/train.py:73 in forward: Unsupported Tensor.item() call" in its.text()
     counters = dict(its.rows["Text files beside the capture"][1:])

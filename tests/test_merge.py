@@ -1,4 +1,4 @@
-"""The report of many hosts, made from the summaries of each, against sums over their traces and against copies."""
+"""The merged report of many hosts, compared with sums over their traces and with copies of one host."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def summaries_of(its: SessionTrace, **options: Any) -> list[HostSummary]:
 
 
 def several(seed: int) -> SessionTrace:
-    """Two to four hosts that do what they like, 10 us after each other."""
+    """Two to four hosts with random events, 10 us after each other."""
     pick = random.Random(seed)
     make = pick.choice((any_session, any_gpus))
     traces = [renamed(make(pick).traces[0], f"w-{host}") for host in range(pick.choice((2, 3, 4)))]
@@ -53,12 +53,12 @@ def several(seed: int) -> SessionTrace:
     return session(*traces)
 
 
-def test_hosts_come_in_the_order_of_the_numbers_in_their_names() -> None:
+def test_hosts_are_ordered_by_the_numbers_in_their_names() -> None:
     names = ["w-10", "w-2", "a", "w-2-b", "w-1", "10", "9"]
     assert sorted(names, key=natural_key) == ["9", "10", "a", "w-1", "w-2", "w-2-b", "w-10"]
 
 
-def test_only_instants_move() -> None:
+def test_only_instants_are_shifted() -> None:
     before = {"start_ps": 5, "duration_ps": 7, "rows": [{"end_ps": 9, "start_ps": None}], "name": "x"}
     assert shifted(before, 10) == {
         "start_ps": 15, "duration_ps": 7, "rows": [{"end_ps": 19, "start_ps": None}], "name": "x",
@@ -79,7 +79,7 @@ def test_means_are_weighted(values: list[tuple[float | None, int]], mean: float 
     assert weighted_mean(values) == mean
 
 
-def test_a_median_is_that_of_what_is_weighed() -> None:
+def test_a_weighted_median_counts_values_by_their_weight() -> None:
     for seed in SEEDS:
         pick = random.Random(seed)
         values = [(pick.randint(0, 9), pick.randint(0, 4)) for _ in range(5)] + [(3, 1)]
@@ -101,8 +101,8 @@ def test_one_host_has_its_own_report(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_all_instants_of_a_report_move_with_its_trace(seed: int) -> None:
-    """Whatever a host's document says about an instant lies where `shifted` finds it."""
+def test_all_instants_of_a_report_shift_with_its_trace(seed: int) -> None:
+    """`shifted` finds every instant in a host's document."""
     later = 30_000_000
     first, second = (summaries_of(session(several(seed).traces[0]), all_gaps=True)[0] for _ in range(2))
     trace = several(seed).traces[0]
@@ -128,7 +128,7 @@ def test_the_session_is_the_same_from_summaries_and_from_traces_on_one_time_base
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_hosts_may_come_in_any_order(seed: int) -> None:
+def test_hosts_may_be_added_in_any_order(seed: int) -> None:
     summaries = summaries_of(several(seed))
     shuffled = random.Random(seed).sample(summaries, len(summaries))
     assert merged(shuffled) == merged(summaries)
@@ -186,7 +186,7 @@ def _sorted(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_of_two_copies_sums_are_double_and_means_the_same(seed: int) -> None:
+def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
     trace = several(seed).traces[0]
     one: Any = session_report(session(trace))
     two: Any = session_report(session(renamed(trace, "w-0"), renamed(trace, "w-1")))
@@ -226,7 +226,7 @@ def test_of_two_copies_sums_are_double_and_means_the_same(seed: int) -> None:
     assert two["mistakes"] == one["mistakes"]
 
 
-def test_no_more_gaps_are_held_than_told() -> None:
+def test_no_more_gaps_are_held_than_listed() -> None:
     trace = next(its for its in map(several, SEEDS) if merged(summaries_of(its))["gaps"]["items"]).traces[0]
     summary = summarise(trace, "session", "run")
     gap = summary.document["gaps"]["items"][0]
@@ -242,7 +242,7 @@ def test_no_more_gaps_are_held_than_told() -> None:
     assert len(every.document()["gaps"]["items"]) == 3000
 
 
-def test_hosts_are_compared_once_for_as_many_as_there_are() -> None:
+def test_the_comparison_is_cached_until_a_host_is_added() -> None:
     (summary,) = summaries_of(session(several(0).traces[0]))
     made = ReportMerger("session", "run")
     assert made.comparison is None
@@ -256,7 +256,7 @@ def test_hosts_are_compared_once_for_as_many_as_there_are() -> None:
     assert [host.name for host in both.hosts] == ["w-0", "w-1"]
 
 
-def test_a_summary_can_be_sent() -> None:
+def test_a_summary_can_be_pickled() -> None:
     (summary,) = summaries_of(session(several(0).traces[0]))
     received = pickle.loads(pickle.dumps(summary))
     assert received.document == summary.document
@@ -264,7 +264,7 @@ def test_a_summary_can_be_sent() -> None:
 
 
 @pytest.mark.parametrize("name", ["torch_xla_early_item", "torch_xla_dynamo_graph_break"])
-def test_all_instants_of_a_real_report_move(name: str) -> None:
+def test_all_instants_of_a_real_report_shift(name: str) -> None:
     (first,) = (dict[str, Any](it.document) for it in summaries_of(session(demo(name))))
     trace = demo(name)
     trace.shift(7_000_000)

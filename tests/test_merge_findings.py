@@ -1,4 +1,4 @@
-"""Findings and diagnostics of many hosts: told once, in the words of one of them."""
+"""Merged findings and diagnostics of many hosts, with the texts of one of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tb_xla_insights.trace.model import SessionTrace
 def with_findings(
     host: str, *gains: tuple[str, float], steps: int = 4, device_bound: bool = False
 ) -> HostSummary:
-    """A host with steps of 100 ps whose findings gain so much of each."""
+    """A host with steps of 100 ps whose findings have the given gains."""
     document: Any = host_report(SessionTrace("session", "run/session", []))
     document["session"]["hosts"] = [{"name": host, "file": f"{host}.pb", "bytes": 1, "events": 1}]
     step = {
@@ -77,7 +77,7 @@ def found(*summaries: HostSummary) -> dict[str, Row]:
 
 
 class TestFindings:
-    def test_most_hosts_are_told_by_the_median_one(self) -> None:
+    def test_a_finding_of_most_hosts_has_the_texts_of_the_median_host(self) -> None:
         row = found(
             *(with_findings(f"w-{n}", ("early_sync", gain)) for n, gain in enumerate((0.1, 0.5, 0.3)))
         )
@@ -89,7 +89,7 @@ class TestFindings:
         assert told["cost_ps"] == 30
         assert told["severity"] == "critical" if told["gain"] >= 0.3 else "warning"
 
-    def test_few_hosts_are_told_by_the_worst_one_and_the_others_stay_as_they_are(self) -> None:
+    def test_a_finding_of_few_hosts_has_the_texts_of_the_worst_host(self) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(6)]
         hosts += [with_findings("w-6", ("early_sync", 0.4)), with_findings("w-7", ("early_sync", 0.2))]
         told = found(*hosts)["early_sync"]
@@ -105,7 +105,7 @@ class TestFindings:
         assert told["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
         assert told["brief"] == "early_sync on w-1"
 
-    def test_hosts_of_one_name_are_two(self) -> None:
+    def test_hosts_with_the_same_name_are_distinct(self) -> None:
         told = found(
             with_findings("w", ("early_sync", 0.4)),
             with_findings("w", ("early_sync", 0.2)),
@@ -114,13 +114,13 @@ class TestFindings:
         assert told["early_sync"]["gain"] == pytest.approx(0.2)
         assert told["early_sync"]["evidence"]["hosts"] == 2
 
-    def test_hosts_weigh_what_they_have_steps(self) -> None:
+    def test_hosts_are_weighted_by_the_time_of_their_steps(self) -> None:
         many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
         told = found(many, few)["early_sync"]
         assert told["gain"] == pytest.approx(0.36)
         assert told["step_if_fixed_ps"] == 64
 
-    def test_a_gain_is_the_share_of_the_mean_step_that_goes(self) -> None:
+    def test_a_gain_is_a_share_of_the_mean_step(self) -> None:
         slow, fast = with_findings("a", ("early_sync", 0.5)), with_findings("b")
         for step in fast.document["steps"]:
             step["duration_ps"] = 20
@@ -129,27 +129,27 @@ class TestFindings:
         assert (told["step_ps"], told["step_if_fixed_ps"]) == (60, 35)
         assert told["gain"] == pytest.approx((60 - 35) / 60)
 
-    def test_windows_are_on_the_session_s_time_base(self) -> None:
+    def test_windows_are_on_the_sessions_time_base(self) -> None:
         late = with_findings("b", ("early_sync", 0.4))
         late = dataclasses.replace(late, base_unix_ns=late.base_unix_ns + 3)
         (window,) = found(with_findings("a"), late)["early_sync"]["windows"]
         assert window == {"start_ps": 3001, "end_ps": 3002, "device": None}
 
-    def test_a_limit_of_few_hosts_leaves_the_others_steps(self) -> None:
+    def test_a_limit_of_few_hosts_keeps_the_steps_of_the_others(self) -> None:
         hosts = [with_findings("a", ("tracing_bound", 0.2)), with_findings("b")]
         assert merged(hosts)["mistakes"]["step_without_limit_ps"] == 95
 
-    def test_a_limit_of_one_host_that_costs_all_next_to_nothing_is_none(self) -> None:
+    def test_an_irrelevant_limit_of_one_host_is_removed(self) -> None:
         hosts = [with_findings("a", ("tracing_bound", 0.0)), *(with_findings(f"w-{n}") for n in range(9))]
         hosts[0].document["findings"][0]["cost_ps"] = 30
         assert "tracing_bound" in found(*hosts[:2])
         assert "tracing_bound" not in found(*hosts)
 
-    def test_a_detail_goes_on_after_a_colon_but_for_names(self) -> None:
+    def test_a_detail_after_a_colon_keeps_the_capital_of_names(self) -> None:
         assert detail_after_colon("The device idles 1 ms.") == "the device idles 1 ms."
         assert detail_after_colon("TheLoader takes 1 ms.") == "TheLoader takes 1 ms."
 
-    def test_the_devices_are_the_bottleneck_where_no_host_has_a_mistake(self) -> None:
+    def test_the_devices_are_the_bottleneck_if_no_host_has_a_mistake(self) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
         assert "device_bound" in found(*bound)
         assert "device_bound" in found(*bound[1:], with_findings("w-0"))
@@ -158,7 +158,7 @@ class TestFindings:
 
 
 def told(*lines: tuple[str, str]) -> list[Row]:
-    """The diagnostics of hosts that say one thing each."""
+    """The merged diagnostics of hosts with one diagnostic each."""
     summaries = []
     for host, message in lines:
         summary = with_findings(host)
@@ -169,20 +169,20 @@ def told(*lines: tuple[str, str]) -> list[Row]:
 
 
 class TestDiagnostics:
-    def test_one_host_s_names_it(self) -> None:
+    def test_a_diagnostic_of_one_host_names_it(self) -> None:
         rows = merged([with_findings("a"), with_findings("b")])["diagnostics"]
         assert [row["message"].endswith("(on both hosts)") for row in rows] == [True] * len(rows)
         assert told(("a", "1 step is cut."), ("b", "It is whole."))[0] == {
             "id": "partial_steps", "severity": "info", "message": "1 step is cut.", "host": "a",
         }  # fmt: skip
 
-    def test_the_same_of_many_hosts_is_told_once(self) -> None:
+    def test_equal_diagnostics_of_many_hosts_are_merged(self) -> None:
         rows = told(*((f"w-{n}", "2 steps are cut.") for n in range(5)), ("w-5", "Other."))
         assert rows[0]["message"] == "2 steps are cut. (on 5 of 6 hosts)"
         assert rows[0]["hosts"] == 5
         assert "host" not in rows[0]
 
-    def test_what_differs_in_numbers_alone_is_the_same(self) -> None:
+    def test_diagnostics_that_differ_in_numbers_alone_are_merged(self) -> None:
         rows = told(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
         assert [row["message"] for row in rows] == [
             "12 steps are cut. (on both hosts; the numbers are those of w-9)"
@@ -194,7 +194,7 @@ class TestDiagnostics:
         made.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
         assert made.document()["diagnostics"][0]["id"] == "skipped_host"
 
-    def test_hosts_that_run_something_else_are_told(self) -> None:
+    def test_hosts_that_run_something_else_are_reported(self) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(4)]
         hosts[2].document["steps"] = [step | {"name": "eval"} for step in hosts[2].document["steps"]]
         (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
@@ -206,7 +206,7 @@ class TestDiagnostics:
         ("count", "who"),
         [(2, "Both hosts run something of their own"), (5, "Each of 5 hosts runs something of its own")],
     )
-    def test_where_each_host_runs_something_of_its_own_none_is_usual(self, count: int, who: str) -> None:
+    def test_hosts_that_all_run_something_else_have_no_usual_one(self, count: int, who: str) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(count)]
         for host, name in zip(hosts, "abcde", strict=False):
             host.document["steps"] = [step | {"name": name} for step in host.document["steps"]]

@@ -1,4 +1,4 @@
-"""Metrics reports and dynamo's explanations, as they are printed, cut, or printed elsewhere."""
+"""Metrics reports and dynamo's explanations: whole, cut, and in other wordings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ OLD_EXPLAIN = """Dynamo produced 3 graphs with 2 graph breaks and 6 ops
 
 
 class TestMetrics:
-    def test_a_report_inside_a_log(self) -> None:
+    def test_a_report_inside_a_log_is_read(self) -> None:
         found = parse_metrics(REPORT, "m.txt")
         assert found
         assert found.metrics["CompileTime"] == {
@@ -81,7 +81,7 @@ class TestMetrics:
         assert found.fallbacks() == {"special_i1": 12}
         assert found.unread == []
 
-    def test_figures_by_any_of_a_metrics_names(self) -> None:
+    def test_figures_accept_all_names_of_a_metric(self) -> None:
         found = parse_metrics(REPORT)
         assert found
         assert found.samples("CompileTime", "XrtCompile") == 6
@@ -93,7 +93,7 @@ class TestMetrics:
     def test_what_is_none(self, text: str) -> None:
         assert parse_metrics(text) is None
 
-    def test_what_is_not_understood_is_said_and_the_rest_is_used(self) -> None:
+    def test_unread_lines_are_reported_and_the_rest_is_used(self) -> None:
         found = parse_metrics(
             "Counter: A\n  Value: many\nCounter: B\n  Value: 2\nMetric: C\n  Accumulator: 3parsecs\n  Mood: good\n",
             "m",
@@ -109,7 +109,7 @@ class TestMetrics:
     @pytest.mark.parametrize(
         "samples", ["Samples: 6", "TotalSamples: about 6", "TotalSamples: -6", "Accumulator: 01s"]
     )
-    def test_a_number_of_samples_that_is_not_known_is_none(self, samples: str) -> None:
+    def test_an_unknown_number_of_samples_is_none(self, samples: str) -> None:
         found = parse_metrics(f"Metric: CompileTime\n  {samples}\n")
         assert found
         assert found.samples("CompileTime") is None
@@ -117,14 +117,14 @@ class TestMetrics:
     @pytest.mark.parametrize(
         "line", ["TotalSamples: {}", "Accumulator: {}", "Accumulator: {}s", "Percentiles: 1%={}KB"]
     )
-    def test_digits_without_end_are_not_understood(self, line: str) -> None:
+    def test_too_many_digits_are_not_understood(self, line: str) -> None:
         found = parse_metrics(f"Metric: C\n  {line.format('9' * 5000)}\n")
         assert found
         assert (found.metrics["C"]["samples"], found.metrics["C"]["total"]) == (None, None)
         assert [it.line for it in found.unread] == [2]
 
     @given(st.integers(0, len(REPORT)))
-    def test_cut_anywhere_no_value_is_wrong(self, length: int) -> None:
+    def test_a_report_cut_anywhere_has_no_wrong_value(self, length: int) -> None:
         """What a cut report has, the whole one has; a number without an end is left out and said."""
         all_of_it, found = parse_metrics(REPORT), parse_metrics(REPORT[:length])
         assert all_of_it
@@ -167,7 +167,7 @@ class TestNumbers:
     @pytest.mark.parametrize(
         "text", ["", "KB", "3 parsecs", "1s-2ms", "1,234KB", "1,5", "1.2.3", "ms", "1e5", "٣"]
     )
-    def test_what_is_no_quantity(self, text: str) -> None:
+    def test_other_texts_are_no_quantities(self, text: str) -> None:
         assert parse_quantity(text) == (None, None)
 
 
@@ -186,7 +186,7 @@ class TestExplanation:
             {"reason": "print", "place": None},
         ]
 
-    def test_in_the_words_of_pytorch_2_0(self) -> None:
+    def test_the_wording_of_pytorch_2_0(self) -> None:
         found = parse_explain(OLD_EXPLAIN)
         assert found
         assert (found.graphs, found.breaks, found.ops, found.unread) == (3, 2, 6, [])
@@ -195,7 +195,7 @@ class TestExplanation:
             {"reason": "generic_jump", "place": "t.py:17 in example"},
         ]
 
-    def test_several_in_one_file_add_up(self) -> None:
+    def test_several_explanations_in_one_file_add_up(self) -> None:
         found = parse_explain(EXPLAIN + "some text\n" + EXPLAIN)
         assert found
         assert (found.graphs, found.breaks, len(found.reasons)) == (6, 4, 4)
@@ -206,13 +206,13 @@ class TestExplanation:
         assert found
         assert found.reasons[0]["place"] == "train.py:73 in forward"
 
-    def test_a_cut_one_says_what_is_missing(self) -> None:
+    def test_a_cut_explanation_reports_missing_reasons(self) -> None:
         found = parse_explain(EXPLAIN.partition("  Break Reason 2")[0], "d.txt")
         assert found
         assert (found.breaks, len(found.reasons)) == (2, 1)
         assert [it.text for it in found.unread] == ["2 breaks, but only 1 reasons"]
 
-    def test_one_that_is_cut_before_its_reasons_says_so(self) -> None:
+    def test_an_explanation_cut_before_its_reasons_reports_it(self) -> None:
         found = parse_explain(EXPLAIN.partition("Break Reasons")[0], "d.txt")
         assert found
         assert [it.text for it in found.unread] == ["2 breaks, but only 0 reasons"]

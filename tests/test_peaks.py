@@ -1,4 +1,4 @@
-"""What devices can do at most: told by the capture, by the table of known devices, or by the user."""
+"""Peaks of devices: from the capture, from the table of known devices, or from the user."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ H100 = {
     "memory_size": 84_944_093_184, "memory_bandwidth": 3_352_320_000_000, "compute_cap_major": 9,
     "compute_cap_minor": 0,
 }  # fmt: skip
-TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
+RECORDED_PEAKS = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 2765.0}
 
 
 @pytest.mark.parametrize(
     ("name", "stats", "row"),
     [
-        ("TPU:0", TOLD | {"device_type_string": "TPU v5"}, ("TPU v5", 459e12, 2765e9, "capture")),
+        ("TPU:0", RECORDED_PEAKS | {"device_type_string": "TPU v5"}, ("TPU v5", 459e12, 2765e9, "capture")),
         ("TPU:0", {"device_type_string": "TPU v4"}, ("TPU v4", 275e12, 1228e9, "table")),
         ("TPU:0", {"device_type_string": "TPU v99"}, ("TPU v99", None, None, None)),
         ("GPU:0", MI300X, ("AMD Instinct MI300X", 1307.4e12, 5300e9, "table")),
@@ -43,32 +43,32 @@ TOLD = {"peak_teraflops_per_second": 459.0, "peak_hbm_bw_gigabytes_per_second": 
         ("GPU:0", H100 | {"memory_size": 10**11}, ("NVIDIA H100 80GB HBM3", None, None, None)),
     ],
 )
-def test_peaks_are_the_captures_or_of_a_known_device(
+def test_peaks_come_from_the_capture_or_the_table(
     name: str, stats: dict[str, Any], row: tuple[Any, ...]
 ) -> None:
     line = "Stream #1(Kernel)" if name.startswith("GPU") else "XLA Ops"
     trace = capture(Core(name=name, stats=stats, lines={line: [("dot", 0, 5)]}))
-    (told,) = peaks_of(trace)
-    assert (told["kind"], told["flops_per_s"], told["bytes_per_s"], told["source"]) == row
-    assert (told["cite"] is not None) == (told["source"] == "table")
+    (peaks,) = peaks_of(trace)
+    assert (peaks["kind"], peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == row
+    assert (peaks["cite"] is not None) == (peaks["source"] == "table")
 
 
 DEMO = Path(__file__).parents[1] / "demo_logs" / "synthetic_case_study_8_tpu_cores"
 
 
-def test_peaks_are_given_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_peaks_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(DEMO), "--json", "--peaks", "1e15,2e12"]) == 0
     document = json.loads(capsys.readouterr().out)
     peaks = document["device_work"]["peaks"]
     assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (1e15, 2e12, "user")
     assert sum(row["self_ps"] for row in document["ops"]) == document["propagation"]["device_ps"]
-    told = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
+    device_ps = {row["path"]: row["device_ps"] for row in document["annotations"] if row["device_ps"]}
     tree = {row["path"]: row["self_ps"] for row in document["device_work"]["annotations"] if row["path"]}
-    assert tree == told
+    assert tree == device_ps
 
 
 @pytest.mark.parametrize("text", ["abc", "1e12", "1e12,0", "1e12,inf", "1,2,3"])
-def test_peaks_that_are_none_are_refused_in_one_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_peaks_on_the_command_line(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(DEMO), "--peaks", text])
     assert f"{text!r} is not FLOP/s,bytes/s" in capsys.readouterr().err
@@ -82,8 +82,8 @@ def session() -> xi.Session:
 @pytest.mark.parametrize(
     "peaks", [(0, 1), (1, -1.0), (1, float("inf")), (float("nan"), 1), (1,), ("a", 1), 918e12, "1,2"], ids=str
 )
-def test_own_peaks_are_two_numbers_above_0(peaks: Any, session: xi.Session) -> None:
-    for ask in (session.report, session.device_work):
-        with pytest.raises(InputError, match=r"two numbers above 0, as \(918e12, 1638e9\)$") as told:
-            ask(peaks=peaks)
-        assert "\n" not in str(told.value)
+def test_invalid_peaks_of_a_user(peaks: Any, session: xi.Session) -> None:
+    for method in (session.report, session.device_work):
+        with pytest.raises(InputError, match=r"two numbers above 0, as \(918e12, 1638e9\)$") as error:
+            method(peaks=peaks)
+        assert "\n" not in str(error.value)

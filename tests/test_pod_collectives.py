@@ -1,4 +1,4 @@
-"""The collectives of one host: which instance each is, who takes part, and how they are made fewer."""
+"""The collectives of one host: instances, groups, and the limit of rows."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from tb_xla_insights.pod.thinning import limit_rows
 SMALL = Pod(hosts=2, cores=2, steps=3)
 
 
-def first_host(made: Pod) -> HostCollectives:
-    return host_collectives(trace_of(pod.files(made)[0].to_bytes()))
+def first_host(written: Pod) -> HostCollectives:
+    return host_collectives(trace_of(pod.files(written)[0].to_bytes()))
 
 
 def test_every_execution_on_every_core_has_a_row() -> None:
     host = first_host(SMALL)
-    assert [(it.program, it.name, it.kind) for it in host.instructions] == [
-        (pod.SCRIPT, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)
-    ]
+    assert [
+        (instruction.program, instruction.name, instruction.kind) for instruction in host.instructions
+    ] == [(pod.SCRIPT, f"all-reduce.{number}", "all-reduce") for number in (1, 2, 3)]
     assert len(host) == host.recorded_count == 3 * 3 * 2
     assert host.run_id.tolist() == [1000, 1001, 1002]
     assert host.run_step.tolist() == [0, 1, 2]
     assert host.step_numbers.tolist() == [1204, 1205, 1206]
-    made = schedule(SMALL)[0]
+    steps = schedule(SMALL)[0]
     for row in range(len(host)):
-        exchange = made[host.run[row]].exchanges[host.core[row]][host.instruction[row]]
+        exchange = steps[host.run[row]].exchanges[host.core[row]][host.instruction[row]]
         assert host.end_ps[row] - host.begin_ps[row] == exchange.end_ps - exchange.begin_ps
         assert host.exposed_ps[row] == exchange.end_ps - exchange.begin_ps
     assert len(pickle.loads(pickle.dumps(host))) == len(host)
 
 
-def test_an_asynchronous_one_is_one_row_that_waits_at_its_end() -> None:
+def test_an_asynchronous_collective_is_one_row_that_waits_in_its_done() -> None:
     host = first_host(replace(SMALL, overlapped=True))
-    assert [it.name for it in host.instructions] == ["all-reduce-start.1", "all-reduce.3"]
+    assert [instruction.name for instruction in host.instructions] == ["all-reduce-start.1", "all-reduce.3"]
     rows = host.instruction == 0
     assert (host.wait_start_ps[rows] - host.begin_ps[rows] > 5 * MS).all()
     exchange = schedule(replace(SMALL, overlapped=True))[0][0].exchanges[0][0]
@@ -67,7 +67,7 @@ def test_a_start_without_its_end_is_left_out() -> None:
     assert (host.begin_ps.tolist(), host.wait_start_ps.tolist(), host.end_ps.tolist()) == ([10], [40], [50])
 
 
-def test_rounds_of_a_loop_are_repetitions() -> None:
+def test_iterations_of_a_loop_are_repetitions() -> None:
     space = Space()
     device = space.plane("/device:TPU:0")
     modules, ops = device.line("XLA Modules"), device.line("XLA Ops")
@@ -77,7 +77,7 @@ def test_rounds_of_a_loop_are_repetitions() -> None:
             ops.event("all-gather.4", 100 * run + 20 * number, 10)
         ops.event("collective-permute.1", 100 * run + 70, 10)
     host = host_collectives(trace_of(space.to_bytes()))
-    assert [it.name for it in host.instructions] == ["all-gather.4"]
+    assert [instruction.name for instruction in host.instructions] == ["all-gather.4"]
     assert list(zip(host.run.tolist(), host.repetition.tolist(), strict=True)) == [
         (run, number) for run in range(2) for number in range(3)
     ]
@@ -85,13 +85,15 @@ def test_rounds_of_a_loop_are_repetitions() -> None:
 
 def test_groups_come_from_the_text_or_the_program(tmp_path: Path) -> None:
     host = first_host(replace(SMALL, hosts=4, groups=((0, 1), (2, 3))))
-    told = [host.groups[it.groups] for it in host.instructions if it.groups is not None]
-    assert told == [((0, 1, 2, 3), (4, 5, 6, 7))] * 2 + [()]
+    indices = [instruction.groups for instruction in host.instructions]
+    assert [host.groups[index] for index in indices if index is not None] == [
+        ((0, 1, 2, 3), (4, 5, 6, 7))
+    ] * 2 + [()]
     space = Space()
     device = space.plane("/device:TPU:0")
     device.line("XLA Modules").event("jit_f(7)", 0, 40)
-    known = device.event_metadata("psum.7", stats={"hlo_category": "all-reduce", "program_id": 7})
-    device.line("XLA Ops").event(known, 0, 30)
+    metadata = device.event_metadata("psum.7", stats={"hlo_category": "all-reduce", "program_id": 7})
+    device.line("XLA Ops").event(metadata, 0, 30)
     proto = module([Hlo(1, "psum.7", "all-reduce", groups=[[0, 1], [2, 3]])], name="jit_f")
     space.plane("/host:metadata").event_metadata("jit_f(7)", 7, stats={"Hlo Proto": proto})
     host = host_collectives(read(space, tmp_path))
@@ -100,28 +102,32 @@ def test_groups_come_from_the_text_or_the_program(tmp_path: Path) -> None:
     assert host.groups[instruction.groups] == ((0, 1), (2, 3))
 
 
-def test_work_of_a_step_is_without_collectives() -> None:
-    host, made = first_host(SMALL), schedule(SMALL)[0]
-    for step, work in zip(made, host.step_work_ps.tolist(), strict=True):
+def test_step_work_excludes_collectives() -> None:
+    host, steps = first_host(SMALL), schedule(SMALL)[0]
+    for step, work in zip(steps, host.step_work_ps.tolist(), strict=True):
         for core, time in enumerate(work):
             start, end = step.runs[core]
-            assert time == end - start - sum(it.end_ps - it.begin_ps for it in step.exchanges[core])
+            exchanges = step.exchanges[core]
+            assert time == end - start - sum(exchange.end_ps - exchange.begin_ps for exchange in exchanges)
 
 
-@pytest.mark.parametrize("most", [17, 12, 5])
-def test_hosts_leave_the_same_ones_out(most: int) -> None:
-    """One that recorded less keeps no other ones than those that recorded more, but for those at the end."""
+@pytest.mark.parametrize("max_rows", [17, 12, 5])
+def test_hosts_leave_out_the_same_instructions(max_rows: int) -> None:
+    """The remaining rows are a subset, with the first and the last instruction of the program."""
     host = first_host(SMALL)
-    fewer = limit_rows(host, most)
-    assert 0 < len(fewer) <= most
-    assert fewer.recorded_count == host.recorded_count
+    limited = limit_rows(host, max_rows)
+    assert 0 < len(limited) <= max_rows
+    assert limited.recorded_count == host.recorded_count
     rows = set(zip(host.instruction.tolist(), host.run.tolist(), host.core.tolist(), strict=True))
-    assert set(zip(fewer.instruction.tolist(), fewer.run.tolist(), fewer.core.tolist(), strict=True)) < rows
-    if most >= 12:
-        assert set(fewer.instruction.tolist()) >= {0, 2}  # the first and the last one of the program
+    assert (
+        set(zip(limited.instruction.tolist(), limited.run.tolist(), limited.core.tolist(), strict=True))
+        < rows
+    )
+    if max_rows >= 12:
+        assert set(limited.instruction.tolist()) >= {0, 2}  # the first and the last one of the program
 
 
-def test_nothing_to_compare_is_no_error() -> None:
+def test_a_host_without_collectives() -> None:
     idle = Space()
     idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
     for space, cores in ((idle, 0), (small_space(), 1)):
@@ -129,10 +135,12 @@ def test_nothing_to_compare_is_no_error() -> None:
         assert (len(host), host.instructions, len(host.cores)) == (0, (), cores)
 
 
-def test_collectives_of_a_real_training_carry_the_run_ids_that_all_processes_have() -> None:
+def test_processes_of_a_recorded_training_share_run_ids() -> None:
     hosts = [host_collectives(recorded_trace("late_loader", rank)) for rank in range(4)]
     assert len({host.instructions for host in hosts}) == 1
-    assert {(it.program, it.kind) for it in hosts[0].instructions} == {("jit_train_step", "all-reduce")}
+    assert {(instruction.program, instruction.kind) for instruction in hosts[0].instructions} == {
+        ("jit_train_step", "all-reduce")
+    }
     for host in hosts:
         assert np.array_equal(host.run_id, hosts[0].run_id)
         assert host.step_numbers.tolist() == list(range(5, 17))
@@ -141,5 +149,5 @@ def test_collectives_of_a_real_training_carry_the_run_ids_that_all_processes_hav
 
 def test_a_late_host_waits_least() -> None:
     late = Pod(hosts=2, cores=1, steps=3, late=(Late(0, "input", 30 * MS),))
-    own, other = (host_collectives(trace_of(space.to_bytes())) for space in pod.files(late))
-    assert own.exposed_ps.sum() < other.exposed_ps.sum() / 3
+    late_host, waiting_host = (host_collectives(trace_of(space.to_bytes())) for space in pod.files(late))
+    assert late_host.exposed_ps.sum() < waiting_host.exposed_ps.sum() / 3

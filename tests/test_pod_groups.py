@@ -1,4 +1,4 @@
-"""Who takes part in a collective together, as texts and protos tell it."""
+"""The groups of a collective, from texts and protos."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_groups_of_texts(text: str, groups: tuple[tuple[int, ...], ...] | None) 
 
 
 def test_groups_of_protos() -> None:
-    """Listed in the instruction, listed in the list of devices, and counted."""
+    """Listed in the instruction, listed in its device list, and as iota."""
     listed = [ReplicaGroup(replica_ids=[0, 2]), ReplicaGroup(replica_ids=[1, 3])]
     iota = IotaReplicaGroups(
         num_replica_groups=2, num_devices_per_group=2, iota_reshape_dims=[2, 2], iota_transpose_perm=[1, 0]

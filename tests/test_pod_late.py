@@ -1,4 +1,4 @@
-"""Who holds up the others, and why: pods of which the truth is known."""
+"""Late hosts and their causes, in pods with known ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOADER = Late(5, "input", 38 * MS)
 
 @dataclass(frozen=True)
 class Truth:
-    """What must be said: who is late, why on the first of them, how often."""
+    """The expected result: the late hosts, the cause on the first of them, how often it recurs."""
 
     hosts: Sequence[int]
     cause: str | None
@@ -71,7 +71,7 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         replace(POD, late=(Late(3, "input", 38 * MS, (1, 3, 5, 7, 9, 11)),)),
         Truth([3], "input", "some_steps", BATCH, steps=6),
     ),
-    "two, for reasons of their own": (
+    "two with different causes": (
         replace(POD, late=(Late(3, "input", 38 * MS), Late(6, "device", 10 * MS))),
         Truth([3, 6], "input", annotation=BATCH),
     ),
@@ -79,7 +79,7 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         replace(POD, late=tuple(Late(host, "input", 38 * MS) for host in (1, 3, 5, 7))),
         Truth([1, 3, 5, 7], "input", annotation=BATCH),
     ),
-    "a stage that all wait for": (
+    "a stage that all others wait for": (
         replace(POD, groups=HALVES, late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
@@ -87,11 +87,11 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         replace(POD, groups=HALVES, joined=False, late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
-    "a stage for whose results the next one waits": (
+    "a stage whose results the next one waits for": (
         replace(POD, groups=HALVES, staged=True, late=(Late(2, "input", 38 * MS),)),
         Truth([2], "input", annotation=BATCH),
     ),
-    "hosts of both stages side by side": (
+    "stages of interleaved hosts": (
         replace(POD, groups=((0, 2, 4, 6), (1, 3, 5, 7)), late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
@@ -99,7 +99,7 @@ CASES: dict[str, tuple[Pod, Truth]] = {
         replace(POD, overlapped=True, late=(LOADER,)),
         Truth([5], "input", annotation=BATCH),
     ),
-    "captures of other ranges": (
+    "captures of different ranges": (
         replace(
             POD, captured={1: (2, 11), 4: (0, 7), 6: (3, 9)}, run_ids=False, numbered=False, late=(LOADER,)
         ),
@@ -113,13 +113,13 @@ CASES: dict[str, tuple[Pod, Truth]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_late_ones_are_found_with_their_reason(name: str) -> None:
-    made, truth = CASES[name]
-    found = compared(made)
-    finding = straggler_finding(found)
+def test_late_hosts_are_found_with_their_cause(name: str) -> None:
+    written, truth = CASES[name]
+    comparison = compared(written)
+    finding = straggler_finding(comparison)
     assert finding is not None
-    assert found.state == "compared"
-    late = found.late_hosts.parties
+    assert comparison.state == "compared"
+    late = comparison.late_hosts.parties
     assert sorted(late) == list(truth.hosts)
     assert finding.evidence["hosts"] == [pod.name_of(host) for host in late]
     assert finding.evidence["cause"] == truth.cause
@@ -128,147 +128,147 @@ def test_the_late_ones_are_found_with_their_reason(name: str) -> None:
     assert finding.evidence["core"] == core
     assert finding.recurs == truth.recurs
     if len(truth.hosts) == 1:
-        assert len(found.late_hosts.steps[0]) == truth.steps
-    text_is_sound(found)
+        assert len(comparison.late_hosts.steps[0]) == truth.steps
+    check_texts(comparison)
 
 
-def text_is_sound(found: HostComparison) -> None:
-    finding = straggler_finding(found)
+def check_texts(comparison: HostComparison) -> None:
+    finding = straggler_finding(comparison)
     assert finding is not None
     assert len(finding.title) <= MAX_TITLE_LENGTH
-    assert finding.detail.count(". ") == (0 if found.late_hosts.kind == "changing" else 1)
-    assert finding.detail.startswith(("A host waits", "A core waits", *late_names(found)))
+    assert finding.detail.count(". ") == (0 if comparison.late_hosts.kind == "changing" else 1)
+    assert finding.detail.startswith(("A host waits", "A core waits", *late_names(comparison)))
     for text in (finding.title, finding.detail, finding.advice, finding.brief):
         assert not any(word in text for word in ("straggler", "skew", "slow node", "None", "null"))
-    row = straggler_row(found)
+    row = straggler_row(comparison)
     assert row is not None
     assert row["kind"] == "mistake"
 
 
 @pytest.mark.parametrize(
     "name", ["a loader", "devices", "a core", "one compilation", "half of the steps", "a class of hosts",
-             "a stage that all wait for", "a stage for whose results the next one waits",
+             "a stage that all others wait for", "a stage whose results the next one waits for",
              "an asynchronous collective", "two hosts"],
 )  # fmt: skip
-def test_the_step_without_them_is_the_one_that_is_written_without_them(name: str) -> None:
-    """To a tenth: the file has the true answer. Its first step is shorter, as no device works yet."""
-    made, _ = CASES[name]
-    fixed = compared(made).step_if_fixed_ps
-    truth = compared(replace(made, late=())).table
+def test_the_fixed_step_is_that_of_a_pod_without_late_hosts(name: str) -> None:
+    """Within 10 %: the first step of a capture is shorter, as no device works yet."""
+    written, _ = CASES[name]
+    fixed = compared(written).step_if_fixed_ps
+    truth = compared(replace(written, late=())).table
     assert fixed is not None
     assert truth.mean_step_ps is not None
     assert fixed == pytest.approx(truth.mean_step_ps, rel=0.1)
 
 
-def test_without_the_late_host_the_others_still_do_their_own_work() -> None:
-    """Their hosts work longer than their devices, behind which they are not seen to be late."""
-    made = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
-    found = compared(made)
-    assert found.late_hosts.parties == [5]
-    assert found.step_if_fixed_ps == pytest.approx(
-        compared(replace(made, late=())).table.mean_step_ps, rel=0.05
+def test_the_fixed_step_is_no_shorter_than_the_work_of_the_other_hosts() -> None:
+    """Their host work is longer than their device work, but hidden by the late host."""
+    written = replace(POD, hosts=6, tracing_ps=40 * MS, late=(LOADER,))
+    comparison = compared(written)
+    assert comparison.late_hosts.parties == [5]
+    assert comparison.step_if_fixed_ps == pytest.approx(
+        compared(replace(written, late=())).table.mean_step_ps, rel=0.05
     )
 
 
 @pytest.mark.parametrize("cause", ["input", "tracing"])
-def test_a_host_that_waits_for_a_later_one_is_late_without_that(cause: Cause) -> None:
-    """Both are told: without the first alone, little is gained."""
-    found = compared(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
-    assert found.late_hosts.parties == [5, 2]
-    assert [it.name for it in found.causes if it] == ["input", cause]
+def test_a_late_host_hidden_by_a_later_one_is_found(cause: Cause) -> None:
+    """Both are reported: fixing only the first gains little."""
+    comparison = compared(replace(POD, hosts=6, late=(LOADER, Late(2, cause, 30 * MS))))
+    assert comparison.late_hosts.parties == [5, 2]
+    assert [late_cause.name for late_cause in comparison.causes if late_cause] == ["input", cause]
     truth = compared(replace(POD, hosts=6)).table.mean_step_ps
-    assert found.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
+    assert comparison.step_if_fixed_ps == pytest.approx(truth, rel=0.05)
 
 
-def test_a_class_of_hosts_is_late_after_the_others() -> None:
-    """Six of eight: the host in the middle of all is one of them."""
+def test_lateness_of_a_class_is_relative_to_the_others() -> None:
+    """Six of eight hosts are late: the median host of all is one of them."""
     late = tuple(Late(host, "device", 8 * MS) for host in range(6))
-    found = compared(replace(POD, late=late))
-    assert sorted(found.late_hosts.parties) == [0, 1, 2, 3, 4, 5]
-    assert found.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
+    comparison = compared(replace(POD, late=late))
+    assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4, 5]
+    assert comparison.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
 
 
-def test_a_host_that_is_a_little_late_costs_a_little() -> None:
-    found = compared(replace(POD, late=(Late(3, "device", MS),)))
-    step = found.table.mean_step_ps
+def test_a_slightly_late_host_costs_little() -> None:
+    comparison = compared(replace(POD, late=(Late(3, "device", MS),)))
+    step = comparison.table.mean_step_ps
     assert step is not None
-    assert found.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
+    assert comparison.step_if_fixed_ps == pytest.approx(step - MS, abs=MS // 5)
 
 
-def test_other_jobs_beside_are_no_bound() -> None:
-    """Hosts of another script take 50 ms a step, whatever the late one does."""
-    other = dict.fromkeys(range(4), "SyncTensorsGraph.9")
-    found = compared(replace(POD, scripts=other, late=(LOADER,)))
-    assert found.late_hosts.parties == [5]
-    step = found.table.mean_step_ps
+def test_unrelated_jobs_do_not_limit_the_gain() -> None:
+    """Hosts of another script take 50 ms a step, independent of the late one."""
+    scripts = dict.fromkeys(range(4), "SyncTensorsGraph.9")
+    comparison = compared(replace(POD, scripts=scripts, late=(LOADER,)))
+    assert comparison.late_hosts.parties == [5]
+    step = comparison.table.mean_step_ps
     assert step is not None
-    assert found.step_if_fixed_ps == pytest.approx(step - 0.4 * step / 2, rel=0.05)
+    assert comparison.step_if_fixed_ps == pytest.approx(step - 0.4 * step / 2, rel=0.05)
 
 
-def test_nobody_is_late() -> None:
-    found = compared(POD)
-    assert found.late_hosts.kind == "none"
-    assert straggler_finding(found) is None
-    assert found.late_hosts.waits_ps < 100 * US
+def test_no_late_host() -> None:
+    comparison = compared(POD)
+    assert comparison.late_hosts.kind == "none"
+    assert straggler_finding(comparison) is None
+    assert comparison.late_hosts.waits_ps < 100 * US
 
 
 def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
-    """It comes 18 ms after the first one to what all do, as long as it waited for what that one sends."""
-    found = compared(replace(POD, groups=HALVES, staged=True))
-    assert found.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
-    assert found.late_hosts.kind == "none"
-    assert straggler_finding(found) is None
+    """It arrives at the common collective 18 ms after the first one, as long as it waited for that one's data."""
+    comparison = compared(replace(POD, groups=HALVES, staged=True))
+    assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
+    assert comparison.late_hosts.kind == "none"
+    assert straggler_finding(comparison) is None
 
 
-def test_what_clocks_cannot_tell_is_not_told() -> None:
-    """40 us of noise, and a host that is later by 200 us in a step of 30 ms."""
+def test_lateness_within_the_clock_error_is_not_reported() -> None:
+    """40 us of noise, and a host that is late by 200 us in a step of 30 ms."""
     assert straggler_finding(compared(replace(POD, late=(Late(3, "device", 200 * US),)))) is None
 
 
-def test_another_host_each_time() -> None:
+def test_a_different_late_host_in_each_step() -> None:
     late = tuple(Late(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
-    found = compared(replace(POD, late=late))
-    finding = straggler_finding(found)
+    comparison = compared(replace(POD, late=late))
+    finding = straggler_finding(comparison)
     assert finding is not None
-    assert (found.late_hosts.kind, found.late_hosts.parties) == ("changing", [])
+    assert (comparison.late_hosts.kind, comparison.late_hosts.parties) == ("changing", [])
     assert finding.evidence["cause"] == "input"
     assert finding.title == "In each step another host holds up the others"
-    text_is_sound(found)
+    check_texts(comparison)
 
 
-def test_only_those_who_wait_are_held_up() -> None:
-    """Hosts exchange in pairs: the other six have nothing to do with the late one."""
+def test_the_title_names_only_hosts_that_wait() -> None:
+    """Hosts exchange in pairs: the other six share no collective with the late one."""
     pairs = tuple((host, host + 4) for host in range(4))
     finding = straggler_finding(compared(replace(POD, groups=pairs, joined=False, late=(LOADER,))))
     assert finding is not None
     assert finding.title == f"{pod.name_of(5)} holds up {pod.name_of(1)}"
 
 
-def test_one_of_two_that_are_late_hides_the_other() -> None:
-    """Without the first, the second one is last: only both together gain all."""
-    found = compared(CASES["two, for reasons of their own"][0])
-    told = straggler_finding(found)
-    assert told is not None
+def test_one_late_host_hides_another() -> None:
+    """Without the first, the second one is last: only fixing both gains everything."""
+    comparison = compared(CASES["two with different causes"][0])
+    finding = straggler_finding(comparison)
+    assert finding is not None
     for part in (f"Feed {pod.name_of(3)} as", "; look at the device", f"or take {pod.name_of(6)} out"):
-        assert part in told.advice
+        assert part in finding.advice
     alone = compared(replace(POD, late=(Late(6, "device", 10 * MS),)))
-    assert found.late_hosts.parties == [3, 6]
-    assert [cause.name for cause in found.causes if cause] == ["input", "device"]
-    assert alone.step_if_fixed_ps == pytest.approx(found.step_if_fixed_ps, rel=0.02)
+    assert comparison.late_hosts.parties == [3, 6]
+    assert [cause.name for cause in comparison.causes if cause] == ["input", "device"]
+    assert alone.step_if_fixed_ps == pytest.approx(comparison.step_if_fixed_ps, rel=0.02)
 
 
-def test_a_missing_file_is_no_host() -> None:
-    found = compared(replace(POD, late=(LOADER,)), missing={1, 2})
-    assert [found.hosts[host].name for host in found.late_hosts.parties] == [pod.name_of(5)]
-    assert found.note is None
+def test_missing_files() -> None:
+    comparison = compared(replace(POD, late=(LOADER,)), missing={1, 2})
+    assert [comparison.hosts[host].name for host in comparison.late_hosts.parties] == [pod.name_of(5)]
+    assert comparison.note is None
 
 
-def test_another_script_is_not_compared() -> None:
-    found = compared(replace(POD, scripts={2: "SyncTensorsGraph.7"}, late=(LOADER,)))
-    assert found.note == (
-        "The clock of 1 host is not related to the others': when it came to a collective is not compared."
+def test_a_host_with_another_script_is_not_compared() -> None:
+    comparison = compared(replace(POD, scripts={2: "SyncTensorsGraph.7"}, late=(LOADER,)))
+    assert comparison.note == (
+        "The clock of 1 host is not related to the others': its arrivals are not compared."
     )
-    assert found.late_hosts.parties == [5]
+    assert comparison.late_hosts.parties == [5]
 
 
 @pytest.mark.parametrize(
@@ -279,18 +279,18 @@ def test_another_script_is_not_compared() -> None:
     ],
 )
 def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -> None:
-    found = compared(replace(POD, **changes))  # type: ignore[arg-type]
-    assert found.state == state
-    assert found.late_hosts.kind == "unknown"
-    assert straggler_finding(found) is None
+    comparison = compared(replace(POD, **changes))  # type: ignore[arg-type]
+    assert comparison.state == state
+    assert comparison.late_hosts.kind == "unknown"
+    assert straggler_finding(comparison) is None
 
 
 @pytest.mark.parametrize("extra", [5 * MS, 0])
 def test_cores_of_one_host(extra: int) -> None:
     late = (Late(0, "device", extra, core=2),) if extra else ()
-    found = compared(replace(POD, hosts=1, cores=4, late=late))
-    assert found.state == "one_host"
-    finding = straggler_finding(found)
+    comparison = compared(replace(POD, hosts=1, cores=4, late=late))
+    assert comparison.state == "one_host"
+    finding = straggler_finding(comparison)
     if not extra:
         assert finding is None
         return
@@ -299,18 +299,18 @@ def test_cores_of_one_host(extra: int) -> None:
     assert finding.evidence["cause"] == "device"
     truth = compared(replace(POD, hosts=1, cores=4)).table.mean_step_ps
     assert finding.step_if_fixed_ps == pytest.approx(truth, rel=0.1)
-    text_is_sound(found)
+    check_texts(comparison)
 
 
 @pytest.mark.parametrize("cause", ["input", "python", "tracing"])
 def test_the_median_host_is_one_that_is_not_late(cause: Cause) -> None:
-    found = compared(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
-    assert sorted(found.late_hosts.parties) == [0, 1, 2, 3, 4]
-    assert found.median_host in (5, 6, 7)
+    comparison = compared(replace(POD, late=tuple(Late(host, cause, 38 * MS) for host in range(5))))
+    assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4]
+    assert comparison.median_host in (5, 6, 7)
 
 
-def test_waiting_is_no_fault_of_the_collectives() -> None:
-    """What is left of exposed time is what the same pod has without the late host."""
+def test_exposed_time_without_waiting() -> None:
+    """The exposed time without waiting equals that of the same pod without the late host."""
     late, even = compared(replace(POD, late=(LOADER,))), compared(POD)
     rows, truth = exposed_without_waiting(late), exposed_without_waiting(even)
     for host in range(HOSTS):
@@ -320,38 +320,37 @@ def test_waiting_is_no_fault_of_the_collectives() -> None:
     assert (exposed_waits_ps(late.arrivals) >= 0).all()
 
 
-def test_what_a_cut_file_lacks_is_no_class_of_its_host() -> None:
-    """Its host seems to do less; nor is it the one that others are held against."""
+def test_a_cut_file_has_no_cause_and_is_no_median_host() -> None:
+    """The missing part of the file may be of any class."""
     hosts = inputs(replace(POD, hosts=4, late=(Late(3, "input", 38 * MS),)))
     whole = compare_hosts(hosts)
-    for which in (whole.median_host, 3):
-        assert which is not None
+    for cut_host in (whole.median_host, 3):
+        assert cut_host is not None
         cut = replace(
-            hosts[which], document={**hosts[which].document, "diagnostics": [{"id": "truncated_file"}]}
+            hosts[cut_host], document={**hosts[cut_host].document, "diagnostics": [{"id": "truncated_file"}]}
         )
-        found = compare_hosts([cut if number == which else host for number, host in enumerate(hosts)])
-        assert found.late_hosts.parties == [3]
-        assert found.median_host != which
-        assert host_rows(found)[which]["differs"] == {"class": "unrecorded", "longer_ps": 0}
-        assert (found.causes == (None,)) == (which == 3)
+        comparison = compare_hosts([cut if number == cut_host else host for number, host in enumerate(hosts)])
+        assert comparison.late_hosts.parties == [3]
+        assert comparison.median_host != cut_host
+        assert host_rows(comparison)[cut_host]["differs"] == {"class": "unrecorded", "longer_ps": 0}
+        assert (comparison.causes == (None,)) == (cut_host == 3)
 
 
-def test_hosts_without_anything_are_compared_all_the_same() -> None:
-    """No device, no collective, no step."""
+def test_hosts_without_devices_collectives_or_steps() -> None:
     hosts = inputs(replace(POD, hosts=2))
     idle, empty = Space(), Space()
     idle.plane("/host:CPU").line("python").event("Training_Step", 0, 10, _r=1, step_num=2)
     empty.plane("/host:CPU").line("python")
     bare = [host_input(trace_of(space.to_bytes(), "bare")) for space in (idle, empty, small_space())]
-    for some in ([*hosts, *bare], bare, *([host] for host in bare)):
-        found = compare_hosts(some)
-        assert straggler_finding(found) is None
-        assert len(host_rows(found)) == len(exposed_without_waiting(found)) == len(some)
-        assert json.loads(json.dumps(hosts_view(found)))["state"] == found.state
+    for compared_hosts in ([*hosts, *bare], bare, *([host] for host in bare)):
+        comparison = compare_hosts(compared_hosts)
+        assert straggler_finding(comparison) is None
+        assert len(host_rows(comparison)) == len(exposed_without_waiting(comparison)) == len(compared_hosts)
+        assert json.loads(json.dumps(hosts_view(comparison)))["state"] == comparison.state
 
 
-def test_a_real_late_loader_and_the_same_without() -> None:
-    """Four processes, one of which takes 30 ms more for its batch: the step without it is that of the other capture."""
+def test_recorded_trainings_with_and_without_a_late_loader() -> None:
+    """In one of them, one of four processes takes 30 ms more for its batch: the fixed step is that of the other one."""
     late, steady = compare_hosts(recorded("late_loader")), compare_hosts(recorded("steady"))
     finding = straggler_finding(late)
     assert finding is not None
@@ -366,9 +365,9 @@ def test_a_real_late_loader_and_the_same_without() -> None:
 
 
 @pytest.mark.parametrize(("hosts", "steps"), [(2, 12), (4, 5), (4, 40), (16, 12)])
-def test_hosts_that_come_at_random_are_not_late(hosts: int, steps: int) -> None:
-    """A tenth of a step of noise, 50 sessions each: a host is blamed by chance in one of a hundred."""
-    kinds = [find_late_hosts(at_random(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
+def test_hosts_with_random_arrivals_are_not_late(hosts: int, steps: int) -> None:
+    """Noise of a tenth of a step, 50 sessions each: chance makes a host late in one of a hundred."""
+    kinds = [find_late_hosts(random_arrivals(hosts, steps, seed), 100 * MS).kind for seed in range(50)]
     assert kinds.count("late") <= 1
     assert kinds.count("changing") > 40
 
@@ -376,15 +375,15 @@ def test_hosts_that_come_at_random_are_not_late(hosts: int, steps: int) -> None:
 ONE_HOST = host_collectives(trace_of(pod.files(replace(POD, hosts=1, steps=1))[0].to_bytes()))
 
 
-def at_random(hosts: int, steps: int, seed: int) -> Arrivals:
-    """A session with one collective a step to which hosts come at random."""
-    drawn = np.random.default_rng(seed).normal(0, 10 * MS, (steps, hosts))
-    begin = (np.arange(steps)[:, None] * 100 * MS + drawn).astype(np.int64)
+def random_arrivals(hosts: int, steps: int, seed: int) -> Arrivals:
+    """A session with one collective per step and random arrivals."""
+    noise = np.random.default_rng(seed).normal(0, 10 * MS, (steps, hosts))
+    begin = (np.arange(steps)[:, None] * 100 * MS + noise).astype(np.int64)
     end = np.broadcast_to(begin.max(axis=1, keepdims=True) + MS, begin.shape)
-    place, there = np.arange(steps, dtype=np.int32), np.ones(begin.shape, np.bool_)
-    its = Instances(np.zeros(steps, np.int32), place, there, begin, begin, end, [])
-    zero, number = np.zeros(hosts, np.int64), np.full(hosts, steps, np.int32)
-    clocks = Clocks(zero, zero, np.zeros(hosts), zero + US, zero, number, np.ones(hosts, np.bool_))
+    step, present = np.arange(steps, dtype=np.int32), np.ones(begin.shape, np.bool_)
+    instances = Instances(np.zeros(steps, np.int32), step, present, begin, begin, end, [])
+    zeros, end_count = np.zeros(hosts, np.int64), np.full(hosts, steps, np.int32)
+    clocks = Clocks(zeros, zeros, np.zeros(hosts), zeros + US, zeros, end_count, np.ones(hosts, np.bool_))
     parties, shared = (ONE_HOST,) * hosts, SharedInstructions([], [], [], [])
-    related = np.zeros(hosts, np.int32)
-    return Arrivals(parties, shared, its, clocks, related, *charge_waits(its), [place] * hosts, steps)
+    component, charges = np.zeros(hosts, np.int32), charge_waits(instances)
+    return Arrivals(parties, shared, instances, clocks, component, *charges, [step] * hosts, steps)

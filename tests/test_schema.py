@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from pydantic import TypeAdapter
@@ -15,6 +15,8 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from docs.schema.generate import DOCUMENTS, generated, json_schema
+from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.schema.routes import Routes
 
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
 
@@ -22,6 +24,17 @@ DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
 def fits(document: Mapping[str, Any], name: str) -> None:
     """Raises where a JSON document has another key or another type than the schema says."""
     checker(name).validate_json(json.dumps(document), strict=True)
+
+
+def fits_route(answer: Mapping[str, Any], route: str) -> None:
+    """Raises where the answer of a route has another key or another type than the schema says."""
+    route_checker(route).validate_json(json.dumps(answer), strict=True)
+
+
+@cache
+def route_checker(route: str) -> TypeAdapter[Any]:
+    json_schema("routes")  # forbids other keys
+    return TypeAdapter(get_type_hints(Routes)[route])
 
 
 @cache
@@ -36,9 +49,12 @@ def sessions() -> list[xi.Session]:
     return [xi.load(str(logdir)) for logdir in DEMOS]
 
 
-@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
+GENERATED = generated()
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
 def test_generated_files_are_up_to_date(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generated()[path], "run `make schema`"
+    assert path.read_text(encoding="utf-8") == GENERATED[path], "run `make schema`"
 
 
 def test_reports_fit(sessions: list[xi.Session]) -> None:
@@ -61,6 +77,21 @@ def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
     assert folders
     for folder in folders:
         fits(xi.load(str(folder)).report(), "report")
+
+
+def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
+    for trace in (session.trace for session in sessions):
+        gaps = views.gaps(trace)
+        first = [views.gap(trace, it["device"], it["start_ps"], beside=1) for it in gaps["items"][:1]]
+        device = [trace.devices[0].id] if trace.devices else []
+        fits_route(views.overview(trace), "overview")
+        fits_route({"counts": views.counts(trace)}, "counts")
+        fits_route(gaps, "gaps")
+        for gap in first:
+            fits_route(gap, "gap")
+        fits_route(execution_views.executions(trace), "executions")
+        fits_route(execution_views.executions(trace, devices=device), "executions")
+        fits_route(execution_views.compiles(trace), "compiles")
 
 
 def test_another_key_and_another_type_are_found(sessions: list[xi.Session]) -> None:

@@ -1,4 +1,4 @@
-"""Files beside a capture: found whatever their names, and laid against the trace."""
+"""Sidecar files: found whatever their names, and compared with the trace."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def metrics(executions: int, compiles: int = 1, more: str = "") -> str:
 
 class TestFinding:
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
-    def test_texts_that_powershell_has_redirected(self, run: Path, encoding: str) -> None:
+    def test_texts_redirected_by_powershell_are_read(self, run: Path, encoding: str) -> None:
         mark = "\ufeff" if encoding.startswith("utf-16") else ""
         for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block("aa11"))):
             (run / name).write_text(mark + text, encoding=encoding, newline="\r\n")
@@ -64,7 +64,7 @@ class TestFinding:
         assert found["debug"]["compilations"] == 1
         assert found["unread"] == []
 
-    def test_files_of_the_run_and_of_the_session_whatever_their_names(self, run: Path) -> None:
+    def test_files_of_the_run_and_the_session_are_read_whatever_their_names(self, run: Path) -> None:
         (run / "my notes.txt").write_text(REPORT)
         (run / "plugins/profile/s/explained.log").write_text(EXPLAIN)
         (run / "stderr.txt").write_bytes(block("aa11").encode() + b"\xff\xfe")
@@ -75,7 +75,7 @@ class TestFinding:
         assert set(report["metrics"]["files"]) == {"my notes.txt", "explained.log", "stderr.txt"}
         assert {"cpu_fallback", "graph_breaks"} <= {it["id"] for it in report["findings"]}
 
-    def test_lines_without_an_end_are_cut(self, run: Path) -> None:
+    def test_very_long_lines_are_cut(self, run: Path) -> None:
         (run / "m.txt").write_text(
             metrics(6, more=f"Counter: {'x' * 10**6}\n  Value: 3\nCounter: y\n  Value: 4\n")
         )
@@ -89,12 +89,12 @@ class TestFinding:
         found = report_of(run)["metrics"]
         assert (found["file"], found["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
 
-    def test_nothing_beside_is_none(self, run: Path) -> None:
+    def test_without_files_there_are_no_metrics(self, run: Path) -> None:
         session = xi.load(str(run)).trace
         assert metrics_document(session) is None
         assert read_sidecars(session) is read_sidecars(session)
 
-    def test_beside_a_remote_capture(self) -> None:
+    def test_files_beside_a_remote_capture_are_read(self) -> None:
         system = fsspec.filesystem("memory")
         system.pipe_file("/beside/run/plugins/profile/s/vm.xplane.pb", small_space().to_bytes())
         system.pipe_file("/beside/run/metrics_report.txt", REPORT.encode())
@@ -104,7 +104,7 @@ class TestFinding:
             system.rm("/beside", recursive=True)
         assert found["fallbacks"] == {"special_i1": 12}
 
-    def test_a_description_is_its_first_paragraph_in_a_line(
+    def test_a_description_is_the_first_paragraph_as_one_line(
         self, run: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (run / "description.txt").write_text("of the run")
@@ -122,10 +122,10 @@ class TestFinding:
         own.write_text(" \n")
         assert report_of(run)["session"]["description"] == "of the run"
 
-    def test_without_a_description_there_is_none(self, run: Path) -> None:
+    def test_a_missing_description_is_none(self, run: Path) -> None:
         assert report_of(run)["session"]["description"] is None
 
-    def test_what_a_recording_wrote_about_itself(self, run: Path) -> None:
+    def test_the_file_of_a_recording_is_read(self, run: Path) -> None:
         written = {"versions": {"torch_xla": "2.9.0"}, "flags": {"XLA_HLO_DEBUG": "1"}}
         (run / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(written))
         assert report_of(run)["recorded"] == written
@@ -150,7 +150,7 @@ class TestFinding:
         ],
         ids=range(14),
     )
-    def test_a_damaged_one_is_none_and_told(
+    def test_a_damaged_recording_file_is_ignored_and_reported(
         self, run: Path, text: str, reason: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (run / f"plugins/profile/s/{RECORD_FILE}").write_text(text)
@@ -161,12 +161,12 @@ class TestFinding:
         assert main(["report", str(run)]) == 0
         assert reason in " ".join(capsys.readouterr().out.split())
 
-    def test_what_is_whole_in_a_damaged_one_is_kept(self, run: Path) -> None:
+    def test_valid_keys_of_a_damaged_recording_file_are_used(self, run: Path) -> None:
         document = {"versions": {"jax": "0.10"}, "flags": 3, "of a later version": {"a": [1]}}
         (run / f"plugins/profile/s/{RECORD_FILE}").write_text(json.dumps(document), encoding="utf-8-sig")
         assert report_of(run)["recorded"] == {"versions": {"jax": "0.10"}}
 
-    def test_a_large_one_is_no_load(self, run: Path) -> None:
+    def test_a_large_recording_file_is_not_read_whole(self, run: Path) -> None:
         with (run / f"plugins/profile/s/{RECORD_FILE}").open("wb") as file:
             file.truncate(10 << 30)
         assert report_of(run)["recorded"] is None
@@ -175,7 +175,7 @@ class TestFinding:
         "name",
         ["description.txt", "metrics_report.txt", "dynamo_explain.txt", "pt_xla_debug.txt", RECORD_FILE],
     )
-    def test_no_text_beside_ends_a_report(self, name: str, run: Path) -> None:
+    def test_no_sidecar_file_prevents_a_report(self, name: str, run: Path) -> None:
         digits = "9" * 5000
         nasty = [
             b"",
@@ -198,7 +198,7 @@ class TestFinding:
             assert report["steps"]
             json_bytes(report)
 
-    def test_what_is_no_file_is_left_out(self, run: Path) -> None:
+    def test_special_files_are_ignored(self, run: Path) -> None:
         session = run / "plugins/profile/s"
         os.mkfifo(session / "description.txt")
         (session / "metrics_report.txt").symlink_to("/dev/zero")
@@ -206,7 +206,7 @@ class TestFinding:
         (session / "a.log").symlink_to("a.log")
         assert report_of(run)["recorded"] is None
 
-    def test_what_cannot_be_read_is_told(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unreadable_files_are_reported(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def refused(path: str, **options: Any) -> Source:
             if path.endswith(".txt"):
                 raise InputError(f"{path}: permission denied; make the file readable for this user")
@@ -217,7 +217,9 @@ class TestFinding:
         [message] = diagnostics(report_of(run), "text_not_understood")
         assert message.startswith("notes.txt is not used, or not all of it: permission denied; make the file")
 
-    def test_a_fault_of_a_parser_ends_no_report(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_fault_in_a_parser_does_not_prevent_a_report(
+        self, run: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("tb_xla_insights.report.metrics_text.parse_metrics", raising(ZeroDivisionError()))
         (run / "m.txt").write_text("x")
         [message] = diagnostics(report_of(run), "text_not_understood")
@@ -230,7 +232,9 @@ class TestBeforeAndAfter:
         [("metrics_before.txt", "metrics_after.txt"), ("start.log", "end.log"), ("metrics_report_pre.txt", "m.txt"),
          ("Before-the-trace.txt", "metrics_report.txt")],
     )  # fmt: skip
-    def test_the_difference_is_what_came_in_between(self, run: Path, before: str, after: str) -> None:
+    def test_the_difference_covers_the_time_between_the_reports(
+        self, run: Path, before: str, after: str
+    ) -> None:
         (run / before).write_text(metrics(10))
         (run / after).write_text(metrics(16, more="Counter: aten::special_i1\n  Value: 4\n"))
         found = report_of(run)["metrics"]
@@ -255,7 +259,7 @@ class TestBeforeAndAfter:
         assert not diagnostics(report, "metrics_disagree")
         assert "line 2 is not understood" in diagnostics(report, "text_not_understood")[0]
 
-    def test_of_several_processes_the_ones_that_belong_together(self, run: Path) -> None:
+    def test_reports_of_one_process_are_paired(self, run: Path) -> None:
         for rank, executions in ((0, 10), (1, 50)):
             (run / f"rank{rank}_before.txt").write_text(metrics(executions))
             (run / f"rank{rank}_after.txt").write_text(metrics(executions + 3))
@@ -267,7 +271,7 @@ class TestBeforeAndAfter:
         (run / "rank1.txt").write_text(metrics(13))
         assert report_of(run)["metrics"]["difference"] is None
 
-    def test_counters_that_torch_compile_cleared_in_between_are_left_out(self, run: Path) -> None:
+    def test_counters_cleared_by_torch_compile_are_left_out(self, run: Path) -> None:
         counter = "Counter: DynamoExtractCompiledGraph\n  Value: {}\nCounter: MarkStep\n  Value: {}\n"
         (run / "before.txt").write_text(metrics(10, more=counter.format(2, 9)))
         (run / "after.txt").write_text(metrics(16, more=counter.format(4, 3)))
@@ -285,7 +289,7 @@ class TestBeforeAndAfter:
         changed = report_of(run)["metrics"]["difference"]
         assert (changed["counters"], changed["figures"]["step_markers"]) == ({"MarkStep": 2}, 2)
 
-    def test_less_after_than_before_is_said(self, run: Path) -> None:
+    def test_smaller_counts_after_the_trace_are_reported(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
         (run / "after.txt").write_text(metrics(13))
         report = report_of(run)
@@ -293,7 +297,7 @@ class TestBeforeAndAfter:
         [message] = diagnostics(report, "metrics_disagree")
         assert "after.txt has less than before.txt" in message
 
-    def test_one_alone_is_the_report(self, run: Path) -> None:
+    def test_a_single_report_needs_no_partner(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
         found = report_of(run)["metrics"]
         assert (found["file"], found["difference"]) == ("before.txt", None)
@@ -308,24 +312,24 @@ class TestDisagreement:
         [message] = diagnostics(report, "metrics_disagree")
         assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")
 
-    def test_between_two_reports_as_well(self, run: Path) -> None:
+    def test_the_difference_of_two_reports_may_disagree_too(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
         (run / "after.txt").write_text(metrics(21))
         [message] = diagnostics(report_of(run), "metrics_disagree")
         assert "counts 1 execution since the one from before the trace" in message
 
-    def test_counting_more_is_none(self, run: Path) -> None:
+    def test_counting_more_than_the_trace_is_no_disagreement(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(300))
         assert diagnostics(report_of(run), "metrics_disagree") == []
 
-    def test_a_log_of_another_order(self, run: Path) -> None:
+    def test_a_log_in_another_order_gives_no_cause(self, run: Path) -> None:
         (run / "e.txt").write_text("".join(block(graph, "Execution") for graph in 4 * ("aa", "bb")))
         report = report_of(run)
         assert report["executions"][0]["causes"] == []
         [message] = diagnostics(report, "debug_log_disagrees")
         assert "an order that does not fit the capture's 6" in message
 
-    def test_what_is_not_understood_is_said_once_per_file(self, run: Path) -> None:
+    def test_unread_lines_are_reported_once_per_file(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(6) + "Counter: A\n  Value: many\nCounter: B\n  Value: more\n")
         [message] = diagnostics(report_of(run), "text_not_understood")
         assert (
@@ -345,7 +349,7 @@ class TestDisagreement:
         assert any("counts 9 executions in all" in it for it in diagnostics(report, "metrics_disagree"))
 
 
-def test_the_text_report_shows_them(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_report_shows_sidecar_files(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "metrics_before.txt").write_text(metrics(10))
     (run / "metrics_after.txt").write_text(metrics(12))
     (run / "explained.log").write_text(EXPLAIN)

@@ -1,4 +1,4 @@
-"""Steps in columns are the rows that they were made of."""
+"""Steps as columns equal the rows that they were built from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def row(index: int) -> dict[str, Any]:
 ROWS = [row(index) for index in range(COUNT)]
 
 
-def test_rows_come_back() -> None:
+def test_rows_survive_the_conversion() -> None:
     rows = StepRows.from_rows(ROWS)
     assert [*rows] == ROWS == rows
     assert len(rows) == COUNT
@@ -35,9 +35,9 @@ def test_rows_come_back() -> None:
 
 
 def test_rows_of_hosts_follow_each_other() -> None:
-    own = StepRows.from_rows(ROWS)
-    both = StepRows.joined([own, StepRows.from_rows([]), own.shifted(steps=COUNT, by_ps=7)])
-    later = [it | {"index": it["index"] + COUNT, "start_ps": it["start_ps"] + 7} for it in ROWS]
+    rows_of_host = StepRows.from_rows(ROWS)
+    both = StepRows.joined([rows_of_host, StepRows.from_rows([]), rows_of_host.shifted(steps=COUNT, by_ps=7)])
+    later = [step | {"index": step["index"] + COUNT, "start_ps": step["start_ps"] + 7} for step in ROWS]
     assert both == [*ROWS, *later]
     assert (both[COUNT - 1], both[COUNT]) == (ROWS[-1], later[0])
     assert not StepRows.from_rows([])
@@ -45,14 +45,14 @@ def test_rows_of_hosts_follow_each_other() -> None:
 
 @pytest.mark.parametrize("lines", [False, True])
 @pytest.mark.parametrize("more", [0, 1 << 70])
-def test_their_text_is_that_of_rows(lines: bool, more: int) -> None:
-    rows = [{key: value for key, value in it.items() if key != "large"} for it in ROWS[:5]]
+def test_json_is_that_of_rows(lines: bool, more: int) -> None:
+    rows = [{key: value for key, value in step.items() if key != "large"} for step in ROWS[:5]]
     text = json_bytes({"steps": StepRows.from_rows(rows), "more": more}, lines=lines)
     assert text == json_bytes({"steps": rows, "more": more}, lines=lines)
     assert json.loads(text)["steps"] == rows
     assert json_bytes([StepRows.from_rows([])], lines=lines) == json_bytes([[]], lines=lines)
 
 
-def test_what_is_no_rows_is_refused() -> None:
+def test_other_objects_are_refused() -> None:
     with pytest.raises(TypeError, match="object is not JSON"):
         json_bytes({"a": object()})

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from captures import Core, capture, real_trace, session, thread
 from launching import US, Tpu, demo
 
 from tb_xla_insights.analysis.steps.device_work import step_work_intervals
 from tb_xla_insights.analysis.steps.table import steps_report
+from tb_xla_insights.schema.overview_route import StepWorkIntervals
 from tb_xla_insights.trace.model import Trace
 
 
-def intervals(work: dict[str, Any]) -> list[tuple[int, int, int]]:
+def intervals(work: StepWorkIntervals) -> list[tuple[int, int, int]]:
     return list(zip(work["step"], work["start_ps"], work["end_ps"], strict=True))
 
 
@@ -75,8 +75,8 @@ def test_steps_of_several_hosts_are_distinguished() -> None:
     second.launch(120, (130, 5), (140, 20))
     work = step_work_intervals(session(first.trace(), second.trace()), 10)
     assert [(device_work["steps"], device_work["step"]) for device_work in work] == [
-        ([0, 2], [0]),
-        ([2, 4], [3]),
+        ((0, 2), [0]),
+        ((2, 4), [3]),
     ]
 
 

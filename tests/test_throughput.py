@@ -1,4 +1,4 @@
-"""Samples per second: from what the recording or the command line was told, in the report and in a comparison."""
+"""Samples per second, from the recording or the command line, in the report and in a comparison."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ONE, OTHER = (str(LOGDIR / name) for name in ("torch_xla_baseline", "torch_xla_s
 
 
 class TestReport:
-    def test_of_the_median_and_of_the_mean_step(self) -> None:
+    def test_samples_per_second_of_the_median_and_the_mean_step(self) -> None:
         """Steps of 100, 200, 200 and 500 us: 5,000 and 4,000 steps per second."""
         told = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
         assert told == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
@@ -36,14 +36,14 @@ class TestReport:
         assert session_report(none, samples_per_step=8)["throughput"] is None
 
     @pytest.mark.parametrize(("recorded", "given", "used"), [(64, None, 64), (64, 32, 32), (0.5, None, 0.5)])
-    def test_what_is_given_comes_before_what_was_recorded(
+    def test_given_samples_override_recorded_ones(
         self, recorded: float, given: float | None, used: float
     ) -> None:
         told = throughput([{"duration_ps": 100 * US}], {"samples_per_step": recorded}, given)
         assert told == {"samples_per_step": used, "samples_per_s": {"median": used * 1e4, "mean": used * 1e4}}
 
     @pytest.mark.parametrize("written", [None, 0, -3, "64", True, float("inf"), [64]])
-    def test_what_is_no_number_above_0_was_not_recorded(self, written: Any) -> None:
+    def test_only_numbers_above_0_count_as_recorded(self, written: Any) -> None:
         assert throughput([{"duration_ps": 100 * US}], {"samples_per_step": written}, None) is None
 
     def test_as_text_and_json(self, capsys: Capture) -> None:
@@ -61,7 +61,7 @@ class TestReport:
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "nan", "inf", "many", ""])
 @pytest.mark.parametrize("command", [["report", ONE], ["compare", ONE, OTHER]])
-def test_what_is_no_number_of_samples_is_wrong_usage(command: list[str], wrong: str, capsys: Capture) -> None:
+def test_an_invalid_number_of_samples_is_wrong_usage(command: list[str], wrong: str, capsys: Capture) -> None:
     with pytest.raises(SystemExit) as left:
         main([*command, f"--samples-per-step={wrong}"])
     assert left.value.code == 2
@@ -74,14 +74,14 @@ class TestCompare:
         document = compared(a, b, (samples[0], samples[1]))
         return {name: measure(document, name) for name in ("samples_median", "samples_mean", "step_median")}
 
-    def test_of_steps_of_one_size_they_say_what_the_steps_say(self) -> None:
+    def test_with_equal_samples_throughput_agrees_with_steps(self) -> None:
         rows = self.rows(uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3), 64, 64)
         assert (rows["samples_median"]["a"], rows["samples_median"]["b"]) == (64_000, 80_000)
         assert rows["samples_median"]["verdict"] == rows["step_median"]["verdict"] == "better"
         assert rows["samples_median"]["p"] == rows["step_median"]["p"]
         assert rows["samples_mean"]["verdict"] == "better"
 
-    def test_of_steps_of_other_sizes_they_decide(self) -> None:
+    def test_with_different_samples_throughput_decides(self) -> None:
         """Steps of B last 1.6 times as long and take 2 times as many samples."""
         a, b = uneven(*[1000, 1010] * 3), uneven(*[1600, 1616] * 3)
         document = compared(a, b, (32, 64))
@@ -94,12 +94,12 @@ class TestCompare:
         assert judged == {"samples_median", "samples_mean"}
         assert {row["verdict"] for row in document["classes"]} == {None}
 
-    def test_what_may_be_chance_is_not_faster(self) -> None:
+    def test_a_difference_that_may_be_chance_is_not_faster(self) -> None:
         document = compared(uneven(1000, 1500, 1200, 1300), uneven(2100, 2900, 2300, 2800), (32, 64))
         assert document["verdict"]["verdict"] == measure(document, "samples_median")["verdict"] == "chance"
         assert "may be chance" in document["verdict"]["text"]
 
-    def test_only_one_is_known(self) -> None:
+    def test_samples_of_one_session_may_be_unknown(self) -> None:
         a, b = uneven(*[1000, 1010] * 3), uneven(*[800, 808] * 3)
         row = measure(compared(a, b, (32, None)), "samples_median")
         assert (row["a"], row["b"], row["ratio"], row["verdict"]) == (32_000, None, None, None)

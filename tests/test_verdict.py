@@ -1,4 +1,4 @@
-"""What one sentence may say of a session, and what it must leave open."""
+"""The verdict: what it states, and what it must leave open."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_capture_inside_one_compilation_lacks_nothing() -> None:
     assert told(inside)[1] != _told(session_report(session(inside, other)))[1]
 
 
-def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_left() -> None:
+def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     one, two = finding("mistake", "a compile in step 3", 0.1), finding("mistake", "a cut in step 4", 0.05)
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
@@ -115,7 +115,7 @@ def test_mistakes_come_with_what_they_cost_together_and_the_limit_with_what_is_l
     ("part", "first"),
     [(0.09, None), (0.3, False), (0.6, True)],
 )
-def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
+def test_time_outside_of_the_span_is_included_and_first_if_it_is_most(
     part: float, first: bool | None
 ) -> None:
     report, usual = of(), _told(of())[1]
@@ -129,7 +129,7 @@ def test_what_lies_outside_the_devices_span_is_told_and_first_where_it_is_most(
     assert _told(report)[1] == " ".join(texts)
 
 
-def test_a_limit_that_comes_before_the_mistakes_opens_the_verdict() -> None:
+def test_a_leading_limit_opens_the_verdict() -> None:
     limit, mistake = finding("limit", "the host builds the graph", 0.6), finding("mistake", "a cut", 0.05)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 19 * MS, "step_without_limit_ps": 7 * MS}
     assert _told(of(limit, mistake, **together))[1] == (
@@ -140,7 +140,7 @@ def test_a_limit_that_comes_before_the_mistakes_opens_the_verdict() -> None:
     assert "mistake" not in _told(of(limit, finding("mistake", "a cut", 0.02), **together))[1]
 
 
-def test_what_mistakes_cost_is_never_said_to_be_nothing() -> None:
+def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
     together = {"step_ps": MS, "step_if_fixed_ps": MS * 97 // 100}
     text = _told(of(finding("mistake", "a", 0.03), **together))[1]
     assert "A mistake costs up to 0.03 of 1.00 ms a step: a;" in text
@@ -153,7 +153,7 @@ def test_what_mistakes_cost_is_never_said_to_be_nothing() -> None:
         (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first a; "),
     ],
 )
-def test_what_smaller_mistakes_add_is_not_said_to_be_the_one_that_counts(alone: int, told: str) -> None:
+def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, told: str) -> None:
     """The replay takes all of them away, those that gain less than 3 % as well."""
     found = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": alone * MS}
     assert told in _told(of(found, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
@@ -168,8 +168,8 @@ def test_what_smaller_mistakes_add_is_not_said_to_be_the_one_that_counts(alone: 
         (300, "{0}"),
     ],
 )
-def test_the_first_mistake_is_named_and_the_limit_where_it_fits(letters: int, causes: str) -> None:
-    """The mistake even where that is too long."""
+def test_the_first_mistake_is_named_and_the_limit_if_it_fits(letters: int, causes: str) -> None:
+    """The mistake is named even if the text becomes too long."""
     names = [letter * letters for letter in "abc"]
     found = [finding("mistake", name, 0.1) for name in names]
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
@@ -179,8 +179,8 @@ def test_the_first_mistake_is_named_and_the_limit_where_it_fits(letters: int, ca
     assert text == f"{said}{causes.format(*names)}."
 
 
-def test_what_lies_outside_takes_room_from_the_rest() -> None:
-    """It is told whole, and the limit is left out."""
+def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
+    """The sentence is complete, and the limit is left out."""
     found = [
         finding("mistake", "a compile in step 3", 0.1),
         finding("limit", "the host builds the graph" * 2, 0.4),
@@ -197,14 +197,14 @@ def test_what_lies_outside_takes_room_from_the_rest() -> None:
 
 
 @pytest.mark.parametrize(("letters", "told"), [(60, True), (120, False)])
-def test_what_fills_most_of_the_idle_time_is_left_out_where_it_does_not_fit(letters: int, told: bool) -> None:
+def test_the_main_activity_is_left_out_if_it_does_not_fit(letters: int, told: bool) -> None:
     report = of(finding("mistake", "a" * letters, 0.1), step_ps=20 * MS, step_if_fixed_ps=17 * MS)
     text = _told(report)[1]
     assert ("; during most of the idle time the host waits." in text) == told
     assert len(text) <= 230
 
 
-def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
+def test_idle_time_in_first_compilations_is_warm_up() -> None:
     report = of(finding("limit", "the host launches", 0.2), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
     report["mistakes"]["step_without_limit_ps"] = 16 * MS
     report["gaps"]["by_class_ps"] = {"compile": 90, "wait": 10}
@@ -216,7 +216,7 @@ def test_idle_time_in_first_compilations_is_said_to_be_warm_up() -> None:
     assert "for the first time" not in _told(report)[1]
 
 
-def test_a_mistake_that_buys_nothing_is_not_named() -> None:
+def test_a_mistake_without_a_gain_is_not_named() -> None:
     for gain in (None, 0.0, 0.02):
         assert _told(of(finding("mistake", "a read", gain))) == (
             "info",
@@ -224,7 +224,7 @@ def test_a_mistake_that_buys_nothing_is_not_named() -> None:
         )
 
 
-def test_idle_time_with_work_in_the_queue_is_not_laid_to_the_host() -> None:
+def test_idle_time_with_queued_work_is_not_ascribed_to_the_host() -> None:
     report = of(finding("limit", "the host launches", 0.2, 30), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
     report["gaps"]["by_kind_ps"] = {"starved": 40, "queued": 60, "unknown": 0}
     assert "; during most of the idle time work is queued already." in _told(report)[1]
@@ -238,7 +238,7 @@ def test_idle_time_with_work_in_the_queue_is_not_laid_to_the_host() -> None:
         (30, {"wait": 40, "dispatch": 40}, ""),
     ],
 )
-def test_what_explains_less_than_half_of_the_idle_time_is_not_the_only_reason(
+def test_causes_of_less_than_half_of_the_idle_time_are_supplemented(
     cost: int, by_class: dict[str, int], more: str
 ) -> None:
     report = of(finding("limit", "the host launches", 0.2, cost), step_ps=20 * MS, step_if_fixed_ps=20 * MS)
@@ -248,7 +248,7 @@ def test_what_explains_less_than_half_of_the_idle_time_is_not_the_only_reason(
     assert _told(report)[1] == text
 
 
-def test_one_run_of_a_long_step_is_not_said_to_be_well_used() -> None:
+def test_work_for_less_than_half_of_the_step_is_reported() -> None:
     """The device works for 17.8 of 39 ms, and its span is that one run."""
     severity, text = told(demo("synthetic_dynamo_issue_lazy"))
     assert severity == "warning"
@@ -276,7 +276,7 @@ def test_one_run_of_a_long_step_is_not_said_to_be_well_used() -> None:
         ("jax", {"input": 5 * MS, "wait": 5 * MS}, "what the host did is shown alone"),
     ],
 )
-def test_without_a_device_the_verdict_says_what_the_host_does_most(
+def test_without_a_device_the_verdict_names_the_hosts_main_activity(
     framework: str, host: dict[str, int], said: str
 ) -> None:
     steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
@@ -292,7 +292,7 @@ def test_a_device_alone_says_nothing_of_the_host() -> None:
     )
 
 
-def test_where_clocks_disagree_idle_time_has_no_known_cause() -> None:
+def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
     session = {"hosts": [{"name": "vm"}]}
     report = of() | {"diagnostics": [{"id": "clocks_disagree"}], "session": session}
     off = "the clocks of host and device disagree"
@@ -303,7 +303,7 @@ def test_where_clocks_disagree_idle_time_has_no_known_cause() -> None:
     assert _told(report) == ("warning", f"The device is 50.0 % busy. {told}; {rest}, as {off}.")
 
 
-def test_a_host_that_was_not_read_is_not_said_to_do_nothing() -> None:
+def test_the_activity_of_an_unread_host_is_unknown() -> None:
     """What else is in the way of the reason that is found is left open."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     text = told(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
@@ -337,7 +337,7 @@ def on(host: str, hosts: int) -> dict[str, Any]:
     return finding("mistake", f"a compile on {host}", 0.1) | {"evidence": {"host": host, "hosts": hosts}}
 
 
-def test_who_holds_up_the_others_comes_first() -> None:
+def test_stragglers_come_first() -> None:
     """Before the duty cycle, of which waiting for the late host is a part, if no other mistake gains more."""
     assert _told(of(LATE))[1] == f"{HEAD} {BUSY}."
     for mistakes in ([LATE, on("w-1", 1)], [LATE, on("w-5", 2)]):
@@ -345,7 +345,7 @@ def test_who_holds_up_the_others_comes_first() -> None:
     assert _told(of(LATE, on("w-5", 1)))[1] == f"{HEAD} {BUSY}."
 
 
-def test_a_late_host_that_is_not_the_worst_mistake_is_told_in_its_place() -> None:
+def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
     """As where all hosts wait for data, and one of them longer."""
     data = finding("mistake", "the device waits for data", 0.5)
     together = {"step_ps": 50 * MS, "step_if_fixed_ps": 10 * MS, "step_without_limit_ps": 10 * MS}
@@ -357,7 +357,7 @@ def test_a_late_host_that_is_not_the_worst_mistake_is_told_in_its_place() -> Non
         )
 
 
-def test_what_a_late_host_cost_once_is_told_as_a_whole() -> None:
+def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
     """A mean over all steps says little of one step; and a compilation that made it late is no warm-up."""
     evidence: dict[str, Any] = LATE["evidence"]
     title = "w-5 held up the others in step 7"
@@ -370,7 +370,7 @@ def test_what_a_late_host_cost_once_is_told_as_a_whole() -> None:
     assert _told(told)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."
 
 
-def test_a_late_host_comes_before_what_lies_outside_the_devices_span() -> None:
+def test_a_straggler_comes_before_time_outside_of_the_span() -> None:
     outside = {
         "share": 0.6,
         "before": {"duration_ps": 99, "by_class_ps": {"compile": 90}},
@@ -379,7 +379,7 @@ def test_a_late_host_comes_before_what_lies_outside_the_devices_span() -> None:
     assert _told(of(LATE) | {"outside": outside})[1].startswith(HEAD)
 
 
-def test_what_hosts_have_in_common_to_be_late_is_told_of_the_worst_one() -> None:
+def test_the_common_cause_of_late_hosts_has_the_numbers_of_the_worst() -> None:
     evidence: dict[str, Any] = LATE["evidence"]
     both = LATE | {
         "title": "w-5 and w-7 hold up the others",

@@ -1,4 +1,4 @@
-"""What the page's views get: parts of the report, cut to what a screen needs, and small enough for a tunnel."""
+"""The documents of the page's views: parts of the report, reduced to what a screen shows, and small."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SENTENCES = [
 
 
 class TestOverview:
-    def test_it_is_the_report_in_short(self, case_study: SessionTrace) -> None:
+    def test_the_overview_is_a_summary_of_the_report(self, case_study: SessionTrace) -> None:
         view, report = views.overview(case_study), session_report(case_study)
         assert view["findings"] == report["findings"]
         listed = [its["id"] for group in view["groups"] for its in group["findings"]]
@@ -95,14 +95,16 @@ class TestOverview:
             assert sum(host.values()) == step["duration_ps"]
 
     def test_four_figures(self, case_study: SessionTrace) -> None:
-        figures = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
+        figures: dict[str, Any] = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
         assert list(figures) == ["duty", "step", "work", "idle"]
         assert figures["duty"] == pytest.approx(0.605, abs=0.001)
         assert figures["idle"] == figures["step"] - figures["work"]
 
-    def test_what_no_device_did_is_not_known(self) -> None:
+    def test_figures_without_devices_are_unknown(self) -> None:
         steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
-        figures = {it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]}
+        figures: dict[str, Any] = {
+            it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]
+        }
         assert figures == {"duty": None, "step": 9, "work": None, "idle": None}
 
     def test_ops_that_wait_are_summed_over_devices(self) -> None:
@@ -115,17 +117,17 @@ class TestOverview:
             {"op": "copy-done.1", "count": 2, "duration_ps": 7},
         ]
 
-    def test_the_longest_ops_are_named_and_the_others_are_one_row(self) -> None:
+    def test_the_longest_ops_are_listed_and_the_others_summed_up(self) -> None:
         ops = [(f"all-reduce.{i}", 100 * i, 40 - i) for i in range(20)]
         made = session(capture(Core(ops)))
         told, shown = session_report(made)["collectives"], views.overview(made)["collectives"]
-        assert shown[:-1] == told[: views.MOST_OPS]
+        assert shown[:-1] == told[: views.MAX_OPS]
         rest = shown[-1]
-        assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MOST_OPS, 20 - views.MOST_OPS)
+        assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MAX_OPS, 20 - views.MAX_OPS)
         for name in ("duration_ps", "exposed_ps"):
             assert sum(row[name] for row in shown) == sum(row[name] for row in told)
 
-    def test_the_verdict_says_the_worst(self, case_study: SessionTrace) -> None:
+    def test_the_verdict_names_the_worst_finding(self, case_study: SessionTrace) -> None:
         told = views.overview(case_study)["verdict"]
         assert told["severity"] == "warning"
         assert told == session_report(case_study)["verdict"]
@@ -138,7 +140,7 @@ class TestOverview:
         gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
         assert gap_sentence(gap, "jax").replace("\u202f", " ") == said
 
-    def test_a_gap_whose_launch_came_late_tells_when(self) -> None:
+    def test_a_gap_with_a_late_launch_says_when_it_came(self) -> None:
         pieces = [("forward", "tracing", 400), (HANDED_OVER, "wait", 500), ("Execute", "dispatch", 100)]
         chain = [
             {"name": name, "class": class_, "thread": "executor", "start_ps": at * US, "duration_ps": ps * US}
@@ -152,7 +154,7 @@ class TestOverview:
             "and taken up by executor 0.500 ms later."
         )
 
-    def test_nothing_stands_out_only_where_launches_are_known(self) -> None:
+    def test_nothing_stands_out_only_if_launches_are_known(self) -> None:
         work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])
         told = views.overview(session(capture(work)))["verdict"]
         assert (told["severity"], told["text"].replace("\u202f", " ")) == (
@@ -203,7 +205,7 @@ class TestGaps:
                 expected = f"{CLASSES.index(most):x}" if time[most] else "f"
                 assert row["cause"][bucket] == expected
 
-    def test_every_gap_can_be_asked_for_and_its_parts_add_up(self, case_study: SessionTrace) -> None:
+    def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
         for item in views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
                 gap = views.gap(case_study, device, item["start_ps"])
@@ -242,12 +244,12 @@ class TestGaps:
         for item in views.gaps(case_study)["items"]:
             assert len(item["togethers_ps"]) == item["cores"]
 
-    def test_a_gap_that_is_not_there(self, case_study: SessionTrace) -> None:
+    def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):
             views.gap(case_study, "x", 5)
 
 
-def test_answers_are_kept(case_study: SessionTrace) -> None:
+def test_documents_are_cached(case_study: SessionTrace) -> None:
     assert views.overview(case_study) is views.overview(case_study)
     assert views.gaps(case_study) is views.gaps(case_study)
 
@@ -307,7 +309,7 @@ class TestThroughHttp:
 
 class TestChoiceOfDevices:
     def test_idle_time_of_each_device_adds_up(self, case_study: SessionTrace) -> None:
-        told = views.overview(case_study)
+        told: Any = views.overview(case_study)
         every, devices = told["step_idle"]["all_cores"], told["devices"]
         for name, time in every["by_class_ps"].items():
             assert sum(devices["idle"][name]) == time
@@ -315,8 +317,8 @@ class TestChoiceOfDevices:
         assert sum(map(sum, parts)) == every["idle_ps"]
 
     def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
-        whole = execution_views.executions(case_study)
-        each = [execution_views.executions(case_study, None, [it.id]) for it in case_study.devices]
+        whole: Any = execution_views.executions(case_study)
+        each: list[Any] = [execution_views.executions(case_study, None, [it.id]) for it in case_study.devices]
         for row in whole["executions"]:
             its = [next(own for own in one["executions"] if own["program"] == row["program"]) for one in each]
             for name in ("count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
@@ -328,7 +330,7 @@ class TestChoiceOfDevices:
         )
         assert {device for one in each[:1] for device in one["runs"]["device"]} == {case_study.devices[0].id}
 
-    def test_a_device_that_is_not_there_has_no_executions(self, case_study: SessionTrace) -> None:
+    def test_an_unknown_device_has_no_executions(self, case_study: SessionTrace) -> None:
         view = execution_views.executions(case_study, None, ["nowhere"])
         assert (view["executions"], view["between"], view["lead"], view["fit"]) == ([], [], None, None)
 
@@ -344,7 +346,7 @@ def test_tabs_count_what_their_views_list(case_study: SessionTrace) -> None:
     }
 
 
-def test_patterns_tell_what_fills_them_and_how_they_vary(case_study: SessionTrace) -> None:
+def test_patterns_sum_up_their_gaps(case_study: SessionTrace) -> None:
     found = session_report(case_study, all_gaps=True)["gaps"]
     for pattern in found["patterns"]:
         its = [
@@ -359,7 +361,7 @@ def test_patterns_tell_what_fills_them_and_how_they_vary(case_study: SessionTrac
             assert pattern["by_class_ps"].get(name, 0) == sum(gap["by_class_ps"].get(name, 0) for gap in its)
 
 
-def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.MonkeyPatch) -> None:
     its = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
     together, made = threading.Barrier(3), []
 
@@ -371,7 +373,7 @@ def test_views_that_are_asked_for_at_once_share_one_report(monkeypatch: pytest.M
 
     monkeypatch.setattr(views, "session_report", report)
     with ThreadPoolExecutor(3) as threads:
-        asked = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
+        asked: list[Any] = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
     assert asked[0].result()["counts"] == asked[2].result()
     assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
     assert len(made) == 1

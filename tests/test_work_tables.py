@@ -1,4 +1,4 @@
-"""Device work as tables: rows that add up, in as many as there is room for."""
+"""Tables of device work: rows that add up, whatever their number."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ def plain(text: str) -> str:
 
 
 def work(trace: Trace) -> dict[str, Any]:
-    its = session(trace)
-    return dict(host_work(its, propagation_report(its)["annotations"]))
+    session_ = session(trace)
+    return dict(host_work(session_, propagation_report(session_)["annotations"]))
 
 
 @pytest.fixture(scope="module")
 def layers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A step of eight layers with an op of 700 ps and more in each of their two parts, and some ops beside them."""
+    """A step of eight layers with an op of 700 ps and more in each of their two parts, and three other ops."""
     ops = [Op(f"dot.{n}", f"Step.1/layer_{n // 2}.1/{'ab'[n % 2]}.1", flops=9, nbytes=9) for n in range(16)]
     ops += [
         Op("loss.1", "Step.1/loss.1", flops=9, nbytes=9),
         Op("copy.2"),
         Op("step.3", "Step.1", flops=9, nbytes=9),
     ]
-    starts = [1_000 * place for place in range(len(ops))]
+    starts = [1_000 * index for index in range(len(ops))]
     executions = [
-        (op, start, 700 + 3 * place) for place, (op, start) in enumerate(zip(ops, starts, strict=True))
+        (op, start, 700 + 3 * index) for index, (op, start) in enumerate(zip(ops, starts, strict=True))
     ]
     return work(tpu_trace(tmp_path_factory.mktemp("layers"), [executions]))
 
 
 def printed(table: WorkTable) -> list[tuple[int, int]]:
     """Times and shares as printed, without the points; the last row is the total."""
-    found = []
+    result = []
     for row in (*table.rows, table.total):
         time = next(text for head, text in row.items() if "ime, " in head)
         share = 0 if "<" in row["Share"] else int(plain(row["Share"]).replace(".", "").rstrip(" %"))
-        found.append((int(plain(time).replace(".", "").replace(" ", "")), share))
-    return found
+        result.append((int(plain(time).replace(".", "").replace(" ", "")), share))
+    return result
 
 
-@pytest.mark.parametrize("most", [1, 2, 5, 12, 40])
-def test_rows_add_up_as_printed(layers: dict[str, Any], most: int) -> None:
+@pytest.mark.parametrize("max_rows", [1, 2, 5, 12, 40])
+def test_rows_add_up_as_printed(layers: dict[str, Any], max_rows: int) -> None:
     for table in (
-        by_annotation(layers["device_work"], most),
-        by_op(layers["ops"], layers["device_work"], most),
+        by_annotation(layers["device_work"], max_rows),
+        by_op(layers["ops"], layers["device_work"], max_rows),
     ):
         *rows, total = printed(table)
-        assert len(rows) <= most
+        assert len(rows) <= max_rows
         assert tuple(map(sum, zip(*rows, strict=True))) == total
         assert total[1] == 1000
-        assert all(one >= other for (one, _), (other, _) in pairwise(rows[:-1]))
+        assert all(left >= right for (left, _), (right, _) in pairwise(rows[:-1]))
 
 
-def test_annotations_open_as_far_as_there_is_room(layers: dict[str, Any]) -> None:
-    def names(most: int) -> list[str]:
-        return sorted(row["Annotation"] for row in by_annotation(layers["device_work"], most).rows)
+def test_annotations_are_expanded_as_far_as_rows_fit(layers: dict[str, Any]) -> None:
+    def names(max_rows: int) -> list[str]:
+        return sorted(row["Annotation"] for row in by_annotation(layers["device_work"], max_rows).rows)
 
     assert names(3) == ["Step/…", "no annotation"]
     outer = [*(f"Step/layer_{n}/…" for n in range(8)), "Step/loss", "no annotation"]
@@ -75,16 +75,16 @@ def test_annotations_open_as_far_as_there_is_room(layers: dict[str, Any]) -> Non
     assert names(19) == ["Step", *inner, "Step/loss", "no annotation"]
 
 
-def test_a_row_of_a_whole_annotation_has_what_is_inside_of_it(layers: dict[str, Any]) -> None:
+def test_a_collapsed_annotation_includes_inner_ones(layers: dict[str, Any]) -> None:
     rows = {row["Annotation"]: row for row in by_annotation(layers["device_work"], 11).rows}
     assert rows["Step/layer_0/…"]["Time, ns"] == "1.403"
     assert rows["Step/layer_0/…"]["TFLOP/s"] == "0.0128"  # 18 FLOPs in 1,403 ps
 
 
-def test_kernels_without_a_program_are_a_row_for_each_name(shared_traces: Path) -> None:
-    found = work(real_trace(shared_traces / "public/gpu_v100_tf"))
-    table = by_op(found["ops"], found["device_work"], 12)
-    assert len(found["ops"]) == 1_330
+def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) -> None:
+    result = work(real_trace(shared_traces / "public/gpu_v100_tf"))
+    table = by_op(result["ops"], result["device_work"], 12)
+    assert len(result["ops"]) == 1_330
     first = table.rows[0]
     assert first["Op"].startswith("void tensorflow::functor::FillPhiloxRandomKernelLaunch<")
     assert (first["Annotation"], first["Executions"], plain(first["Share"])) == (
@@ -92,6 +92,6 @@ def test_kernels_without_a_program_are_a_row_for_each_name(shared_traces: Path) 
         "194",
         "26.6 %",
     )
-    assert plain(peaks_text(found["device_work"])).endswith(
+    assert plain(peaks_text(result["device_work"])).endswith(
         "100.0 % of the time is work; its FLOPs are not known."
     )

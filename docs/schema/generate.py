@@ -1,4 +1,5 @@
-"""Generates a JSON Schema per document, and docs/report.md, from `tb_xla_insights.schema`.
+"""Generates, from `tb_xla_insights.schema`, a JSON Schema per document, docs/report.md, and for the page the types of
+the routes' answers and the classes of host time.
 
 python docs/schema/generate.py
 """
@@ -11,20 +12,24 @@ from importlib import import_module
 from inspect import getmembers, isclass
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import get_original_bases, is_typeddict
 
+from docs.schema.typescript import declarations
 from tb_xla_insights import schema
+from tb_xla_insights.catalog import classes
 from tb_xla_insights.schema.compare import Comparison
 from tb_xla_insights.schema.report import Report
+from tb_xla_insights.schema.routes import Routes
 from tb_xla_insights.schema.window import Window
 
 Part = dict[str, Any]
 
 DOCS = Path(__file__).parents[1]
-DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison}
+PAGE = DOCS.parent / "frontend" / "lib"
+DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison, "routes": Routes}
 
 # A key that is a Python keyword has no attribute that a docstring could describe.
 KEYWORDS = {"class": "What the host does."}
@@ -38,6 +43,23 @@ for [report](schema/report.schema.json), [window](schema/window.schema.json) and
 Types with a unit: `ps` are integer picoseconds, instants among them counted from the session's start; a `share` lies
 between 0 and 1; `bytes`, `FLOP`, `FLOP/s`, `bytes/s` and `ppm` (parts per million) are numbers. A key with a question
 mark may be absent.
+"""
+
+TYPES_HEAD = """/** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
+
+"""
+
+CLASS_NAMES = """/** The classes of host time. Generated from `tb_xla_insights/catalog/classes.py` by `make schema`. */
+
+/** @typedef {{import('./routes').ClassName}} ClassName */
+
+/** The order in which every table and column numbers them. @type {{ClassName[]}} */
+export const CLASSES = [
+{names}];
+
+/** What the page calls them. @type {{Record<ClassName, string>}} */
+export const LABELS = {{
+{labels}}};
 """
 
 # By suffix of the key, longer suffixes first.
@@ -138,6 +160,24 @@ def _type(key: str, value: Part) -> str:
     return f"`{kind}`" if kind == "null" else kind
 
 
+def _unions() -> dict[str, tuple[str, ...]]:
+    """The values of all named unions of strings, by name."""
+    modules = [import_module(it.name) for it in iter_modules(schema.__path__, f"{schema.__name__}.")]
+    return {
+        name: get_args(value)
+        for module in (classes, *modules)
+        for name, value in vars(module).items()
+        if get_origin(value) is Literal
+    }
+
+
+def class_names() -> str:
+    """The classes of host time and their labels, as a module of the page."""
+    names = "".join(f"  '{name}',\n" for name in classes.CLASSES)
+    labels = "".join(f"  {name}: '{classes.label(name)}',\n" for name in classes.CLASSES)
+    return CLASS_NAMES.format(names=names, labels=labels)
+
+
 def generated() -> dict[Path, str]:
     """The content of each generated file."""
     schemas = {name: json_schema(name) for name in DOCUMENTS}
@@ -145,7 +185,11 @@ def generated() -> dict[Path, str]:
         DOCS / "schema" / f"{name}.schema.json": f"{json.dumps(document, indent=1)}\n"
         for name, document in schemas.items()
     }
-    return files | {DOCS / "report.md": markdown(schemas)}
+    return files | {
+        DOCS / "report.md": markdown({name: it for name, it in schemas.items() if name != "routes"}),
+        PAGE / "routes.d.ts": TYPES_HEAD + declarations(schemas["routes"], _unions()),
+        PAGE / "class-names.js": class_names(),
+    }
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ import { columnUnit, total, groupBy } from '../lib/totals.js';
 import { link } from '../lib/cards.js';
 import { count, cutMiddle, digits, plural, timeCell, timeText } from '../lib/format.js';
 
-/** @typedef {import('../lib/views').Compiles} Compiles */
-/** @typedef {import('../lib/views').CompileRow} CompileRow */
-/** @typedef {import('../lib/views').CompileGraph} CompileGraph */
+/** @typedef {import('../lib/routes').Compiles} Compiles */
+/** @typedef {import('../lib/routes').CompileRow} CompileRow */
+/** @typedef {import('../lib/routes').GraphRow} CompileGraph */
 
 const MOST_GRAPHS = 40;
 /** Columns that are drawn at first: thousands of steps are more than a page can hold. */

@@ -30,8 +30,8 @@ import {
 } from '../lib/table.js';
 import { createGrid, graphOf, nameOf } from './grid.js';
 
-/** @typedef {import('../lib/views').Compiles} Compiles */
-/** @typedef {import('../lib/views').CompileRow} CompileRow */
+/** @typedef {import('../lib/routes').Compiles} Compiles */
+/** @typedef {import('../lib/routes').CompileRow} CompileRow */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function compilesView(app) {
@@ -280,7 +280,7 @@ const COUNTED = {
   from_device: 'Transfers from the device',
 };
 
-/** What a metrics report beside the trace counts. @param {import('../lib/views').Counted|null} metrics */
+/** What a metrics report beside the trace counts. @param {import('../lib/routes').CountedMetrics|null} metrics */
 function metricsCard(metrics) {
   if (!metrics) return null;
   const { file, rows, uncached, cached, fallbacks } = metrics;

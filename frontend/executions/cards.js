@@ -18,7 +18,7 @@ import {
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { COST_HEADS, COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
-/** @typedef {import('../lib/views').Executions} Executions */
+/** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('./costs.js').CostName} CostName */
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} all */

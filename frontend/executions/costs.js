@@ -1,6 +1,6 @@
 /** What executions cost per run, per step or in all, and what fewer of them would save. Nothing here draws. */
 
-/** @typedef {import('../lib/views').ExecutionRow} ExecutionRow */
+/** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {'host_ps'|'device_ps'|'queue_ps'|'overhead_ps'} CostName */
 /** @typedef {'run'|'step'|'total'} Scope */
 

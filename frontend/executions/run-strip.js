@@ -29,7 +29,7 @@ export function createRunStrip(app, go) {
   const element = h('div', { class: 'strip-place' });
   let device = '';
 
-  /** @param {import('../lib/views').Executions} answer @param {import('../lib/types').Ready} session */
+  /** @param {import('../lib/routes').Executions} answer @param {import('../lib/types').Ready} session */
   function draw(answer, session) {
     /** @type {Run[]} */
     const all = rowsOf({ ...answer.runs });

@@ -32,8 +32,8 @@ import { COST_HEADS, COSTS, divisor, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
-/** @typedef {import('../lib/views').Executions} Executions */
-/** @typedef {import('../lib/views').ExecutionRow} ExecutionRow */
+/** @typedef {import('../lib/routes').Executions} Executions */
+/** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {import('./costs.js').Scope} Scope */
 /** @typedef {import('./costs.js').CostName} CostName */
 

@@ -46,7 +46,8 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  *   goes to a place as a link does: `{v: 'timeline', sel: …}`
  * @property {() => (() => void)|null} capture opens the dialog of capturing; null where this page may not
  * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
- * @property {(counts: Record<string, number>) => void} counts writes those that the server counted for all tabs
+ * @property {(counts: import('../lib/routes').ViewCounts) => void} counts
+ *   writes those that the server counted for all tabs
  * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false
  *   where the browser forbids it
  * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table

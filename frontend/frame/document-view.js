@@ -1,4 +1,4 @@
-/** The data of a view that is one document. */
+/** Loads and draws the document of a view. */
 
 import { fill } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
@@ -53,7 +53,7 @@ export function createDocumentView(app, route, element, draw, more) {
     }
   }
 
-  /** Asks with other arguments. */
+  /** Requests the document again, with the current arguments. */
   function reload() {
     have = false;
     void bring();
@@ -61,7 +61,7 @@ export function createDocumentView(app, route, element, draw, more) {
 
   return {
     reload,
-    /** What is done only while the data of the open session is drawn. @param {() => void} act */
+    /** Wraps an action that is skipped unless the data of the open session is drawn. @param {() => void} act */
     whenDrawn: (act) => () => { if (session && drawn === session) act(); },
     /** @param {Ready} next */
     open(next) {

@@ -1,4 +1,4 @@
-/** Views whose modules are fetched when they are first opened: the page's first load is without them. */
+/** Views whose modules are fetched when they are first opened, to keep the first load small. */
 
 import { fill, h } from '../lib/dom.js';
 import { get } from '../lib/api.js';

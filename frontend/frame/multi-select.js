@@ -1,4 +1,4 @@
-/** A choice of some of many in the header: a menu of boxes. */
+/** A menu of check boxes in the header. */
 
 import { h, fill } from '../lib/dom.js';
 import { count } from '../lib/format.js';

@@ -1,4 +1,4 @@
-/** Which hosts' traces the server is asked for: those that the link names, and those that a selection needs. */
+/** The hosts whose traces are requested: those that the link names, and those that a selection needs. */
 
 import { findHosts, RANK_WORDS } from '../lib/host-names.js';
 

@@ -1,4 +1,4 @@
-/** Which hosts and devices of the open session the link chooses. */
+/** The hosts and devices of the open session that the link selects. */
 
 import { getShared } from '../lib/api.js';
 import { linkedHosts, RANK_WORDS } from '../lib/host-names.js';

@@ -1,4 +1,4 @@
-/** What a word means, beside it while the pointer rests on it or it has the focus. */
+/** Shows the meaning of a term beside it while it is hovered or focused. */
 
 import { h } from '../lib/dom.js';
 import { TERMS, termOf } from '../lib/terms.js';

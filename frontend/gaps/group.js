@@ -4,7 +4,7 @@ import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/views').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('../lib/types').ByClass} ByClass */
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /**
@@ -120,7 +120,7 @@ function causesOf(items) {
 export const patternText = ({ before, after, inside_run }) =>
   inside_run ? `in ${after}` : `${before ?? ''} → ${after ?? ''}`;
 
-/** @param {GapItem} gap as the page names it @returns {string} */
+/** @param {Pick<GapItem, 'step'|'step_number'>} gap as the page names it @returns {string} */
 export const stepOf = (gap) => String(gap.step_number ?? gap.step ?? '');
 
 /** @param {GapItem} gap @param {GapPattern} pattern */

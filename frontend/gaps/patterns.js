@@ -7,9 +7,9 @@ import { cutName, hue, miniBar } from '../lib/cards.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
 import { countColumn, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
 
-/** @typedef {import('../lib/views').Gaps} Gaps */
+/** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/views').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
 
 /** What the host did in gaps, a column of both tables. */

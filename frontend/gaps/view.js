@@ -36,9 +36,9 @@ import {
 import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
 import { causeCell, causeLabel, HOST_CLASSES, patternsTable, stepsText } from './patterns.js';
 
-/** @typedef {import('../lib/views').Gaps} Gaps */
+/** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
-/** @typedef {import('../lib/views').GapPattern} GapPattern */
+/** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('./group.js').GapRow} GapRow */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
 
@@ -108,7 +108,9 @@ export function gapsView(app) {
     const chosen = app.selectedDevices(devices);
     const some = chosen.length < devices.length;
     const known = answer.items.length === answer.count;
-    const finding = filtersValue(app.link.state.f).get('finding');
+    const wanted = filtersValue(app.link.state.f).get('finding') ?? '';
+    // Of a finding that explains no gap (not yet, while hosts are read) all patterns stay.
+    const finding = answer.items.some(({ by_finding_ps }) => by_finding_ps[wanted]) ? wanted : '';
     const follows = (some || Boolean(finding)) && known;
     const ofFinding = new Map(finding ? [['finding', finding]] : []);
     const its = follows

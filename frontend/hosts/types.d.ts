@@ -3,14 +3,14 @@
  * are whole microseconds.
  */
 
-import type { Severity } from "../lib/views";
+import type { VerdictSeverity } from "../lib/routes";
 import type { PartOf } from "../lib/types";
 
 export interface HostsDocument {
   schema: 1; state: "compared" | "one_host" | "no_collectives" | "clocks_apart"; note: string | null;
   read: { hosts: number; of: number }; collectives: number; sampled: number; kind: string | null; classes: string[];
   verdict: {
-    text: string; severity: Severity; kind: "late" | "changing" | "none" | "unknown"; hosts: number[]; core: string | null;
+    text: string; severity: VerdictSeverity; kind: "late" | "changing" | "none" | "unknown"; hosts: number[]; core: string | null;
     cause: string | null; annotation: string | null; cause_us: number | null; median_cause_us: number | null; steps: number[];
   };
   figures: { step_ps: number | null; waits_ps: number | null; step_if_fixed_ps: number | null };

@@ -1,4 +1,4 @@
-/** Whether the page has anything under way: requests and frames still to draw. Tests wait for `idle()`. */
+/** Counts pending requests and frames. Tests wait for `idle()`. */
 
 let pending = 0;
 /** @type {(() => void)[]} */
@@ -6,7 +6,7 @@ let waiting = [];
 /** @type {Set<(busy: boolean) => void>} */
 const listeners = new Set();
 
-/** Something begins; call the answer once when it is over. @returns {() => void} */
+/** Registers an activity. @returns {() => void} ends it */
 export function beginActivity() {
   pending += 1;
   if (pending === 1) listeners.forEach((listener) => listener(true));
@@ -27,7 +27,7 @@ function settle() {
   ready.forEach((resolve) => resolve());
 }
 
-/** Resolves when nothing has been under way for one turn of the event loop. @returns {Promise<void>} */
+/** Resolves after one turn of the event loop without pending activities. @returns {Promise<void>} */
 export function idle() {
   return new Promise((resolve) => {
     waiting.push(resolve);
@@ -43,7 +43,7 @@ export function onActivity(listener) {
   listeners.add(listener);
 }
 
-/** What draws in the next frame, once however often it is called until then. @param {() => void} draw */
+/** Schedules `draw` for the next frame, once per frame. @param {() => void} draw */
 export function oncePerFrame(draw) {
   /** @type {(() => void)|null} */
   let done = null;

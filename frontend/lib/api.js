@@ -2,7 +2,7 @@
 
 import { beginActivity } from './activity.js';
 
-/** A request that failed, with the one line the server gave. */
+/** A failed request, with the error line of the server. */
 export class RequestError extends Error {
   /** @param {string} message @param {number} status 0 when the server could not be reached */
   constructor(message, status) {
@@ -12,7 +12,7 @@ export class RequestError extends Error {
 }
 
 /**
- * `get('window', {session: 'a', start_ps: 5})` asks for `data/window?session=a&start_ps=5`; null and undefined are left
+ * `get('window', {session: 'a', start_ps: 5})` requests `data/window?session=a&start_ps=5`; null and undefined are left
  * out.
  * @param {string} route
  * @param {Record<string, any>} [query]
@@ -20,42 +20,42 @@ export class RequestError extends Error {
  * @returns {Promise<any>}
  */
 export async function get(route, query = {}, signal) {
-  const known = marks.get(query.session);
-  const asked = given({ ...query, ...(known && route !== 'session' ? { mark: known } : {}) });
+  const mark = fingerprints.get(query.session);
+  const parameters = presentEntries({ ...query, ...(mark && route !== 'session' ? { mark } : {}) });
   try {
-    return await request(`data/${route}?${new URLSearchParams(asked)}`, { signal });
+    return await request(`data/${route}?${new URLSearchParams(parameters)}`, { signal });
   } catch (error) {
-    // Of several requests that were under way the first one tells.
-    if (error instanceof RequestError && error.status === READ_AGAIN && marks.delete(query.session)) {
-      readAgain(query.session);
+    // The first of several pending requests reports that the files have changed.
+    if (error instanceof RequestError && error.status === STALE_FILES && fingerprints.delete(query.session)) {
+      sessionReread(query.session);
     }
     throw error;
   }
 }
 
-const READ_AGAIN = 409;
+const STALE_FILES = 409;
 
-/** What stands for the files of the sessions that the page has opened, by their names. @type {Map<string, string>} */
-const marks = new Map();
+/** Fingerprints of the files of the sessions that the page has opened, by session name. @type {Map<string, string>} */
+const fingerprints = new Map();
 
 /** @type {(session: string) => void} */
-let readAgain = () => {};
+let sessionReread = () => {};
 
 /**
- * From now on what is asked about a session is about these files of it.
+ * Later requests about a session are about the files with this fingerprint.
  * @param {string} session
  * @param {string} mark
  */
-export const setFingerprint = (session, mark) => { marks.set(session, mark); };
+export const setFingerprint = (session, mark) => { fingerprints.set(session, mark); };
 
 /**
- * Says what to do once the server has read other files of a session that is open.
+ * Sets the action to take once the server has read changed files of an open session.
  * @param {(session: string) => void} run
  */
-export const onSessionReread = (run) => { readAgain = run; };
+export const onSessionReread = (run) => { sessionReread = run; };
 
 /**
- * Asks for something to be done; only this page may. Null and undefined are left out.
+ * Requests an action; the server accepts it from this page only. Null and undefined are left out.
  * @param {string} route
  * @param {Record<string, any>} [body]
  * @returns {Promise<any>}
@@ -64,11 +64,11 @@ export const post = (route, body = {}) =>
   request(`data/${route}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-XLA-Insights': '1' },
-    body: JSON.stringify(Object.fromEntries(given(body))),
+    body: JSON.stringify(Object.fromEntries(presentEntries(body))),
   });
 
 /** @param {Record<string, any>} values */
-const given = (values) => Object.entries(values).filter(([, value]) => value != null);
+const presentEntries = (values) => Object.entries(values).filter(([, value]) => value != null);
 
 /** @param {string} url @param {RequestInit} how */
 async function request(url, how) {
@@ -90,28 +90,28 @@ async function request(url, how) {
 }
 
 /**
- * Answers about a session that several views need, by what requests say of it and route.
+ * Answers that several views need, by the `of` of a session and by route.
  * @type {WeakMap<object, Map<string, Promise<any>>>}
  */
 const answers = new WeakMap();
 
 /**
- * Asks for what is told of a whole session, once however many views need it; one that fails is asked for again.
+ * Requests the answer of a route about a whole session, once for all views; a failed request is repeated.
  * @param {string} route
- * @param {import('./types').Ready['of']} of that of the open session: another one's, or of more hosts, is another
- *   object
+ * @param {import('./types').Ready['of']} of the object of the open session; a session with other
+ *   hosts has another one
  * @returns {Promise<any>}
  */
 export function getShared(route, of) {
-  const known = answers.get(of) ?? new Map();
-  answers.set(of, known);
-  if (!known.has(route)) {
-    known.set(route, get(route, of).catch((error) => {
-      known.delete(route);
+  const byRoute = answers.get(of) ?? new Map();
+  answers.set(of, byRoute);
+  if (!byRoute.has(route)) {
+    byRoute.set(route, get(route, of).catch((error) => {
+      byRoute.delete(route);
       throw error;
     }));
   }
-  return known.get(route);
+  return byRoute.get(route);
 }
 
 /**

@@ -1,27 +1,11 @@
 /** The thirteen classes of host work: their order everywhere, their labels, their sign beside the hue. */
 
+import { LABELS } from './class-names.js';
 import { h } from './dom.js';
 
 /** @typedef {import('./types').ClassName} ClassName */
 
-/** @type {ClassName[]} */
-export const CLASSES = [
-  'tracing', 'sync_prepare', 'dynamo', 'compile', 'program_load', 'to_device', 'from_device',
-  'dispatch', 'wait', 'input', 'python', 'other', 'unrecorded',
-];
-
-/** Labels that a class's name does not tell. @type {Partial<Record<ClassName, string>>} */
-const OTHER_LABELS = {
-  tracing: 'IR tracing',
-  sync_prepare: 'step marker',
-  dynamo: 'torch.compile',
-  to_device: 'transfer to device',
-  from_device: 'transfer from device',
-};
-
-export const LABELS = /** @type {Record<ClassName, string>} */ (
-  Object.fromEntries(CLASSES.map((name) => [name, OTHER_LABELS[name] ?? name.replace('_', ' ')]))
-);
+export { CLASSES, LABELS } from './class-names.js';
 
 /** Classes with the time that each takes, the longest first. @param {import('./types').ByClass} parts */
 export const sortByTime = (parts) =>

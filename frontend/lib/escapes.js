@@ -1,4 +1,4 @@
-/** Names as they may be shown. */
+/** Escapes for characters that are invisible or change the direction of text. */
 
 const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu;
 
@@ -7,8 +7,8 @@ const HIDDEN = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu;
  * name out of a capture neither hides nor turns round what stands beside it.
  * @param {string} text
  */
-export const escapeInvisible = (text) => text.replace(HIDDEN, (it) => {
-  const code = /** @type {number} */ (it.codePointAt(0));
+export const escapeInvisible = (text) => text.replace(HIDDEN, (character) => {
+  const code = /** @type {number} */ (character.codePointAt(0));
   return code < 256
     ? `\\x${code.toString(16).padStart(2, '0')}`
     : code < 65536

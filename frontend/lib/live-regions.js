@@ -1,4 +1,4 @@
-/** Two regions that screen readers follow: a polite one, at most every 2 s, and one for errors. */
+/** Two regions for screen readers: a polite one, updated at most every 2 s, and one for errors. */
 
 import { h } from './dom.js';
 import { escapeInvisible } from './escapes.js';
@@ -23,14 +23,14 @@ export function createLiveRegions() {
   };
   return {
     elements: [polite, urgent],
-    /** Progress and counts: rare enough to be heard out. */
+    /** Announces progress and counts. */
     announce,
-    /** The sentence that sums up a view, where it has one. @param {Element} view */
+    /** Announces the verdict of a view, if it has one. @param {Element} view */
     announceVerdict(view) {
       const verdict = view.querySelector('.verdict p, [data-testid=compare-heading] p')?.textContent;
       if (verdict) announce(verdict);
     },
-    /** The answer to a key just pressed: at once. @param {string} text */
+    /** Announces the result of a key press at once. @param {string} text */
     announceNow(text) {
       clearTimeout(timer);
       next = text;

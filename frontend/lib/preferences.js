@@ -1,5 +1,5 @@
 /**
- * Small choices that stay on this computer and never go into links. Storage may be blocked: then they last as long as
+ * Preferences that are kept in this browser, not in links. Storage may be blocked: then they last as long as
  * the page.
  */
 

@@ -1,9 +1,9 @@
-/** What is told of many items: sums, groups, the unit that fits them all. */
+/** Sums, groups, extremes and the common unit of items. */
 
 import { unitFor } from './format.js';
 
 /**
- * What is told of an item: one of its fields by name, or what a function makes of it.
+ * A value of an item: a field by name, or a function of the item.
  * @template T, V
  * @typedef {{[K in keyof T]: T[K] extends V ? K : never}[keyof T] | ((item: T) => V)} Field
  */
@@ -20,7 +20,7 @@ export function total(items, of) {
 }
 
 /**
- * Items with the same key, in their order.
+ * The items by key, in their order.
  * @template T, K
  * @param {T[]} items
  * @param {Field<T, K>} of
@@ -37,7 +37,7 @@ export function groupBy(items, of) {
 }
 
 /**
- * One unit for times of all items, from the largest.
+ * The unit for a column of times: that of the largest one.
  * @template T
  * @param {readonly T[]} items
  * @param {Field<T, Amount>} of
@@ -48,8 +48,7 @@ export function columnUnit(items, of) {
 }
 
 /**
- * The highest of some numbers, `from` of none. A call with each of them as an argument has no room on the stack from a
- * hundred thousand on.
+ * The largest of the values and `from`. `Math.max(...values)` overflows the stack from a hundred thousand values on.
  * @param {Iterable<number>} values @param {number} [from]
  */
 export function maximum(values, from = -Infinity) {
@@ -57,7 +56,7 @@ export function maximum(values, from = -Infinity) {
   return from;
 }
 
-/** The lowest of some numbers, `from` of none. @param {Iterable<number>} values @param {number} [from] */
+/** The smallest of the values and `from`. @param {Iterable<number>} values @param {number} [from] */
 export function minimum(values, from = Infinity) {
   for (const value of values) from = Math.min(from, value);
   return from;

@@ -1,9 +1,8 @@
 /** What the server answers (see docs/routes.md). Times are integer picoseconds from the session's start. */
 
-export type ClassName =
-  | "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device"
-  | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
+import type { ClassName } from "./routes";
 
+export type { ClassName } from "./routes";
 export type ByClass = Partial<Record<ClassName, number>>;
 
 export interface SessionEntry { name: string; hosts: { name: string; bytes: number }[]; modified_unix_ns: string }

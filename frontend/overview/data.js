@@ -10,7 +10,7 @@ import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
 import { countColumn, partColumns, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 
-/** @typedef {import('../lib/views').Overview} Overview */
+/** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../lib/views').OpTime} OpTime */
 /** @typedef {import('../frame/app.js').App} App */
 

@@ -4,15 +4,20 @@
 
 import { deviceId } from '../lib/devices.js';
 
-/** @typedef {import('../lib/views').DeviceColumns} DeviceColumns */
+/** @typedef {import('../lib/routes').DeviceColumns} DeviceColumns */
 /** @typedef {import('../lib/views').DutyDevice} DutyDevice */
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
 
 /** @param {DeviceColumns} columns @returns {DutyDevice[]} */
 export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((own, at) => ({
   id: deviceId(own, name[at]), name: name[at], host: own,
-  duty: /** @type {DutyDevice['duty']} */ (each(duty.span, (span, by) => (
-    { span_ps: span[at] * unit_ps, busy_ps: duty.busy[by][at] * unit_ps, stall_ps: duty.stall[by][at] * unit_ps }))),
+  duty: /** @type {DutyDevice['duty']} */ (
+    each(duty.span, (span, definition) => ({
+      span_ps: span[at] * unit_ps,
+      busy_ps: (duty.busy[definition]?.[at] ?? 0) * unit_ps,
+      stall_ps: (duty.stall[definition]?.[at] ?? 0) * unit_ps,
+    }))
+  ),
 }));
 
 /** Of the devices that have any. @param {DeviceColumns} columns @returns {DeviceTime[]} */
@@ -33,9 +38,12 @@ export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
   );
 
 /**
+ * @template {string} K
  * @template T, V
- * @param {Record<string, T>} of
- * @param {(value: T, name: string) => V} make
- * @returns {Record<string, V>}
+ * @param {Partial<Record<K, T>>} of
+ * @param {(value: T, name: K) => V} make
+ * @returns {Partial<Record<K, V>>}
  */
-const each = (of, make) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name, make(value, name)]));
+const each = (of, make) => /** @type {Partial<Record<K, V>>} */ (Object.fromEntries(
+  /** @type {[K, T][]} */ (Object.entries(of)).map(([name, value]) => [name, make(value, name)]),
+));

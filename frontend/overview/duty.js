@@ -9,7 +9,7 @@ import { partColumns, shareColumn, sumText, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/preferences.js';
 
 /** @typedef {import('../lib/views').DutyDevice} DutyDevice */
-/** @typedef {import('../lib/views').DutyDefinition} DutyDefinition */
+/** @typedef {import('../lib/routes').DutyDefinition} DutyDefinition */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../frame/app.js').App} App */
 

@@ -5,7 +5,7 @@ import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/c
 import { plural, timeText } from '../lib/format.js';
 import { groupBy } from '../lib/totals.js';
 
-/** @typedef {import('../lib/views').Finding} Finding */
+/** @typedef {import('../lib/routes').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
 
 /** Where the rest of a finding's evidence is: in Gaps, where nothing else is said. @type {Record<string, string>} */
@@ -29,7 +29,7 @@ const NO_GAPS = ['straggler'];
  * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
  * step.
  * @param {Finding} finding
- * @param {Pick<import('../lib/views').Overview, 'explains'> & {steps: {columns: import('../lib/views').StepColumns}}}
+ * @param {Pick<import('../lib/routes').Overview, 'explains'> & {steps: {columns: import('../lib/routes').StepColumns}}}
  *   answer
  */
 export function findingPlace(
@@ -60,7 +60,7 @@ export function findingPlace(
 /**
  * Link state of the ops that a finding is about, in the mean step of all devices.
  * @param {Finding} finding
- * @param {import('../lib/views').Overview} answer
+ * @param {import('../lib/routes').Overview} answer
  */
 export function devicePlace({ evidence }, { steps, devices }) {
   const { annotation, op } = /** @type {{annotation?: string|null, op?: string}} */ (
@@ -76,7 +76,7 @@ export function devicePlace({ evidence }, { steps, devices }) {
   };
 }
 
-/** @param {import('../lib/views').Overview} answer @param {App} app */
+/** @param {import('../lib/routes').Overview} answer @param {App} app */
 export function findingsCard(answer, app) {
   const { findings, groups, partial } = answer;
   const counts = [...groupBy(findings, 'severity')]
@@ -115,7 +115,7 @@ export function findingsCard(answer, app) {
 /**
  * @param {Finding} finding
  * @param {import('../lib/views').Gain} gain
- * @param {import('../lib/views').Overview} answer
+ * @param {import('../lib/routes').Overview} answer
  * @param {App} app
  */
 function entry(finding, gain, answer, app) {
@@ -189,7 +189,7 @@ export function markLinked(element, { link }) {
 /**
  * The gap that it explains most of, else its first place; with several, Back and a second click lead to the next one.
  * @param {Finding} finding
- * @param {import('../lib/views').Overview} answer
+ * @param {import('../lib/routes').Overview} answer
  * @param {App} app
  */
 function showOf(finding, answer, app) {

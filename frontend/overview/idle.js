@@ -20,7 +20,7 @@ import { idleParts } from './step-idle.js';
 /**
  * @param {import('../lib/views').DutyDevice[]} all
  * @param {import('../lib/views').DeviceTime[]} times
- * @param {import('../lib/views').Overview} answer
+ * @param {import('../lib/routes').Overview} answer
  * @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app
  */
 export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, counts, steps }, session, app) {

@@ -1,6 +1,6 @@
 /** Steps as the server sends them, column by column, as rows. */
 
-/** @typedef {import('../lib/views').StepColumns} StepColumns */
+/** @typedef {import('../lib/routes').StepColumns} StepColumns */
 /**
  * @typedef {object} Step
  * @property {number} index

@@ -319,7 +319,7 @@ export function createSteps(app) {
       { code: 'Comma', shift: false, label: ', .', does: 'previous, next step', run: () => move(-1) },
       { code: 'Period', shift: false, run: () => move(1) },
     ],
-    /** @param {import('../lib/views').Overview} answer @param {import('../lib/types').Ready} session */
+    /** @param {import('../lib/routes').Overview} answer @param {import('../lib/types').Ready} session */
     open({ steps: { columns }, ranks: first }, { session }) {
       every = stepRows(columns);
       const seen = new Set();

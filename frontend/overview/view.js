@@ -13,7 +13,7 @@ import { findingsCard, markLinked } from './findings.js';
 import { createSteps } from './steps.js';
 import { dataCards } from './data.js';
 
-/** @typedef {import('../lib/views').Overview} Overview */
+/** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../frame/app.js').App} App */
 
 /**

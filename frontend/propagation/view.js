@@ -19,6 +19,7 @@ import {
 import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { countColumn, sortableTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { showsAnnotations } from '../lib/row-ids.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseOf, phaseTones } from '../timeline/slice-style.js';
 import { isInside, treeTable } from './tree.js';
@@ -43,7 +44,7 @@ const MANY_ROWS = 60;
  */
 export function pickedQuery(sel) {
   const { kind, row = '', start_ps, depth } = selectionValue(sel) ?? {};
-  return kind === 'event' && /^h\d+\.(ann|d\d+\.scopes)$/.test(row) ? { row, start_ps, depth } : null;
+  return kind === 'event' && showsAnnotations(row) ? { row, start_ps, depth } : null;
 }
 
 /** The last part of a path. @param {string} path */

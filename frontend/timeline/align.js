@@ -21,7 +21,7 @@ import { maximum, minimum } from '../lib/totals.js';
 
 /**
  * Null where no device work is known to belong to a step of a host; steps that a device tells are none.
- * @param {import('../lib/views').Overview['steps']} steps
+ * @param {import('../lib/routes').Overview['steps']} steps
  * @param {import('../lib/types').Row[]} rows
  * @returns {Alignment|null}
  */
@@ -170,7 +170,7 @@ export function shiftText(align, row, ps) {
  * @param {import('../frame/app.js').App} app
  * @param {object} of
  * @param {() => string} of.name of the open session, empty without one
- * @param {() => Promise<import('../lib/views').Overview>} of.overview
+ * @param {() => Promise<import('../lib/routes').Overview>} of.overview
  * @param {() => import('./layout.js').Row[]|null} of.shownRows
  * @param {(error: Error) => void} of.failed
  */

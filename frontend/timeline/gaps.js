@@ -13,7 +13,7 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 /** @typedef {import('../lib/types').Row} Row */
 /** @typedef {import('./columns.js').Columns} Columns */
 /** @typedef {import('./columns.js').Slices} Slices */
-/** @typedef {import('../lib/views').GapDetail['chain'][number]} Piece */
+/** @typedef {import('../lib/routes').GapAnswer['chain'][number]} Piece */
 /** @typedef {Pick<GapItem, 'device'|'start_ps'|'duration_ps'|'cause'>} Gap */
 
 /** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
@@ -99,7 +99,7 @@ export function createGaps(model, lanes, on) {
   let all = new Map();
   /** @type {Map<string, Columns[]>} */
   let columns = new Map();
-  /** @type {import('../lib/views').Gaps|null} */
+  /** @type {import('../lib/routes').GapsAnswer|null} */
   let answer = null;
   let ready = Promise.resolve();
   const one = createLatestChannel('gap');
@@ -211,7 +211,7 @@ export function createGaps(model, lanes, on) {
     },
     /**
      * Which of the gaps that a finding explains one is, of how many, and the ones before and after it.
-     * @param {GapItem} gap
+     * @param {Pick<GapItem, 'device'|'start_ps'>} gap
      * @param {string} id
      */
     placeOf(gap, id) {

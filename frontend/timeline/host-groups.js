@@ -1,6 +1,7 @@
 /** Lanes of several hosts: a head per host, what the host did, and right below that its own devices. */
 
 import { share } from '../lib/format.js';
+import { parseRowId } from '../lib/row-ids.js';
 import { gapRow } from './selection.js';
 
 /** @typedef {import('./layout.js').Row} Row */
@@ -26,7 +27,7 @@ export function restLabel(names) {
 }
 
 /** The group of a host by any of its rows: `h12` of `h12.t3`. @param {Row} row */
-export const groupOf = ({ id }) => /h\d+/.exec(id)?.[0] ?? id;
+export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**
  * The host of the gap that was selected last, or else the first one, shows all its rows and one device; the others show

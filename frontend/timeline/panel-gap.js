@@ -9,7 +9,7 @@ import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
 import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './panel-parts.js';
 
-/** @typedef {import('../lib/views').GapDetail} GapDetail */
+/** @typedef {import('../lib/routes').GapAnswer} GapDetail */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {GapDetail['chain'][number]} Piece */
 /**

@@ -28,7 +28,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  * @property {<T extends {host: string}>(devices: T[]) => T[]} ordered devices as their lanes are
  * @property {import('../frame/app.js').App['selectedDevices']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
- * @property {(finding: import('../lib/views').Finding) => void} finding show its first place
+ * @property {(finding: import('../lib/routes').Finding) => void} finding show its first place
  */
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 

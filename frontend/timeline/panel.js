@@ -29,7 +29,7 @@ const ROOM_BELOW = 9;
  * @param {PanelActions} act
  * @param {import('./panel-gap.js').GapActions & {
  *   collective: (device: string, start_ps: number) => Promise<import('../lib/views').Collective|null>,
- * gap: (gap: import('../lib/views').GapDetail) => void, detail: (detail: import('../lib/types').EventDetail) => void,
+ * gap: (gap: import('../lib/routes').GapAnswer) => void, detail: (detail: import('../lib/types').EventDetail) => void,
  * error: (error: RequestError) => void}} on
  */
 export function createPanel(act, on) {
@@ -121,7 +121,7 @@ export function createPanel(act, on) {
       ticket += 1;
       panel.findings(null);
     },
-    /** @param {import('../lib/views').Finding[]|null} findings null: not known yet */
+    /** @param {import('../lib/routes').Finding[]|null} findings null: not known yet */
     findings(findings) {
       const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
       fill(

@@ -1,6 +1,7 @@
 /** One frame of the lanes as data: everything that drawing, hit testing and tests need to agree on. */
 
 import { CLASSES } from '../lib/classes.js';
+import { parseRowId } from '../lib/row-ids.js';
 import { eachSlice, sliceAt } from './columns.js';
 import { hasClass, textsOf } from './slice-style.js';
 
@@ -68,8 +69,7 @@ export function foundAt(scene, lane, index) {
     real_ps, length_ps: (real?.end ?? end)[index] - real_ps,
     name: scene.slices.names[name[index]] ?? textsOf(lane.row.kind, columns, index, scene.slices.names)[0],
     kind: kind[index], count: count[index], busy_ps: busy[index],
-    // The index of the host is in the row's id: `h0.t3`.
-    event: event[index] < 0 ? null : `${parseInt(lane.row.id.slice(1), 10) || 0}.${event[index]}`,
+    event: event[index] < 0 ? null : `${parseRowId(lane.row.id)?.host ?? 0}.${event[index]}`,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { deviceName as withHost } from '../lib/cards.js';
 import { shortNames } from '../lib/host-names.js';
+import { parseRowId } from '../lib/row-ids.js';
 
 /**
  * @param {import('../frame/app.js').App} app @param {Readonly<import('./model.js').TimelineState>} state
@@ -12,12 +13,12 @@ export function createShownHosts(app, state, open) {
   const device = (/** @type {string} */ id) => open()?.devices.find((each) => each.id === id);
 
   /**
-   * The place of the host of a device or row; NaN or -1 where it is of none.
+   * The index of the host of a device or row; -1 without a host.
    * @param {{device: string, row: string}} of
    */
   function hostOf({ device: id, row }) {
     const name = device(id)?.host;
-    return name ? names().indexOf(name) : parseInt(row.slice(1), 10);
+    return name ? names().indexOf(name) : parseRowId(row)?.host ?? -1;
   }
 
   return {

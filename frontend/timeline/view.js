@@ -255,7 +255,7 @@ export function timelineView(app) {
 
   function toggleAlign() { void align(!state.align); }
 
-  /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/views').Overview>} */
+  /** Findings, and which steps worked when on the devices. @returns {Promise<import('../lib/routes').Overview>} */
   const overview = () => getShared('overview', /** @type {Ready} */ (session).of);
 
   const align = createAlign(model, app, {

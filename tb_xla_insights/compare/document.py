@@ -23,6 +23,7 @@ from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import Comparison
+    from tb_xla_insights.schema.executions_route import Executions
 
 SCHEMA = 1
 
@@ -72,7 +73,7 @@ def compare(
     }
 
 
-def _program_order(view: dict[str, Any]) -> list[str]:
+def _program_order(view: Executions) -> list[str]:
     """Returns the programs in the order of the usual step's runs."""
     return view["runs"]["program"] if view["runs"] else []
 

@@ -1,15 +1,15 @@
-"""What the devices do and how well: time, FLOPs and bytes by op, by annotation and by step, against the devices' peaks.
+"""Time, FLOPs and bytes of the devices' work by op, by annotation and by step, relative to the devices' peaks.
 (docs/definitions.md, "Ops")"""
 
 from __future__ import annotations
 
-from tb_xla_insights.device_work.document import WorkTogether, with_peaks, work_document
+from tb_xla_insights.device_work.document import WorkMerger, with_peaks, work_document
 from tb_xla_insights.device_work.report import host_work, session_work
 from tb_xla_insights.device_work.step_op_times import OpTimes, op_times
 
 __all__ = [
     "OpTimes",
-    "WorkTogether",
+    "WorkMerger",
     "host_work",
     "op_times",
     "session_work",

@@ -1,7 +1,6 @@
-"""What may bring ops nearer to the roofline, by what is known of them: their shapes, layouts and number formats.
+"""Advice that brings ops nearer to the roofline, from their shapes, layouts and number formats.
 
-Advice is given where it fits ops with at least half of the time that is above the roof, and names one of them; else
-there is none.
+An advice applies if it fits ops with at least half of the time above the roof; it names one of them.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tb_xla_insights.units import time_text
 
@@ -17,130 +16,170 @@ Row = Mapping[str, Any]
 
 _SHAPE = re.compile(r"(\w+)\[([\d,]*)\](?:\{([\d,]*)(:[^}]*)?\})?", re.ASCII)
 _TILE = re.compile(r":T\((\d{1,9}),(\d{1,9})\)", re.ASCII)
-_MOST_DIGITS = 18
-_WASTED = 0.25
-"""From this share of padding on it is worth another shape."""
+_MAX_DIGITS = 18
+_MIN_WASTE = 0.25
+"""The share of padding that makes another shape worthwhile."""
+
 _SHORT_PS = 2_000_000
-"""What would take less than this at the roofline is not done much faster than it can be started."""
-_CHAIN = 3
+"""Work that takes less than this at the roofline is dominated by the time to start it."""
+
+_MIN_CHAIN = 3
+"""Elementwise ops that are worth fusing, at least."""
+
 _ELEMENTWISE = frozenset(("loop fusion", "fusion", "input fusion", "non-fusion elementwise", "elementwise"))
-_UNITS = {"TPU v6 Lite": 256, "TPU7x": 256}
-"""Rows and columns of a TPU's matrix unit; 128 of all others."""
-_IN_16_BITS = {
+_MATRIX_UNIT_SIZES = {"TPU v6 Lite": 256, "TPU7x": 256}
+_DEFAULT_MATRIX_UNIT_SIZE = 128
+"""Rows and columns of the matrix unit of all other TPUs."""
+
+_SUBLANES = 8
+"""A dimension that is streamed through a matrix unit is padded to a multiple of this."""
+
+_TO_16_BITS = {
     "jax": "cast its operands with astype(jnp.bfloat16)",
     "torch_xla": "run it under torch.autocast with bfloat16",
     "tensorflow": "use the mixed_bfloat16 policy",
 }
-_ONE_KERNEL = {"jax": " (one Pallas kernel, say)", "torch_xla": " (one Pallas kernel, say)"}
+_CUSTOM_KERNEL = {"jax": " (one Pallas kernel, say)", "torch_xla": " (one Pallas kernel, say)"}
 
 
 def advice_for(
     rows: Sequence[Row], above_ps: Sequence[float], peaks: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> str | None:
-    """One sentence for ops with these times above the roof, those with most of it first. `peaks` and `environment` are
-    the report's."""
-    devices = {row["kind"] for row in peaks["devices"]}
-    framework, tpu = environment["framework"], all(it.startswith("TPU") for it in devices)
-    unit = max((_UNITS.get(it, 128) for it in devices), default=128)
-    tests: list[tuple[Callable[[Row], bool], Callable[[list[Row]], str]]] = []
-    if tpu:
-        tests.append((lambda row: layout_waste(row) >= _WASTED, _layout))
-        tests.append((lambda row: product_waste(row, unit) >= _WASTED, lambda its: _padded(its[0], unit)))
-    if peaks["source"] != "user":  # of which format somebody's own peak is nobody knows
-        tests.append((_in_32_bits, lambda its: _precision(its[0], framework, tpu)))
-    found: str | None = None
-    whole = sum(above_ps)
-    if not whole:
+    """Returns one sentence for ops, the ones with most time above the roof first; None if no advice applies.
+    `above_ps`: that time of each row. `peaks` and `environment` are the report's."""
+    total_ps = sum(above_ps)
+    if not total_ps:
         return None
-    for fits, text in [*tests, (_short, _batch)]:
-        its = [row for row in rows if fits(row)]
-        if found is None and its and 2 * _sum(rows, above_ps, fits) >= whole:
-            found = text(its)
-    chain = [row for row in rows if _elementwise(row)]
-    if found is None and len(chain) >= _CHAIN and 2 * _sum(rows, above_ps, _elementwise) >= whole:
-        found = _fuse(chain, framework if tpu else "")
-    return found
+    devices = {row["kind"] for row in peaks["devices"]}
+    framework, is_tpu = environment["framework"], all(device.startswith("TPU") for device in devices)
+    unit = max(
+        (_MATRIX_UNIT_SIZES.get(device, _DEFAULT_MATRIX_UNIT_SIZE) for device in devices),
+        default=_DEFAULT_MATRIX_UNIT_SIZE,
+    )
+
+    def applies(fits: Callable[[Row], bool]) -> bool:
+        return 2 * sum(time for row, time in zip(rows, above_ps, strict=True) if fits(row)) >= total_ps
+
+    rules: list[tuple[Callable[[Row], bool], Callable[[Row], str]]] = []
+    if is_tpu:
+        rules.append((lambda row: layout_waste(row) >= _MIN_WASTE, _layout_advice))
+        rules.append(
+            (lambda row: product_waste(row, unit) >= _MIN_WASTE, lambda row: _product_size_advice(row, unit))
+        )
+    if peaks["source"] != "user":  # the number format of the user's own peak is not known
+        rules.append((_multiplies_in_32_bits, lambda row: _precision_advice(row, framework, is_tpu)))
+    rules.append((_is_short, _batch_advice))
+    for fits, advice in rules:
+        fitting = [row for row in rows if fits(row)]
+        if fitting and applies(fits):
+            return advice(fitting[0])
+    chain = [row for row in rows if _is_elementwise(row)]
+    if len(chain) >= _MIN_CHAIN and applies(_is_elementwise):
+        return _fusion_advice(chain, framework if is_tpu else "")
+    return None
 
 
-def _sum(rows: Sequence[Row], above_ps: Sequence[float], fits: Callable[[Row], bool]) -> float:
-    return sum(ps for row, ps in zip(rows, above_ps, strict=True) if fits(row))
+class _Shape(NamedTuple):
+    """A shape in a text: number format, dimensions, their order from the minor one, and tiles."""
+
+    number_format: str
+    dimensions: list[int]
+    order: list[int]
+    tiles: str
 
 
-def _shapes(text: str | None) -> list[tuple[str, list[int], list[int], str]]:
-    """Number format, dimensions, their order from the minor one on, and tiles of each shape in a text."""
+def _shapes(text: str | None) -> list[_Shape]:
     return [
-        (kind, _numbers(dims), _numbers(order), tiles)
-        for kind, dims, order, tiles in _SHAPE.findall(text or "")
+        _Shape(number_format, _numbers(dimensions), _numbers(order), tiles)
+        for number_format, dimensions, order, tiles in _SHAPE.findall(text or "")
     ]
 
 
 def _numbers(text: str) -> list[int]:
-    """Whole numbers between commas; none where one of them has more digits than any size."""
-    numbers = [it for it in text.split(",") if it]
-    return [int(it) for it in numbers] if all(len(it) <= _MOST_DIGITS for it in numbers) else []
+    """Returns the whole numbers between commas; none if one has more digits than any size."""
+    numbers = [number for number in text.split(",") if number]
+    return (
+        [int(number) for number in numbers] if all(len(number) <= _MAX_DIGITS for number in numbers) else []
+    )
+
+
+def _minor_sides(shape: _Shape) -> list[tuple[int, int]]:
+    """Returns the two minor dimensions of a tiled shape, each with the side of the tile (such as 8×128) that it is
+    padded to; empty if the layout is not known."""
+    _, dimensions, order, tiles = shape
+    tile = _TILE.match(tiles)
+    has_layout = len(dimensions) == len(order) >= 2 and all(dimensions) and max(order) < len(dimensions)
+    if not (tile and has_layout and int(tile[1]) and int(tile[2])):
+        return []
+    return [(dimensions[order[1]], int(tile[1])), (dimensions[order[0]], int(tile[2]))]
 
 
 def layout_waste(row: Row) -> float:
-    """The part of what an op writes that is padding: its two minor dimensions fill whole tiles (8×128, say)."""
-    for _, dims, order, tiles in _shapes(row["shape"])[:1]:
-        tile = _TILE.match(tiles)
-        told = len(dims) == len(order) >= 2 and all(dims) and max(order) < len(dims)
-        if tile and told and int(tile[1]) and int(tile[2]):
-            filled = [
-                dims[order[1]] / _up(dims[order[1]], int(tile[1])),
-                dims[order[0]] / _up(dims[order[0]], int(tile[2])),
-            ]
-            return 1 - math.prod(filled)
+    """Returns the share of padding in what an op writes: its two minor dimensions fill whole tiles."""
+    for shape in _shapes(row["shape"])[:1]:
+        return 1 - math.prod(size / _round_up(size, unit) for size, unit in _minor_sides(shape))
     return 0.0
 
 
 def product_dims(row: Row) -> tuple[int, int, int] | None:
-    """Rows, columns and the contracted dimension of an op's matrix product; None of others, and where the shapes leave
-    it open."""
-    shapes = [dims for _, dims, _, _ in _shapes(row["product"])]
+    """Returns rows, columns and the contracted dimension of an op's matrix product; None for other ops, and if the
+    shapes are ambiguous."""
+    shapes = [shape.dimensions for shape in _shapes(row["product"])]
     if len(shapes) != 3:
         return None
     a, b, c = shapes
-    if len(a) == len(b) == len(c) > 2 and a[:-2] == b[:-2] == c[:-2]:  # one product for each of a batch
+    if len(a) == len(b) == len(c) > 2 and a[:-2] == b[:-2] == c[:-2]:  # a batch of products
         a, b, c = a[-2:], b[-2:], c[-2:]
     if not len(a) == len(b) == len(c) == 2:
         return None
-    for one in (0, 1):
-        for other in (0, 1):
-            if a[one] == b[other] and [a[1 - one], b[1 - other]] == c:
-                return c[0], c[1], a[one]
+    for axis_a in (0, 1):
+        for axis_b in (0, 1):
+            if a[axis_a] == b[axis_b] and [a[1 - axis_a], b[1 - axis_b]] == c:
+                return c[0], c[1], a[axis_a]
     return None
 
 
 def product_waste(row: Row, unit: int) -> float:
-    """At least this part of a matrix unit's work is padding: two dimensions of the product lie along its sides, the
-    third one streams through in eights. Which the compiler chooses is not known: those that waste least."""
+    """Returns a lower bound of the share of padding in a matrix unit's work. One of the result's dimensions streams
+    through in groups of _SUBLANES, the other two of the product fill the unit's sides. The compiler's choice is not
+    known, so the one with the least waste counts."""
     dims = product_dims(row)
     if dims is None or not all(dims):
         return 0.0
-    filled = [
-        math.prod(size / _up(size, 8 if place == streams else unit) for place, size in enumerate(dims))
-        for streams in range(2)
+    filled_shares = [
+        math.prod(
+            size / _round_up(size, _SUBLANES if axis == streamed_axis else unit)
+            for axis, size in enumerate(dims)
+        )
+        for streamed_axis in range(2)
     ]
-    return 1 - max(filled)
+    return 1 - max(filled_shares)
 
 
-def _up(size: int, unit: int) -> int:
+def _round_up(size: int, unit: int) -> int:
     return -(-size // unit) * unit
 
 
-def _in_32_bits(row: Row) -> bool:
-    return [kind for kind, *_ in _shapes(row["product"])][:2] == ["f32", "f32"]
+def _multiplies_in_32_bits(row: Row) -> bool:
+    return [shape.number_format for shape in _shapes(row["product"])][:2] == ["f32", "f32"]
 
 
-def _short(row: Row) -> bool:
-    """Even at the roofline one execution is over before another one can be started; it takes more than twice that."""
-    share = max(row["flops_share"] or 0.0, row["bytes_share"] or 0.0)
-    each = row["self_ps"] / max(1, row["executions"])
-    return bool(0 < share < 0.5 and each * share < _SHORT_PS)
+def _roof_share(row: Row) -> float:
+    """Returns the share of an op's time that the roofline would take."""
+    return max(row["flops_share"] or 0.0, row["bytes_share"] or 0.0)
 
 
-def _elementwise(row: Row) -> bool:
+def _time_per_execution(row: Row) -> float:
+    return float(row["self_ps"] / max(1, row["executions"]))
+
+
+def _is_short(row: Row) -> bool:
+    """Whether an execution would be shorter at the roofline than the start of the next one, and takes more than twice
+    its time at the roofline."""
+    return bool(0 < _roof_share(row) < 0.5 and _time_per_execution(row) * _roof_share(row) < _SHORT_PS)
+
+
+def _is_elementwise(row: Row) -> bool:
     return row["category"] in _ELEMENTWISE and not row["product"]
 
 
@@ -148,21 +187,17 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f} %"
 
 
-def _layout(rows: list[Row]) -> str:
-    row = rows[0]
-    (_, dims, order, tiles), *_ = _shapes(row["shape"])
-    tile = _TILE.match(tiles)
-    assert tile is not None  # it has waste
-    sides = [(dims[order[1]], int(tile[1])), (dims[order[0]], int(tile[2]))]
-    size, unit = min(sides, key=lambda it: it[0] / _up(*it))
+def _layout_advice(row: Row) -> str:
+    sides = _minor_sides(_shapes(row["shape"])[0])
+    size, unit = min(sides, key=lambda side: side[0] / _round_up(*side))
     shape, waste = row["shape"].split("{")[0], _percent(layout_waste(row))
     return (
-        f"Give {row['op']} another shape: of {shape} a dimension of {size} is padded to {_up(size, unit)}, and "
+        f"Give {row['op']} another shape: of {shape} a dimension of {size} is padded to {_round_up(size, unit)}, and "
         f"{waste} of what it writes is padding; put a longer dimension there, or merge two."
     )
 
 
-def _padded(row: Row, unit: int) -> str:
+def _product_size_advice(row: Row, unit: int) -> str:
     waste = _percent(product_waste(row, unit))
     return (
         f"Choose sizes that fill the {unit}×{unit} matrix unit, multiples of {unit}: {row['op']} multiplies "
@@ -170,28 +205,27 @@ def _padded(row: Row, unit: int) -> str:
     )
 
 
-def _precision(row: Row, framework: str, tpu: bool) -> str:
-    how = f": {_IN_16_BITS[framework]}" if framework in _IN_16_BITS else ""
-    passes = " and may take several passes" if tpu else ""
+def _precision_advice(row: Row, framework: str, is_tpu: bool) -> str:
+    how = f": {_TO_16_BITS[framework]}" if framework in _TO_16_BITS else ""
+    passes = " and may take several passes" if is_tpu else ""
     return (
         f"Multiply in 16-bit floats, whose peak this is{how}; {row['op']} multiplies {row['product']}, which moves "
         f"twice the bytes{passes}."
     )
 
 
-def _batch(rows: list[Row]) -> str:
-    row = rows[0]
-    share = max(row["flops_share"] or 0.0, row["bytes_share"] or 0.0)
-    each = row["self_ps"] / max(1, row["executions"])
+def _batch_advice(row: Row) -> str:
+    time_ps = _time_per_execution(row)
+    work_ps = time_ps * _roof_share(row)
     return (
-        f"Give {row['op']} more to do at once, with a larger batch per core: it takes {time_text(round(each), 1)} each "
-        f"time, and has work for {time_text(round(each * share), 1)}."
+        f"Give {row['op']} more to do at once, with a larger batch per core: it takes {time_text(round(time_ps), 1)} "
+        f"each time, and has work for {time_text(round(work_ps), 1)}."
     )
 
 
-def _fuse(rows: Sequence[Row], framework: str) -> str:
+def _fusion_advice(rows: Sequence[Row], framework: str) -> str:
     names = ", ".join(row["op"] for row in rows[:3])
     return (
-        f"Make one kernel of the {len(rows)} ops that compute element by element{_ONE_KERNEL.get(framework, '')}, "
+        f"Make one kernel of the {len(rows)} ops that compute element by element{_CUSTOM_KERNEL.get(framework, '')}, "
         f"{names}{' and others' if len(rows) > 3 else ''}: each reads and writes memory for itself."
     )

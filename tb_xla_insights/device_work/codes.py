@@ -1,4 +1,4 @@
-"""Numbers that the device's work and its kernels share."""
+"""Flags of a distinct op, for Python and the kernels."""
 
-WORKS, COUNTED, SIZED = 1, 2, 4
-"""Bits of a distinct op: its time is work; its FLOPs are known; its bytes are."""
+IS_WORK, HAS_FLOPS, HAS_BYTES = 1, 2, 4
+"""Its time is work; its FLOPs are known; its bytes are known."""

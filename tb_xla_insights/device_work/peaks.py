@@ -1,4 +1,4 @@
-"""Peak FLOP/s and memory bandwidth of devices: the capture's own, else the maker's."""
+"""Peak FLOP/s and memory bandwidth of devices: from the capture, else from the vendor's data sheets."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ TPUS = {
     "TPU v5": Peak(459e12, 2765e9, _TPU + "v5p"),
     "TPU v6 Lite": Peak(918e12, 1638e9, _TPU + "v6e"),
 }
-"""By the plane's `device_type_string`, for captures whose planes tell no peaks."""
+"""By the plane's `device_type_string`, for captures without peaks."""
 
-_SMALLEST, _LARGEST = 1e-6, 1e24
-"""Whatever a plane says beyond is no figure of a device."""
+_MIN_FIGURE, _MAX_FIGURE = 1e-6, 1e24
+"""Stats outside of this range are no figures of a device."""
 
-_GB, _MOST = 10**9, 1 << 62
-_ANY = 0, _MOST
+_GB, _UNLIMITED = 10**9, 1 << 62
+_ANY = 0, _UNLIMITED
 
 
 class Gpu(NamedTuple):
     """A GPU as captures describe it: vendor, compute capability, number of cores, and half-open ranges of its memory in
-    bytes and of its clock in kHz."""
+    bytes and its clock in kHz; and its name and peak."""
 
     vendor: str
     capability: tuple[int, int]
@@ -61,17 +61,17 @@ GPUS = (
     Gpu("Nvidia", (7, 0), 80, _ANY, _ANY, "V100", Peak(125e12, 900e9, _NVIDIA + "v100/")),
     Gpu("Nvidia", (8, 0), 108, _ANY, _ANY, "A100", Peak(312e12, None, _NVIDIA + "a100/")),
     Gpu("Nvidia", (9, 0), 132, (0, 90 * _GB), _ANY, "H100", Peak(989e12, 3350e9, _NVIDIA + "h100/")),
-    Gpu("Nvidia", (9, 0), 132, (120 * _GB, _MOST), _ANY, "H200", Peak(989e12, 4800e9, _NVIDIA + "h200/")),
+    Gpu("Nvidia", (9, 0), 132, (120 * _GB, _UNLIMITED), _ANY, "H200", Peak(989e12, 4800e9, _NVIDIA + "h200/")),
     Gpu("AMD", (9, 4), 304, (0, 220 * _GB), _ANY, "MI300X", Peak(1307.4e12, 5300e9, _MI300 + "mi300x.html")),
-    Gpu("AMD", (9, 4), 304, (220 * _GB, _MOST), _ANY, "MI325X", Peak(1307.4e12, 6000e9, _MI300 + "mi325x.html")),
+    Gpu("AMD", (9, 4), 304, (220 * _GB, _UNLIMITED), _ANY, "MI325X", Peak(1307.4e12, 6000e9, _MI300 + "mi325x.html")),
     Gpu("AMD", (9, 5), 256, _ANY, (0, 2_300_000), "MI350X", Peak(2306.9e12, 8000e9, _MI350 + "mi350x.html")),
-    Gpu("AMD", (9, 5), 256, _ANY, (2_300_000, _MOST), "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
+    Gpu("AMD", (9, 5), 256, _ANY, (2_300_000, _UNLIMITED), "MI355X", Peak(2516.6e12, 8000e9, _MI350 + "mi355x.html")),
 )  # fmt: skip
-"""V100: in float16, as it has no bfloat16. A100: there are two kinds of memory."""
+"""V100: in float16, as it has no bfloat16. A100: without a bandwidth, as it comes with two kinds of memory."""
 
 
-def checked(peaks: Iterable[float]) -> tuple[float, float]:
-    """FLOP/s and bytes/s of a device as somebody gives them. Raises InputError unless both are numbers above 0."""
+def check_peaks(peaks: Iterable[float]) -> tuple[float, float]:
+    """Returns FLOP/s and bytes/s of a device as given by a user. Raises InputError unless both are numbers above 0."""
     try:
         flops, nbytes = map(float, peaks)
     except (TypeError, ValueError):
@@ -83,17 +83,17 @@ def checked(peaks: Iterable[float]) -> tuple[float, float]:
 
 
 def peaks_of(trace: Trace) -> list[Row]:
-    """One row per kind of device that has ops: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not
-    known), `source` (`capture`, `table` or None) and `cite` (where the table has it from, else None)."""
-    return together(_peak(trace, device) for device in trace.devices)
+    """Returns a row per kind of device with ops: `kind` (its name), `count`, `flops_per_s`, `bytes_per_s` (None: not
+    known), `source` (`capture`, `table` or None) and `cite` (the table's source, else None)."""
+    return join_peaks(_peak_row(trace, device) for device in trace.devices)
 
 
-def together(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+def join_peaks(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Joins the rows of equal devices; `count` is their sum."""
-    found: dict[tuple[Any, ...], int] = {}
+    counts: dict[tuple[Any, ...], int] = {}
     for row in rows:
         key = tuple(row[name] for name in ("kind", "flops_per_s", "bytes_per_s", "source", "cite"))
-        found[key] = found.get(key, 0) + row["count"]
+        counts[key] = counts.get(key, 0) + row["count"]
     return [
         {
             "kind": kind,
@@ -103,24 +103,26 @@ def together(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
             "source": source,
             "cite": cite,
         }
-        for (kind, flops, nbytes, source, cite), count in found.items()
+        for (kind, flops, nbytes, source, cite), count in counts.items()
     ]
 
 
-def _peak(trace: Trace, device: Device) -> Row:
+def _peak_row(trace: Trace, device: Device) -> Row:
     stats = trace.planes[device.plane].stats if device.plane is not None else {}
     name = str(stats.get("device_type_string") or stats.get("gpu_device_name") or device.kind.upper())
-    flops, nbytes = (_number(stats, f"peak_{it}_per_second") for it in ("teraflops", "hbm_bw_gigabytes"))
-    if flops or nbytes:  # the file's own figures come first, even one alone
-        return _row(name, flops * 1e12 or None, nbytes * 1e9 or None, "capture")
-    gpu = _gpu(stats) if device.kind == "gpu" else None
-    known = gpu.peak if gpu else TPUS.get(name)
-    named = gpu.name if gpu and "gpu_device_name" not in stats else name
-    if known is None:
-        return _row(named)
-    # NVIDIA's driver reports the right bandwidth; AMD's reports half of the maker's figure.
-    bandwidth = _number(stats, "memory_bandwidth") if gpu and gpu.vendor == "Nvidia" else 0.0
-    return _row(named, known.flops_per_s, bandwidth or known.bytes_per_s, "table", known.source)
+    teraflops = _figure(stats, "peak_teraflops_per_second")
+    gigabytes = _figure(stats, "peak_hbm_bw_gigabytes_per_second")
+    if teraflops or gigabytes:  # the file's own figures come first, even one alone
+        return _row(name, teraflops * 1e12 or None, gigabytes * 1e9 or None, "capture")
+    gpu = _find_gpu(stats) if device.kind == "gpu" else None
+    peak = gpu.peak if gpu else TPUS.get(name)
+    if gpu and "gpu_device_name" not in stats:
+        name = gpu.name
+    if peak is None:
+        return _row(name)
+    # NVIDIA's driver reports the right bandwidth; AMD's reports half of the vendor's figure.
+    bandwidth = _figure(stats, "memory_bandwidth") if gpu and gpu.vendor == "Nvidia" else 0.0
+    return _row(name, peak.flops_per_s, bandwidth or peak.bytes_per_s, "table", peak.source)
 
 
 def _row(
@@ -134,21 +136,21 @@ def _row(
     return {"kind": kind, "count": 1, **peak, "source": source, "cite": cite}
 
 
-def _number(stats: Mapping[str, Any], name: str) -> float:
+def _figure(stats: Mapping[str, Any], name: str) -> float:
+    """Returns a stat within the range of a device's figures, else 0."""
     value = stats.get(name)
-    return float(value) if isinstance(value, (int, float)) and _SMALLEST <= value <= _LARGEST else 0.0
+    return float(value) if isinstance(value, (int, float)) and _MIN_FIGURE <= value <= _MAX_FIGURE else 0.0
 
 
-def _gpu(stats: Mapping[str, Any]) -> Gpu | None:
+def _find_gpu(stats: Mapping[str, Any]) -> Gpu | None:
     vendor = str(stats.get("device_vendor", "Nvidia")).lower()  # captures of 2020 name none
     capability = stats.get("compute_cap_major"), stats.get("compute_cap_minor")
-    memory, clock = _number(stats, "memory_size"), _number(stats, "clock_rate")
+    memory, clock = _figure(stats, "memory_size"), _figure(stats, "clock_rate")
     for gpu in GPUS:
-        same = (vendor, capability, stats.get("core_count")) == (
-            gpu.vendor.lower(),
-            gpu.capability,
-            gpu.cores,
-        )
-        if same and gpu.memory[0] <= memory < gpu.memory[1] and gpu.clock_khz[0] <= clock < gpu.clock_khz[1]:
+        if (
+            (gpu.vendor.lower(), gpu.capability, gpu.cores) == (vendor, capability, stats.get("core_count"))
+            and gpu.memory[0] <= memory < gpu.memory[1]
+            and gpu.clock_khz[0] <= clock < gpu.clock_khz[1]
+        ):
             return gpu
     return None

@@ -1,4 +1,4 @@
-"""What one host's devices do, for the session's report, and for one step or one device of it."""
+"""The report's keys `ops` and `device_work` of a session, and of one step or one device of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.analysis.propagation.ops import OpSelection, find_ops
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
-from tb_xla_insights.device_work.document import WorkTogether
+from tb_xla_insights.device_work.document import WorkMerger
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.step_sums import step_sums
@@ -22,56 +22,54 @@ if TYPE_CHECKING:
 
 
 def host_work(session: SessionTrace, annotations: Iterable[Annotation]) -> WorkKeys:
-    """The report's keys `ops` and `device_work`; `annotations` is the report's key."""
-    together = WorkTogether()
+    """Returns the report's keys `ops` and `device_work`; `annotations` is the report's key."""
+    merger = WorkMerger()
     for number, trace in enumerate(session.traces):
-        _add(together, number, trace)
-    return together.document(annotations)
+        _add_host(merger, number, trace)
+    return merger.document(annotations)
 
 
 def session_work(
     session: SessionTrace,
     step: int | None = None,
     device: str | None = None,
-    own_peaks: tuple[float, float] | None = None,
+    user_peaks: tuple[float, float] | None = None,
 ) -> WorkKeys:
-    """The same of one step (an index into the report's `steps`) or of all of the capture, on one device (by its id) or
-    on all, with `own_peaks` (FLOP/s and bytes/s of a device) before those that are known of it. Raises InputError where
-    the session has no such step or device."""
-    together, found = WorkTogether(), step is None and device is None
-    for number, (trace, before) in enumerate(traces_with_step_offsets(session)):
-        ids = [it.id for it in trace.devices]
-        at = None if step is None else step - before
-        if (device is not None and device not in ids) or (
-            at is not None and not 0 <= at < len(steps_of(trace))
-        ):
-            continue
-        found = True
-        _add(together, number, trace, at, None if device is None else ids.index(device))
-    if not found:
-        asked = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
-        raise InputError(f"{session.path}: no {' on '.join(asked)}; see the report's steps and devices")
-    document = together.document(propagation_report(session)["annotations"], own_peaks)
+    """Returns the same keys for one step (an index into the report's `steps`) or the whole capture, on one device (by
+    its id) or all. `user_peaks` (FLOP/s and bytes/s of a device) override the known ones. Raises InputError if the
+    session has no such step or device."""
+    merger, has_match = WorkMerger(), step is None and device is None
+    for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
+        ids = [own_device.id for own_device in trace.devices]
+        host_step = None if step is None else step - offset
+        has_device = device is None or device in ids
+        if has_device and (host_step is None or 0 <= host_step < len(steps_of(trace))):
+            has_match = True
+            _add_host(merger, number, trace, host_step, None if device is None else ids.index(device))
+    if not has_match:
+        names = [f"step {step}"] * (step is not None) + [f"device {device}"] * (device is not None)
+        raise InputError(f"{session.path}: no {' on '.join(names)}; see the report's steps and devices")
+    document = merger.document(propagation_report(session)["annotations"], user_peaks)
     if step is not None:
         for row in document["device_work"]["steps"]:
             row["index"] = step
     return document
 
 
-def _add(
-    together: WorkTogether, number: int, trace: Trace, step: int | None = None, device: int | None = None
+def _add_host(
+    merger: WorkMerger, number: int, trace: Trace, step: int | None = None, device: int | None = None
 ) -> None:
-    """Adds a host's work: of a step (an index into its steps) or all, on a device (index) or all."""
-    rows = op_rows(trace, _chosen(trace, step, device), _chosen(trace, step, device, in_steps=True))
+    """Adds a host's work of a step (an index into its steps) or of all, on a device (an index) or on all."""
+    rows = op_rows(trace, _select_ops(trace, step, device), _select_ops(trace, step, device, in_steps=True))
     steps = step_sums(trace, device)
-    told = steps if step is None else steps[step : step + 1]
-    together.add(number, rows, {"steps": told, "peaks": {"devices": peaks_of(trace)}})
+    steps = steps if step is None else steps[step : step + 1]
+    merger.add(number, rows, {"steps": steps, "peaks": {"devices": peaks_of(trace)}})
 
 
-def _chosen(
+def _select_ops(
     trace: Trace, step: int | None = None, device: int | None = None, in_steps: bool = False
 ) -> OpSelection:
-    """The ops of a step, of all steps, or all, on a device or on all."""
+    """Returns the ops of a step, of all steps (`in_steps`), or all; on a device or on all."""
     ops = find_ops(trace)
     if step is None and not in_steps:
         return ops.whole if device is None else [(device, slice(None))]

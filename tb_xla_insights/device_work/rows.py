@@ -1,4 +1,4 @@
-"""OpSelection ops of a host as rows: one per program, op and annotation."""
+"""Selected ops of a host as rows: one per program, op and annotation."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tb_xla_insights.analysis.propagation.lost import op_source
 from tb_xla_insights.analysis.propagation.ops import Ops, OpSelection, find_ops
 from tb_xla_insights.analysis.propagation.programs import module_names
 from tb_xla_insights.analysis.propagation.tree import Nodes, find_nodes
-from tb_xla_insights.device_work.activity import categories, executions, kinds, metadata_of
+from tb_xla_insights.device_work.activity import execution_counts, op_categories, op_kinds, op_metadata
 from tb_xla_insights.device_work.amounts import find_amounts
-from tb_xla_insights.device_work.codes import COUNTED, SIZED, WORKS
+from tb_xla_insights.device_work.codes import HAS_BYTES, HAS_FLOPS, IS_WORK
 from tb_xla_insights.device_work.joined_rows import OpRows
 from tb_xla_insights.trace.model import Int64, Trace
 
@@ -21,92 +21,92 @@ Row = dict[str, Any]
 
 
 def op_rows(trace: Trace, chosen: OpSelection, in_steps: OpSelection | None = None) -> list[Row]:
-    """OpSelection ops, those with most time first; `in_steps` are those of them that steps launched.
+    """Returns rows of chosen ops, those with most time first; `in_steps`: the ones of them that steps launched.
 
-    `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded), `shape` of what it makes
-    (with its layout, where the capture tells that), `product`: shapes of the largest matrix product or convolution in
-    it (None: none is known), `kind` (activity.KINDS), `counted` (where the FLOPs come from), `count` of ops and their
-    `executions`, `self_ps`, of it `in_steps_ps` in steps, `work_ps` where it is work, `counted_ps` and `sized_ps` of
-    that with known FLOPs and bytes, and of all executions `flops`, `model_flops`, `bytes`, `hbm_bytes` (None: not
-    known).
+    `program`, `op`, `category`, `annotation` (None: none), `source` (None: not recorded). `shape`: of the result, with
+    its layout if the capture has it. `product`: shapes of the largest matrix product or convolution in it (None: none
+    is known). `kind`: one of activity.KINDS. `counted`: the source of the FLOPs. `count`: number of ops; `executions`:
+    of their executions. `self_ps`, `in_steps_ps` (the part in steps), `work_ps` (if it is work), `counted_ps` and
+    `sized_ps` (work with known FLOPs, and with known bytes). Of all executions: `flops`, `model_flops`, `bytes`,
+    `hbm_bytes` (None: not known).
 
-    Programs of one name are one; where their ops differ, what takes most time is told. An op of several annotations is
-    a row of each: its time, FLOPs and bytes are divided, exactly, `count` and `executions` are not.
+    Programs of the same name are joined; if their ops differ, the properties with most time count. An op of several
+    annotations has a row for each: its time, FLOPs and bytes are divided exactly, `count` and `executions` are not.
     (docs/definitions.md, "Ops")
     """
     ops, nodes, amounts = find_ops(trace), find_nodes(trace), find_amounts(trace)
-    time, _, count = ops.sums(chosen)
-    stepped = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(time)
-    ran = executions(trace, chosen)
-    modules, category, kind = module_names(trace), categories(trace), kinds(trace)
-    entries = metadata_of(trace)
+    part_times, _, op_counts = ops.sums(chosen)
+    step_times = ops.sums(in_steps)[0] if in_steps is not None else np.zeros_like(part_times)
+    executions = execution_counts(trace, chosen)
+    modules, categories, kinds = module_names(trace), op_categories(trace), op_kinds(trace)
+    metadata = op_metadata(trace)
     rows = OpRows()
     columns = (amounts.flops, amounts.model_flops, amounts.bytes, amounts.hbm_bytes)
-    for k in np.flatnonzero(count).tolist():
-        known = int(amounts.known[k])
-        totals = [int(column[k]) * int(ran[k]) for column in columns]
-        row = {
-            "program": modules.get(ops.program[k]) or ops.program[k],
-            "op": ops.name[k],
-            "category": category[k],
-            "annotation": None,
-            "source": op_source(ops, k) or _text(trace, entries[k], "source") or None,
-            "shape": _text(trace, entries[k], "shape_with_layout") or ops.origin[k].shape or None,
-            "product": ops.origin[k].amounts.product or None,
-            "kind": kind[k],
-            "counted": amounts.counted[k],
-            "count": int(count[k]),
-            "executions": int(ran[k]),
+    for op in np.flatnonzero(op_counts).tolist():
+        flags = int(amounts.flags[op])
+        is_work, has_flops, has_bytes = flags & IS_WORK, flags & HAS_FLOPS, flags & HAS_BYTES
+        totals = [int(column[op]) * int(executions[op]) for column in columns]
+        properties = {
+            "program": modules.get(ops.program[op]) or ops.program[op],
+            "op": ops.name[op],
+            "category": categories[op],
+            "source": op_source(ops, op) or _text_stat(trace, metadata[op], "source") or None,
+            "shape": _text_stat(trace, metadata[op], "shape_with_layout") or ops.origin[op].shape or None,
+            "product": ops.origin[op].amounts.product or None,
+            "kind": kinds[op],
+            "counted": amounts.flops_source[op],
+            "count": int(op_counts[op]),
+            "executions": int(executions[op]),
         }
-        for path, self_ps, step_ps, flops, model_flops, nbytes, hbm in _by_path(
-            ops, nodes, k, time, stepped, totals
+        for path, self_ps, in_steps_ps, flops, model_flops, nbytes, hbm_bytes in _by_annotation(
+            ops, nodes, op, part_times, step_times, totals
         ):
             rows.add(
-                row
+                properties
                 | {
                     "annotation": path,
                     "self_ps": self_ps,
-                    "in_steps_ps": step_ps,
-                    "work_ps": self_ps if known & WORKS else 0,
-                    "counted_ps": self_ps if known & WORKS and known & COUNTED else 0,
-                    "sized_ps": self_ps if known & WORKS and known & SIZED else 0,
-                    "flops": flops if known & COUNTED else None,
-                    "model_flops": model_flops if known & COUNTED else None,
-                    "bytes": nbytes if known & SIZED else None,
-                    "hbm_bytes": hbm if known & SIZED else None,
+                    "in_steps_ps": in_steps_ps,
+                    "work_ps": self_ps if is_work else 0,
+                    "counted_ps": self_ps if is_work and has_flops else 0,
+                    "sized_ps": self_ps if is_work and has_bytes else 0,
+                    "flops": flops if has_flops else None,
+                    "model_flops": model_flops if has_flops else None,
+                    "bytes": nbytes if has_bytes else None,
+                    "hbm_bytes": hbm_bytes if has_bytes else None,
                 }
             )
     return rows.rows()
 
 
-def _by_path(
-    ops: Ops, nodes: Nodes, k: int, time: Int64, stepped: Int64, totals: Sequence[int]
+def _by_annotation(
+    ops: Ops, nodes: Nodes, op: int, part_times: Int64, step_times: Int64, totals: Sequence[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """An op's annotations, each with its part of the op's times and totals."""
-    parts = slice(int(ops.first[k]), int(ops.first[k + 1]))
+    """Yields an op's annotations, each with its part of the op's times and totals."""
+    parts = slice(int(ops.first[op]), int(ops.first[op + 1]))
     columns = [
-        time[parts].tolist(),
-        stepped[parts].tolist(),
-        *(divided(it, ops.upto[parts]) for it in totals),
+        part_times[parts].tolist(),
+        step_times[parts].tolist(),
+        *(divide_by_weights(total, ops.upto[parts]) for total in totals),
     ]
-    found: dict[int, list[int]] = {}
+    values_of_node: dict[int, list[int]] = {}
     for node, *values in zip(nodes.of_part[parts].tolist(), *columns, strict=True):
-        known = found.setdefault(node, [0] * len(values))
-        found[node] = [one + other for one, other in zip(known, values, strict=True)]
-    for node, values in found.items():
+        sums = values_of_node.setdefault(node, [0] * len(values))
+        values_of_node[node] = [total + value for total, value in zip(sums, values, strict=True)]
+    for node, values in values_of_node.items():
         yield nodes.path[node] if node >= 0 else None, *values
 
 
-def _text(trace: Trace, entry: int, name: str) -> str:
-    value = trace.metadata.stats[entry].get(name)
+def _text_stat(trace: Trace, metadata: int, name: str) -> str:
+    value = trace.metadata.stats[metadata].get(name)
     return value if isinstance(value, str) else ""
 
 
-def divided(total: int, upto: Int64) -> list[int]:
-    """A total by weights that are added up, exactly."""
-    whole, found, before = int(upto[-1]), [], 0
-    for weight in upto.tolist():
-        now = total * weight // whole
-        found.append(now - before)
-        before = now
-    return found
+def divide_by_weights(total: int, cumulative_weights: Int64) -> list[int]:
+    """Divides a total exactly, in proportion to weights that are given as cumulative sums."""
+    total_weight, parts, before = int(cumulative_weights[-1]), [], 0
+    for weight in cumulative_weights.tolist():
+        until = total * weight // total_weight
+        parts.append(until - before)
+        before = until
+    return parts

@@ -1,4 +1,4 @@
-"""Which ops of a session the view Device shows: of a core, a host or all; of a step, the mean step or the session."""
+"""Selects the ops that the view Device shows: of a core, a host or all; of a step, the mean step or the session."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 ALL, MEAN = "all", "mean"
-"""Words of links: all devices or the whole session; the mean of all whole steps."""
+"""Words in links: all devices or the whole session; the mean of all whole steps."""
+
+_MAX_DIGITS = 6
+"""Digits of an index in a link at most."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """The chosen ops of one host: its place among the session's hosts, its devices (indices), and of how many steps
-    they are (1 for the whole session)."""
+class HostOps:
+    """The selected ops of one host: its index among the session's hosts, its devices (indices), and the number of steps
+    that the ops belong to (1 for the whole session)."""
 
-    place: int
+    host: int
     trace: Trace
     devices: list[int]
     ops: OpSelection
@@ -30,99 +33,109 @@ class Part:
 
 @dataclass(frozen=True)
 class Selection:
-    """`dd` and `st` as a link writes what was chosen: `31.2`, `31` or `all`; a step's number, `mean` or `all`. `stale`:
-    something else was asked for, which the session does not have. `step` is the index of a single step among those of
-    its host, which `steps` lists as links write them."""
+    """What a link selects. `device` and `step` are as in links: `31.2`, `31` or `all`; a step's number, `mean` or
+    `all`. `is_replaced`: the link names something that the session does not have, so a default is shown. `steps`: the
+    steps of the first host as in links; `step_index`: the index of a single selected step among them."""
 
-    dd: str
-    st: str
-    stale: bool
-    parts: list[Part] = field(default_factory=list)
+    device: str
+    step: str
+    is_replaced: bool
+    hosts: list[HostOps] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
-    step: int | None = None
+    step_index: int | None = None
 
     @property
     def cores(self) -> int:
-        return sum(len(part.devices) for part in self.parts)
+        return sum(len(host.devices) for host in self.hosts)
 
     @property
     def core_steps(self) -> int:
-        """The divisor that turns sums into means per core, and per step unless the whole session is chosen."""
-        return sum(len(part.devices) * part.steps for part in self.parts)
+        """The divisor that turns sums into means per core, and per step unless the whole session is selected."""
+        return sum(len(host.devices) * host.steps for host in self.hosts)
 
 
-def choose(session: SessionTrace, dd: str | None, st: str | None, usual: int = 0) -> Selection:
-    """The selection that a link names among the hosts in memory. The default device is the first core with ops of the
-    host at place `usual`; the default step is the one of median length among the steps with recorded device work."""
-    hosts = dict(session.numbered())
-    chosen = _devices(hosts, dd)
-    stale = dd is not None and chosen is None
-    if chosen is None:
-        chosen, dd = _usual_device(hosts, usual)
+def select(session: SessionTrace, device: str | None, step: str | None, default_host: int = 0) -> Selection:
+    """Returns what a link selects among the hosts in memory. The default device is the first core with ops of the host
+    at index `default_host`; the default step is the one of median length among the steps with recorded device work."""
+    traces = dict(session.numbered())
+    devices_of_host = _parse_device(traces, device)
+    is_replaced = device is not None and devices_of_host is None
+    if devices_of_host is None:
+        devices_of_host, device = _default_device(traces, default_host)
     offsets = {id(trace): offset for trace, offset in traces_with_step_offsets(session)}
-    place = next(iter(chosen), None)
-    if place is None:
-        return Selection(dd or ALL, ALL, stale)
-    first = hosts[place]
+    first_host = next(iter(devices_of_host), None)
+    if first_host is None:
+        return Selection(device or ALL, ALL, is_replaced)
+    first = traces[first_host]
     names = _step_names(first, offsets[id(first)])
-    known = st in names or st in (MEAN, ALL)
-    stale |= st is not None and not known
-    if not known or not names:
-        at = _usual_step(first, chosen[place])
-        st = ALL if at is None else names[at]
-    parts = []
-    for own, devices in chosen.items():
-        trace = hosts[own]
-        steps = _step_names(trace, offsets[id(trace)]) if st not in (MEAN, ALL) else []
-        if st in (MEAN, ALL) or st in steps:
-            at = steps.index(st) if st in steps else None
-            count = len(steps_of(trace)) if st == MEAN else 1
-            parts.append(Part(own, trace, devices, _ops(trace, devices, str(st), at), count))
-    return Selection(str(dd), str(st), stale, parts, names, names.index(st) if st in names else None)
+    is_known = step in names or step in (MEAN, ALL)
+    is_replaced |= step is not None and not is_known
+    if not is_known or not names:
+        default_step = _default_step(first, devices_of_host[first_host])
+        step = ALL if default_step is None else names[default_step]
+    hosts = []
+    for host, devices in devices_of_host.items():
+        trace = traces[host]
+        host_names = _step_names(trace, offsets[id(trace)]) if step not in (MEAN, ALL) else []
+        if step in (MEAN, ALL) or step in host_names:
+            index = host_names.index(step) if step in host_names else None
+            count = len(steps_of(trace)) if step == MEAN else 1
+            hosts.append(HostOps(host, trace, devices, _select_ops(trace, devices, str(step), index), count))
+    step_index = names.index(step) if step in names else None
+    return Selection(str(device), str(step), is_replaced, hosts, names, step_index)
 
 
-def _devices(hosts: dict[int, Trace], dd: str | None) -> dict[int, list[int]] | None:
-    """Devices by the place of their host; None where the text names none that is there."""
-    if dd == ALL:
-        return {place: list(range(len(trace.devices))) for place, trace in hosts.items() if trace.devices}
-    place, _, core = (dd or "").partition(".")
-    trace = hosts.get(int(place)) if place.isdecimal() and len(place) < 7 else None
+def _parse_device(traces: dict[int, Trace], device: str | None) -> dict[int, list[int]] | None:
+    """Returns the indices of devices by the index of their host; None if the session does not have them."""
+    if device == ALL:
+        return {host: list(range(len(trace.devices))) for host, trace in traces.items() if trace.devices}
+    host_text, _, core_text = (device or "").partition(".")
+    host = _parse_index(host_text)
+    trace = traces.get(host)
     if trace is None or not trace.devices:
         return None
-    if not core:
-        return {int(place): list(range(len(trace.devices)))}
-    at = int(core) if core.isdecimal() and len(core) < 7 else -1
-    return {int(place): [at]} if 0 <= at < len(trace.devices) else None
+    if not core_text:
+        return {host: list(range(len(trace.devices)))}
+    core = _parse_index(core_text)
+    return {host: [core]} if 0 <= core < len(trace.devices) else None
 
 
-def _usual_device(hosts: dict[int, Trace], usual: int) -> tuple[dict[int, list[int]], str]:
-    order = sorted(hosts, key=lambda place: (place != usual, place))
-    for wanted in (True, False):  # one without ops only where none has any
-        for place in order:
-            for at, device in enumerate(hosts[place].devices):
-                if len(device.ops) or not wanted:
-                    return {place: [at]}, f"{place}.{at}"
+def _parse_index(text: str) -> int:
+    """Returns an index of a link, -1 if it is none."""
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else -1
+
+
+def _default_device(traces: dict[int, Trace], default_host: int) -> tuple[dict[int, list[int]], str]:
+    """Returns the first device with ops, or without if none has any; and its name in links."""
+    order = sorted(traces, key=lambda host: (host != default_host, host))
+    for needs_ops in (True, False):
+        for host in order:
+            for index, device in enumerate(traces[host].devices):
+                if len(device.ops) or not needs_ops:
+                    return {host: [index]}, f"{host}.{index}"
     return {}, ALL
 
 
 def _step_names(trace: Trace, offset: int) -> list[str]:
-    """Steps as links write them: by their number, else by their index in the report's `steps`."""
+    """Returns the steps as in links: their numbers, else their indices in the report's `steps`."""
     return [
-        str(offset + at if step.number is None else step.number) for at, step in enumerate(steps_of(trace))
+        str(offset + index if step.number is None else step.number)
+        for index, step in enumerate(steps_of(trace))
     ]
 
 
-def _usual_step(trace: Trace, devices: list[int]) -> int | None:
+def _default_step(trace: Trace, devices: list[int]) -> int | None:
+    """Returns the index of the step of lower median length among those with work on these devices, None without any."""
     steps, launches = steps_of(trace), find_launches(trace)
-    of_run = launches.step_of_run[np.isin(launches.runs.device, devices)]
-    worked = np.unique(of_run[of_run >= 0]).tolist()
-    order = sorted(worked, key=lambda it: (steps[it].duration_ps, it))
+    step_of_run = launches.step_of_run[np.isin(launches.runs.device, devices)]
+    with_work = np.unique(step_of_run[step_of_run >= 0]).tolist()
+    order = sorted(with_work, key=lambda index: (steps[index].duration_ps, index))
     return order[(len(order) - 1) // 2] if order else None
 
 
-def _ops(trace: Trace, devices: list[int], st: str, step: int | None) -> OpSelection:
-    if st == ALL:
-        return [(number, slice(None)) for number in devices]
+def _select_ops(trace: Trace, devices: list[int], step: str, step_index: int | None) -> OpSelection:
+    if step == ALL:
+        return [(device, slice(None)) for device in devices]
     ops, launches = find_ops(trace), find_launches(trace)
-    runs = launches.step_of_run >= 0 if st == MEAN else select_runs(trace, step, None)
-    return [it for it in ops.of_runs(runs) if it[0] in devices]
+    runs = launches.step_of_run >= 0 if step == MEAN else select_runs(trace, step_index, None)
+    return [(device, mask) for device, mask in ops.of_runs(runs) if device in devices]

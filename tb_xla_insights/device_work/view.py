@@ -1,39 +1,39 @@
-"""The document of the page's view Device: the work of chosen devices, with shares of their peaks.
+"""The document of the page's view Device: the work of selected devices, with shares of their peaks.
 
-Times (picoseconds) and amounts are sums over all chosen cores and steps. Divided by `core_steps` they are means per
+Times (picoseconds) and amounts are sums over all selected cores and steps. Divided by `core_steps` they are means per
 core, and per step unless the whole session is shown.
 
     schema        1
-    chosen        {dd, st, category}  as a link writes it: a core `31.2` (host's place and core), a host `31`, or `all`;
-                  a step's number, `mean` (of all whole steps) or `all` (the session); null for any category
-    stale         something was asked for that the session does not have; usual things are shown
-    steps         [text]        the steps of the (first) host as links write them, 2,000 at most, around the one shown
-    whole_steps   how many it has
+    chosen        {dd, st, category}  as in links: a core `31.2` (index of the host, and of the core), a host `31`, or
+                  `all`; a step's number, `mean` (of all whole steps) or `all` (the session); null for any category
+    stale         the link names something that the session does not have; defaults are shown
+    steps         [text]        the steps of the (first) host as in links, 2,000 at most, around the one shown
+    whole_steps   the number of its steps
     cores, core_steps
-    hosts         {shown: [place], of}  whose work this is; with `dd` `all` not always that of all hosts
-    categories    [text]        of all chosen ops, that with most time first; `category_ps`: the time of each
+    hosts         {shown: [host], of}  the hosts whose work this is; with `dd` `all` not always all hosts
+    categories    [text]        of all selected ops, by time, longest first; `category_ps`: the time of each
     peaks         as the report's `device_work.peaks`
-    total         sums: self_ps = counted_ps + uncounted_ps + other_ps (work with a FLOP count, without one, and what is
-                  no work: collectives, transfers, waits), flops_share, mfu, bytes_share (null: not known), bound_by
-                  (roofline.BOUNDS or `mixed`), kinds (rows of ops), executions (of all hosts, those of an
-                  op of several annotations count for each)
-    paths         [path]        annotations that `tree`, `ops`, `rest` and `verdict` are about, by index (-1: none)
-    tree          columns, a path each before those inside of it; at last what has none (path -1): path, self_ps, own_ps
-                  (outside of the paths inside), flops_share, bytes_share, bound_by, own_flops_share, own_bytes_share,
-                  own_bound_by, first_ps, last_ps (from its first op to the end of its last one; null but for one step
-                  of devices in memory). All `own_ps` add up to `total.self_ps`. Of more than 300 paths those with most
-                  time; the others count as their own part of what encloses them
-    ops           columns, those with most time first: op, program (index into `programs`), category (into
+    total         sums: self_ps = counted_ps + uncounted_ps + other_ps (work with a FLOP count, work without one, and
+                  what is no work: collectives, transfers, waits), flops_share, mfu, bytes_share (null: not known),
+                  bound_by (roofline.BOUNDS or `mixed`), kinds (rows of ops), executions (of all hosts, those of an op
+                  of several annotations count for each)
+    paths         [path]        annotations that `tree`, `ops`, `rest` and `verdict` refer to by index (-1: none)
+    tree          columns, parents before children; at the end ops without an annotation (path -1): path, self_ps,
+                  own_ps (without children), flops_share, bytes_share, bound_by, own_flops_share, own_bytes_share,
+                  own_bound_by, first_ps, last_ps (from the start of its first op to the end of its last one; null
+                  except for one step of devices in memory). All `own_ps` add up to `total.self_ps`. At most 300 paths,
+                  those with most time; the others count as own time of their nearest listed ancestor
+    ops           columns, the ones with most time first: op, program (index into `programs`), category (into
                   `categories`), path, shape, source (into `sources`, -1: not recorded), executions, self_ps, flops,
                   hbm_bytes, flops_share, bytes_share (null: not known), bound_by, kind (activity.Kind), run: [row,
-                  start_ps, depth, duration_ps] of the longest run (row indexes `rows`), null where its host is not in
+                  start_ps, depth, duration_ps] of the longest run (row indexes `rows`), null if its host is not in
                   memory
     rest          [{path, bound_by, kinds, executions, self_ps}]: sums of the ops that are not listed
-    uncounted     [{op, self_ps}]: work without a FLOP count, that with most time first, 20 at most
-    verdict       {path, reached, known_ps, below_ps, op}: the path in whose own work most time lies beyond what its
-                  FLOPs and bytes take at the peaks, how much that is, and its largest op (index into `ops`, -1: not
-                  listed); `reached`: the share of all such work's time, `known_ps`, that it would take. null: nothing
-                  is known to compare
+    uncounted     [{op, self_ps}]: work without a FLOP count, the ops with most time first, 20 at most
+    verdict       {path, reached, known_ps, below_ps, op}: the path whose own work has most time beyond what its FLOPs
+                  and bytes take at the peaks, that time, and its largest op (index into `ops`, -1: not listed);
+                  `reached`: the share of all such work's time, `known_ps`, that it would take at the peaks. null: no
+                  FLOPs, bytes or peaks are known
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tb_xla_insights.analysis.propagation.tree import capture_rows
-from tb_xla_insights.device_work.activity import categories, executions
+from tb_xla_insights.device_work.activity import execution_counts, op_categories
 from tb_xla_insights.device_work.document import work_document
 from tb_xla_insights.device_work.joined_rows import OpRows
-from tb_xla_insights.device_work.occurrences import Key, Occurrence, occurrences
+from tb_xla_insights.device_work.occurrences import Key, Occurrence, find_occurrences
 from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
-from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, choose
+from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select
 from tb_xla_insights.trace.model import SessionTrace
 
 SCHEMA = 1
 
-MOST_OPS = 400
-MOST_PATHS = 300
-_MOST_STEPS = 2000
-_MOST_UNCOUNTED = 20
+MAX_OPS = 400
+MAX_PATHS = 300
+_MAX_STEPS = 2000
+_MAX_UNCOUNTED = 20
 
 Row = dict[str, Any]
 Peaks = tuple[float, float]
@@ -66,111 +66,122 @@ Peaks = tuple[float, float]
 
 @dataclass(frozen=True)
 class _Work:
-    """Input of the document: rows of ops, peaks of their devices, kinds of annotations by path; for hosts in memory
-    also where ops ran (`places`) and numbers of executions by category (`runs`). `placed`: the work is of one step, so
-    annotations have a place in time."""
+    """Input of the document: rows of ops, peaks of their devices, kinds of annotations by path. For hosts in memory
+    also the `occurrences` of ops, and numbers of `executions` by category (None: not known). `has_extents`: the work is
+    of one step, so annotations have a start and an end."""
 
     rows: Sequence[Row]
     devices: Iterable[Row]
     kinds: Mapping[str, str]
-    places: Mapping[Key, Occurrence] = field(default_factory=dict)
-    runs: Mapping[str, int] | None = None
-    placed: bool = False
+    occurrences: Mapping[Key, Occurrence] = field(default_factory=dict)
+    executions: Mapping[str, int] | None = None
+    has_extents: bool = False
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Options:
+    """See `device_view`."""
+
     category: str | None
-    own_peaks: Peaks | None
-    whole: bool
+    user_peaks: Peaks | None
+    all_ops: bool
 
 
 def device_view(
     session: SessionTrace,
-    dd: str | None = None,
-    st: str | None = None,
+    device: str | None = None,
+    step: str | None = None,
     *,
-    usual: int = 0,
+    default_host: int = 0,
     category: str | None = None,
-    own_peaks: Peaks | None = None,
-    whole: bool = False,
+    user_peaks: Peaks | None = None,
+    all_ops: bool = False,
     report: Mapping[str, Any] | None = None,
 ) -> Row:
-    """The document of what a link chooses (see `selection.choose`). `category`: only these ops; `own_peaks`: FLOP/s and
-    bytes/s of a device in place of those known of it; `whole`: all ops are listed. `report`: that of all hosts, where
-    `session` has not all of them in memory."""
-    chosen, wish = choose(session, dd, st, usual), _Wish(category, own_peaks, whole)
-    if report is not None and (chosen.dd, chosen.st) == (ALL, ALL):
-        count, cores = len(report["session"]["hosts"]), len(report["devices"])
-        hosts, core_steps, work = list(range(count)), cores, _of_report(report)
+    """Returns the document of what a link selects (see `selection.select`). `category`: only these ops. `user_peaks`:
+    FLOP/s and bytes/s of a device that override the known ones. `all_ops`: lists all ops. `report`: that of all hosts,
+    if not all of them are in memory in `session`."""
+    selection = select(session, device, step, default_host)
+    if report is not None and (selection.device, selection.step) == (ALL, ALL):
+        host_count, cores = len(report["session"]["hosts"]), len(report["devices"])
+        hosts, core_steps, work = list(range(host_count)), cores, _work_of_report(report)
     else:
-        count = len(session.numbers) if report is None else len(report["session"]["hosts"])
-        hosts, cores, core_steps = [part.place for part in chosen.parts], chosen.cores, chosen.core_steps
-        work = _of_parts(chosen)
-    head = {"cores": cores, "core_steps": core_steps, "hosts": {"shown": hosts, "of": count}}
-    return _head(chosen, category) | head | _body(work, wish)
+        host_count = len(session.numbers) if report is None else len(report["session"]["hosts"])
+        hosts = [selected.host for selected in selection.hosts]
+        cores, core_steps, work = selection.cores, selection.core_steps, _work_of_selection(selection)
+    counts = {"cores": cores, "core_steps": core_steps, "hosts": {"shown": hosts, "of": host_count}}
+    options = _Options(category, user_peaks, all_ops)
+    return _selection_document(selection, category) | counts | _work_view(work, options)
 
 
-def _of_parts(chosen: Selection) -> _Work:
-    found, places, devices, kinds = OpRows(), {}, [], {}  # type: OpRows, dict[Key, Occurrence], list[Row], dict[str, str]
-    runs: Counter[str] = Counter()
-    for part in chosen.parts:
-        for row in op_rows(part.trace, part.ops):
-            found.add(row)
-        for key, place in occurrences(part).items():
-            places[key] = max(places.get(key, place), place, key=lambda it: it.duration_ps)
-        for category, count in zip(
-            categories(part.trace), executions(part.trace, part.ops).tolist(), strict=True
-        ):
-            runs[category] += count
-        devices += peaks_of(part.trace)
-        kinds |= {row.path: row.kind for row in capture_rows(part.trace)}
-    placed = chosen.st not in (ALL, MEAN) and len(chosen.parts) == 1
-    return _Work(found.rows(), devices, kinds, places, runs, placed)
+def _work_of_selection(selection: Selection) -> _Work:
+    rows = OpRows()
+    occurrences: dict[Key, Occurrence] = {}
+    devices: list[Row] = []
+    kinds: dict[str, str] = {}
+    executions: Counter[str] = Counter()
+    for selected in selection.hosts:
+        trace = selected.trace
+        for row in op_rows(trace, selected.ops):
+            rows.add(row)
+        for key, occurrence in find_occurrences(selected).items():
+            longest = occurrences.get(key, occurrence)
+            occurrences[key] = occurrence if occurrence.duration_ps > longest.duration_ps else longest
+        counts = execution_counts(trace, selected.ops).tolist()
+        for category, count in zip(op_categories(trace), counts, strict=True):
+            executions[category] += count
+        devices += peaks_of(trace)
+        kinds |= {row.path: row.kind for row in capture_rows(trace)}
+    has_extents = selection.step not in (ALL, MEAN) and len(selection.hosts) == 1
+    return _Work(rows.rows(), devices, kinds, occurrences, executions, has_extents)
 
 
-def _of_report(report: Mapping[str, Any]) -> _Work:
-    """All devices over the whole session, which the report of all hosts tells."""
+def _work_of_report(report: Mapping[str, Any]) -> _Work:
+    """Returns the work of all devices over the whole session, from the report of all hosts."""
     kinds = {row["path"]: row["kind"] for row in report["annotations"]}
     return _Work(report["ops"], report["device_work"]["peaks"]["devices"], kinds)
 
 
-def _head(chosen: Selection, category: str | None) -> Row:
-    at = chosen.step or 0
-    first = max(0, min(at - _MOST_STEPS // 2, len(chosen.steps) - _MOST_STEPS))
+def _selection_document(selection: Selection, category: str | None) -> Row:
+    index = selection.step_index or 0
+    first = max(0, min(index - _MAX_STEPS // 2, len(selection.steps) - _MAX_STEPS))
     return {
         "schema": SCHEMA,
-        "chosen": {"dd": chosen.dd, "st": chosen.st, "category": category},
-        "stale": chosen.stale,
-        "steps": chosen.steps[first : first + _MOST_STEPS],
-        "whole_steps": len(chosen.steps),
+        "chosen": {"dd": selection.device, "st": selection.step, "category": category},
+        "stale": selection.is_replaced,
+        "steps": selection.steps[first : first + _MAX_STEPS],
+        "whole_steps": len(selection.steps),
     }
 
 
-def _body(work: _Work, wish: _Wish) -> Row:
-    times: Counter[str] = Counter()
+def _work_view(work: _Work, options: _Options) -> Row:
+    category_times: Counter[str] = Counter()
     for row in work.rows:
-        times[row["category"]] += row["self_ps"]
-    names = sorted(times, key=lambda it: (-times[it], it))
-    rows = [row for row in work.rows if wish.category in (None, row["category"])]
-    outer = _shown_paths(rows)
-    made = work_document(
-        [row | {"annotation": outer.get(row["annotation"]), "path": row["annotation"]} for row in rows],
-        [], work.devices, [{"path": path, "kind": kind} for path, kind in work.kinds.items()], wish.own_peaks,
-    )  # fmt: skip
-    told, sums = made["ops"], made["device_work"]
-    listed = told if wish.whole else told[:MOST_OPS]
+        category_times[row["category"]] += row["self_ps"]
+    categories = sorted(category_times, key=lambda category: (-category_times[category], category))
+    rows = [row for row in work.rows if options.category in (None, row["category"])]
+    shown_path = _shown_paths(rows)
+    document = work_document(
+        [row | {"annotation": shown_path.get(row["annotation"]), "path": row["annotation"]} for row in rows],
+        [],
+        work.devices,
+        [{"path": path, "kind": kind} for path, kind in work.kinds.items()],
+        options.user_peaks,
+    )
+    ops, sums = document["ops"], document["device_work"]
+    listed = ops if options.all_ops else ops[:MAX_OPS]
     paths = [row["path"] for row in sums["annotations"] if row["path"] is not None]
     paths += sorted({row["path"] for row in listed if row["path"] is not None} - set(paths))
-    number: dict[str | None, int] = {path: at for at, path in enumerate(paths)} | {None: -1}
+    path_index: dict[str | None, int] = {path: index for index, path in enumerate(paths)} | {None: -1}
     total = sums["total"]
-    if work.runs is None:
-        runs = sum(row["executions"] for row in told)
+    if work.executions is None:
+        executions = sum(row["executions"] for row in ops)
     else:
-        runs = work.runs[wish.category] if wish.category else sum(work.runs.values())
+        executions = work.executions[options.category] if options.category else sum(work.executions.values())
+    extents = _extents(ops, work.occurrences) if work.has_extents else {}
     return {
-        "categories": names,
-        "category_ps": [times[name] for name in names],
+        "categories": categories,
+        "category_ps": [category_times[category] for category in categories],
         "peaks": sums["peaks"],
         "total": {
             "self_ps": total["self_ps"],
@@ -178,132 +189,141 @@ def _body(work: _Work, wish: _Wish) -> Row:
             "uncounted_ps": total["work_ps"] - total["counted_ps"],
             "other_ps": total["self_ps"] - total["work_ps"],
             **{name: total[name] for name in ("flops_share", "mfu", "bytes_share", "bound_by")},
-            "kinds": len(told),
-            "executions": runs,
+            "kinds": len(ops),
+            "executions": executions,
         },
         "paths": paths,
-        "tree": _tree(sums["annotations"], number, _extents(told, work.places) if work.placed else {}),
-        **_ops(listed, names, number, work.places),
-        "rest": _rest(told[len(listed) :], number),
+        "tree": _tree(sums["annotations"], path_index, extents),
+        **_op_columns(listed, categories, path_index, work.occurrences),
+        "rest": _rest(ops[len(listed) :], path_index),
         "uncounted": [
-            {"op": row["op"], "self_ps": row["self_ps"]} for row in sums["uncounted"][:_MOST_UNCOUNTED]
+            {"op": row["op"], "self_ps": row["self_ps"]} for row in sums["uncounted"][:_MAX_UNCOUNTED]
         ],
-        "verdict": _verdict(told, len(listed), number),
+        "verdict": _verdict(ops, len(listed), path_index),
     }
 
 
-def _around(path: str | None) -> Iterable[str]:
-    """A path and those that enclose it, from the inside."""
+def _with_ancestors(path: str | None) -> Iterable[str]:
+    """Yields a path and its ancestors, the innermost first."""
     while path:
         yield path
         path = path.rpartition("/")[0]
 
 
 def _shown_paths(rows: Iterable[Row]) -> dict[str | None, str | None]:
-    """Maps each path to the path under which the tree shows it: itself, or beyond MOST_PATHS the nearest enclosing one
-    among those with most time; None where there is none."""
-    inside: Counter[str] = Counter()
-    every = set()
+    """Maps each path to the path under which the tree shows it: itself, or its nearest ancestor among the MAX_PATHS
+    with most time; None without such an ancestor."""
+    times: Counter[str] = Counter()
+    paths = set()
     for row in rows:
-        every.add(row["annotation"])
-        for path in _around(row["annotation"]):
-            inside[path] += row["self_ps"]
-    kept = set(sorted(inside, key=lambda it: (-inside[it], it.count("/"), it))[:MOST_PATHS])
-    return {own: next((path for path in _around(own) if path in kept), None) for own in every}
-
-
-def _extents(rows: Iterable[Row], places: Mapping[Key, Occurrence]) -> dict[str | None, list[int]]:
-    """From the first to the last op of each path."""
-    found: dict[str | None, list[int]] = {}
-    for row in rows:
-        place = places[row["program"], row["op"], row["path"]]
-        around: list[str | None] = [*_around(row["annotation"])]
-        for path in around or [None]:
-            known = found.setdefault(path, [place.first_ps, place.last_ps])
-            known[:] = min(known[0], place.first_ps), max(known[1], place.last_ps)
-    return found
-
-
-def _tree(
-    rows: Sequence[Row], number: Mapping[str | None, int], extents: Mapping[str | None, list[int]]
-) -> Row:
-    shares = ("flops_share", "bytes_share", "bound_by")
+        paths.add(row["annotation"])
+        for path in _with_ancestors(row["annotation"]):
+            times[path] += row["self_ps"]
+    shown = set(sorted(times, key=lambda path: (-times[path], path.count("/"), path))[:MAX_PATHS])
     return {
-        "path": [number[row["path"]] for row in rows],
-        "self_ps": [row["self_ps"] for row in rows],
-        "own_ps": [row["own"]["self_ps"] for row in rows],
-        **{name: [_short(row[name]) for row in rows] for name in shares},
-        **{f"own_{name}": [_short(row["own"][name]) for row in rows] for name in shares},
-        "first_ps": [extents.get(row["path"], [None, None])[0] for row in rows],
-        "last_ps": [extents.get(row["path"], [None, None])[1] for row in rows],
+        path: next((ancestor for ancestor in _with_ancestors(path) if ancestor in shown), None)
+        for path in paths
     }
 
 
-def _short(value: Any) -> Any:
-    """Shares need no more than six digits."""
+def _extents(rows: Iterable[Row], occurrences: Mapping[Key, Occurrence]) -> dict[str | None, tuple[int, int]]:
+    """Returns, per path, the start of its first op and the end of its last one."""
+    extents: dict[str | None, tuple[int, int]] = {}
+    for row in rows:
+        occurrence = occurrences[row["program"], row["op"], row["path"]]
+        paths: list[str | None] = [*_with_ancestors(row["annotation"])]
+        for path in paths or [None]:
+            first, last = extents.get(path, (occurrence.first_ps, occurrence.last_ps))
+            extents[path] = min(first, occurrence.first_ps), max(last, occurrence.last_ps)
+    return extents
+
+
+def _tree(
+    rows: Sequence[Row],
+    path_index: Mapping[str | None, int],
+    extents: Mapping[str | None, tuple[int, int]],
+) -> Row:
+    shares = ("flops_share", "bytes_share", "bound_by")
+    extents_of_rows = [extents.get(row["path"], (None, None)) for row in rows]
+    return {
+        "path": [path_index[row["path"]] for row in rows],
+        "self_ps": [row["self_ps"] for row in rows],
+        "own_ps": [row["own"]["self_ps"] for row in rows],
+        **{name: [_round(row[name]) for row in rows] for name in shares},
+        **{f"own_{name}": [_round(row["own"][name]) for row in rows] for name in shares},
+        "first_ps": [first for first, _ in extents_of_rows],
+        "last_ps": [last for _, last in extents_of_rows],
+    }
+
+
+def _round(value: Any) -> Any:
+    """Rounds a share to six digits; other values stay as they are."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def _ops(
+def _op_columns(
     rows: Sequence[Row],
-    names: Sequence[str],
-    number: Mapping[str | None, int],
-    places: Mapping[Key, Occurrence],
+    categories: Sequence[str],
+    path_index: Mapping[str | None, int],
+    occurrences: Mapping[Key, Occurrence],
 ) -> Row:
+    """Returns the columns of the listed ops (`ops`), and the texts that they refer to by index."""
     tables: dict[str, dict[Any, int]] = {"programs": {}, "sources": {}, "rows": {}}
 
     def index(table: str, text: str) -> int:
         return tables[table].setdefault(text, len(tables[table]))
 
-    order = {name: at for at, name in enumerate(names)}
+    category_index = {category: position for position, category in enumerate(categories)}
     runs = []
     for row in rows:
-        it = places.get((row["program"], row["op"], row["path"]))
-        runs.append(it and [index("rows", it.row), it.start_ps, it.depth, it.duration_ps])
+        run = occurrences.get((row["program"], row["op"], row["path"]))
+        runs.append(run and [index("rows", run.row), run.start_ps, run.depth, run.duration_ps])
     columns = ("op", "shape", "executions", "self_ps", "flops", "hbm_bytes", "bound_by", "kind")
     ops = {
         **{name: [row[name] for row in rows] for name in columns},
-        **{name: [_short(row[name]) for row in rows] for name in ("flops_share", "bytes_share")},
+        **{name: [_round(row[name]) for row in rows] for name in ("flops_share", "bytes_share")},
         "program": [index("programs", row["program"]) for row in rows],
-        "category": [order[row["category"]] for row in rows],
-        "path": [number[row["path"]] for row in rows],
+        "category": [category_index[row["category"]] for row in rows],
+        "path": [path_index[row["path"]] for row in rows],
         "source": [index("sources", row["source"]) if row["source"] else -1 for row in rows],
         "run": runs,
     }
     return {"ops": ops, **{name: list(table) for name, table in tables.items()}}
 
 
-def _rest(rows: Iterable[Row], number: Mapping[str | None, int]) -> list[Row]:
-    found: dict[tuple[int, str], Row] = {}
+def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Row]:
+    """Returns the sums of the ops that are not listed, by path and bound."""
+    sums_of_key: dict[tuple[int, str], Row] = {}
     for row in rows:
-        path, bound = number.get(row["annotation"], -1), row["bound_by"]
-        known = found.setdefault(
+        path, bound = path_index.get(row["annotation"], -1), row["bound_by"]
+        sums = sums_of_key.setdefault(
             (path, bound), {"path": path, "bound_by": bound, "kinds": 0, "executions": 0, "self_ps": 0}
         )
-        known["kinds"] += 1
-        known["executions"] += row["executions"]
-        known["self_ps"] += row["self_ps"]
-    return list(found.values())
+        sums["kinds"] += 1
+        sums["executions"] += row["executions"]
+        sums["self_ps"] += row["self_ps"]
+    return list(sums_of_key.values())
 
 
-def _verdict(rows: Sequence[Row], listed: int, number: Mapping[str | None, int]) -> Row | None:
-    below: dict[str | None, int] = {}
-    whole = reached = 0
+def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, int]) -> Row | None:
+    """Returns the document's `verdict`; `listed`: how many of the rows are listed in `ops`."""
+    below_ps: dict[str | None, int] = {}
+    known_ps = roofline_ps = 0
     for row in rows:
         if row["roof_ps"] is None:
             continue
-        roof = min(row["roof_ps"], row["self_ps"])  # amounts of a capture may be rounded up
-        whole += row["self_ps"]
-        reached += roof
-        below[row["annotation"]] = below.get(row["annotation"], 0) + row["self_ps"] - roof
-    if not whole:
+        roof_ps = min(row["roof_ps"], row["self_ps"])  # amounts of a capture may be rounded up
+        known_ps += row["self_ps"]
+        roofline_ps += roof_ps
+        below_ps[row["annotation"]] = below_ps.get(row["annotation"], 0) + row["self_ps"] - roof_ps
+    if not known_ps:
         return None
-    path = max(below, key=lambda it: below[it])
-    at = next((at for at, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
+    path = max(below_ps, key=lambda path: below_ps[path])
+    op = next((index for index, row in enumerate(rows[:listed]) if row["annotation"] == path), -1)
     return {
-        "path": number[path],
-        "reached": _short(reached / whole),
-        "known_ps": whole,
-        "below_ps": below[path],
-        "op": at,
+        "path": path_index[path],
+        "reached": _round(roofline_ps / known_ps),
+        "known_ps": known_ps,
+        "below_ps": below_ps[path],
+        "op": op,
     }

@@ -1,1 +1,1 @@
-"""A report as HTML: the page that stands alone, and what notebooks show in a cell."""
+"""The report as HTML: the standalone page, and cells of notebooks."""

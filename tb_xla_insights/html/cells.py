@@ -1,5 +1,4 @@
-"""What a notebook shows of sessions and tables: in the colours of whatever theme is around, without a script or a
-request."""
+"""Sessions and tables as cells of a notebook, in the colours of its theme, without a script or a request."""
 
 from __future__ import annotations
 
@@ -14,19 +13,19 @@ from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.html import time_cards
 from tb_xla_insights.html.markup import Child, Column, Row, element, table
-from tb_xla_insights.html.page import figure_list, findings, report_html
+from tb_xla_insights.html.page import figure_list, findings_card, report_html
 from tb_xla_insights.report.figures import headline_figures
 
-_MOST_ROWS = 20
-_MOST_PARTS = 3
-_LONG = 48
-"""Letters of a cell; the whole text is its title."""
+_MAX_ROWS = 20
+_MAX_PARTS = 3
+_MAX_CELL_CHARS = 48
+"""The most characters of a cell; the whole text is its title."""
 
-_SHARES = ("share", "duty_cycle", "gain", "gain_at_worst", "mfu")
-"""The ends of keys of shares from 0 to 1."""
+_SHARE_SUFFIXES = ("share", "duty_cycle", "gain", "gain_at_worst", "mfu")
+"""Suffixes of keys of shares from 0 to 1."""
 
-_NAMES = ("number", "index", "step")
-"""The ends of keys of numbers that name something, and count nothing."""
+_IDENTIFIER_SUFFIXES = ("number", "index", "step")
+"""Suffixes of keys of numbers that identify something and count nothing."""
 
 _STYLE = """
 .xla-insights{font:12px/16px -apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums;
@@ -66,35 +65,36 @@ border-bottom:1px solid var(--line)}
 
 
 def session_cell(document: Row) -> Markup:
-    """A session in short, from its report: verdict, figures, findings, devices."""
+    """A session's summary from its report: verdict, figures, findings, devices."""
     session, environment = document["session"], document["environment"]
     about = (session["name"], environment["label"], units.time_text(session["duration_ps"]))
     synthetic = element("span", "synthetic", class_="tag warning") if environment["synthetic"] else None
     return _cell(
-        element("p", (element("span", it) for it in about), " ", synthetic, class_="meta"),
+        element("p", (element("span", item) for item in about), " ", synthetic, class_="meta"),
         element("p", document["verdict"]["text"], class_="lead"),
         element("p", session["description"]) if session["description"] else None,
         figure_list(headline_figures(document)),
-        findings(document),
-        time_cards.devices(document),
+        findings_card(document),
+        time_cards.devices_card(document),
     )
 
 
 def table_cell(rows: Sequence[Row]) -> Markup:
-    """The first rows of a table, and how many there are. Times are in the unit that fits their column's largest."""
+    """The first rows of a table, and the number of all rows. Times are in the unit that fits the largest of their
+    column."""
     if not rows:
         return _cell(element("p", "No rows."))
-    shown = list(islice(rows, _MOST_ROWS))
+    shown = list(islice(rows, _MAX_ROWS))
     keys = dict.fromkeys(key for row in shown for key in row)
-    rest = f"The first {_MOST_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(shown) else None
+    note = f"The first {_MAX_ROWS} of {units.count(len(rows))} rows." if len(rows) > len(shown) else None
     return _cell(
         table(shown, *(_column(key, [row.get(key) for row in shown]) for key in keys)),
-        element("p", rest, class_="note") if rest else None,
+        element("p", note, class_="note") if note else None,
     )
 
 
 def page_cell(document: Row, height: int) -> Markup:
-    """The whole report, `height` pixels high, in a frame of its own: its style and the notebook's stay apart."""
+    """The whole report in a frame of `height` pixels, which separates its style from the notebook's."""
     page = escape(str(report_html(document)))
     title = f"Report of {document['session']['name']}"
     return _cell(element("iframe", sandbox="", srcdoc=page, title=title, height=height))
@@ -105,17 +105,20 @@ def _cell(*children: Child) -> Markup:
 
 
 def _column(key: str, values: Sequence[Any]) -> Column:
-    """The column of a key, which is its head's title."""
-    words, known = key.removesuffix("_ps").replace("_", " "), [it for it in values if it is not None]
-    if key.endswith("_ps") and all(isinstance(it, int) for it in known):
-        unit = units.column_unit(known) if any(known) else "ms"
-        return Column(_head(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
-    if known and all(isinstance(it, int | float) and not isinstance(it, bool) for it in known):
-        return Column(_head(words, key), lambda row: _number(key, row.get(key)))
-    return Column(_head(words, key), lambda row: _cut(_text(key, row.get(key))), left=True)
+    """The column of a key; the key itself is the title of the heading."""
+    words, present = (
+        key.removesuffix("_ps").replace("_", " "),
+        [value for value in values if value is not None],
+    )
+    if key.endswith("_ps") and all(isinstance(value, int) for value in present):
+        unit = units.column_unit(present) if any(present) else "ms"
+        return Column(_heading(f"{words}, {unit}", key), lambda row: _time(row.get(key), unit))
+    if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+        return Column(_heading(words, key), lambda row: _number(key, row.get(key)))
+    return Column(_heading(words, key), lambda row: _shortened(_text(key, row.get(key))), left=True)
 
 
-def _head(text: str, key: str) -> Markup:
+def _heading(text: str, key: str) -> Markup:
     return element("span", text, title=key)
 
 
@@ -124,32 +127,34 @@ def _time(value: int | None, unit: str) -> str:
 
 
 def _number(key: str, value: float | None) -> str:
-    if key.endswith(_SHARES):
+    if key.endswith(_SHARE_SUFFIXES):
         return units.share(value)
-    if key.endswith(_NAMES):
+    if key.endswith(_IDENTIFIER_SUFFIXES):
         return units.MISSING if value is None else str(value)
     return f"{value:.4g}" if isinstance(value, float) else units.count(value)
 
 
 def _text(key: str, value: Any) -> str:
-    """What is no number; of parts the largest, of lists how long they are."""
+    """The text of a value that is no number: the largest parts of times by key, the length of lists."""
     if value is None or value in ("", [], {}):
         return units.MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return _parts(value) if key.endswith("_ps") else plural(len(value), "key")
+        return _largest_times(value) if key.endswith("_ps") else plural(len(value), "key")
     if isinstance(value, list) and not isinstance(value[0], str):
         return plural(len(value), "row")
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _parts(times: Mapping[str, int]) -> str:
-    """Times by class, or by device."""
-    largest = sorted(times, key=lambda name: -times[name])[:_MOST_PARTS]
-    told = ", ".join(f"{label(name)} {units.time_text(times[name])}" for name in largest)
-    return f"{told}, …" if len(times) > len(largest) else told
+def _largest_times(times: Mapping[str, int]) -> str:
+    """The largest times by class, or by device."""
+    largest = sorted(times, key=lambda name: -times[name])[:_MAX_PARTS]
+    text = ", ".join(f"{label(name)} {units.time_text(times[name])}" for name in largest)
+    return f"{text}, …" if len(times) > len(largest) else text
 
 
-def _cut(text: str) -> Child:
-    return text if len(text) <= _LONG else element("span", f"{text[: _LONG - 1]}…", title=text)
+def _shortened(text: str) -> Child:
+    if len(text) <= _MAX_CELL_CHARS:
+        return text
+    return element("span", f"{text[: _MAX_CELL_CHARS - 1]}…", title=text)

@@ -1,5 +1,5 @@
-"""HTML without string concatenation: text is escaped unless it is markup already, and none in it hides or turns round
-what stands beside it."""
+"""Building blocks of HTML. Text is escaped unless it is markup already; characters that hide or reorder the text around
+them are escaped too."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Row = Mapping[str, Any]
 
 
 def element(name: str, /, *children: Child | Iterable[Child], **attributes: Child) -> Markup:
-    """`<name …>children</name>`; what is None is left out. `class_` is written for `class`, `http_equiv` for
-    `http-equiv`."""
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_escaped(it)}"'
-        for key, it in attributes.items()
-        if it is not None
+    """The element `<name …>children</name>`; children and attributes that are None are left out. `class_` stands for
+    `class`, `http_equiv` for `http-equiv`."""
+    attribute_text = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
+        for key, value in attributes.items()
+        if value is not None
     )
     inner = "".join(_markup(child) for child in children)
-    return Markup(f"<{name}{given}>{inner}" + ("" if name == "meta" else f"</{name}>"))
+    return Markup(f"<{name}{attribute_text}>{inner}" + ("" if name == "meta" else f"</{name}>"))
 
 
 def _markup(child: Child | Iterable[Child]) -> str:
@@ -41,68 +41,68 @@ def _escaped(text: str | int) -> Markup:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: numbers stand at the right, what is `left` at the left."""
+    """A column of a table, aligned to the right as for numbers, or to the `left`."""
 
-    head: str
+    heading: str
     cell: Callable[[Row], Child]
     left: bool = False
 
 
-def text(head: str, key: str) -> Column:
-    return Column(head, lambda row: units.MISSING if row[key] is None else row[key], left=True)
+def text_column(heading: str, key: str) -> Column:
+    return Column(heading, lambda row: units.MISSING if row[key] is None else row[key], left=True)
 
 
-def code(head: str, key: str) -> Column:
-    """A name out of the program."""
-    return Column(head, lambda row: element("code", row[key] or units.MISSING), left=True)
+def code_column(heading: str, key: str) -> Column:
+    """A column of names from the program."""
+    return Column(heading, lambda row: element("code", row[key] or units.MISSING), left=True)
 
 
-def number(head: str, key: str) -> Column:
-    return Column(head, lambda row: units.count(row[key]))
+def number_column(heading: str, key: str) -> Column:
+    return Column(heading, lambda row: units.count(row[key]))
 
 
-def time(head: str, key: str, unit: str) -> Column:
-    return Column(f"{head}, {unit}", lambda row: units.time_in(row[key], unit))
+def time_column(heading: str, key: str, unit: str) -> Column:
+    return Column(f"{heading}, {unit}", lambda row: units.time_in(row[key], unit))
 
 
-STEP = Column("Step", lambda row: units.step_name(row["step"], row["step_number"]))
-"""The step that a row lies in."""
+STEP_COLUMN = Column("Step", lambda row: units.step_name(row["step"], row["step_number"]))
+"""The step that a row belongs to."""
 
 
-def cause(key: str) -> Column:
-    return Column("Cause", lambda row: chip(row[key]), left=True)
+def cause_column(key: str) -> Column:
+    return Column("Cause", lambda row: class_chip(row[key]), left=True)
 
 
 def table(rows: Iterable[Row], *columns: Column, foot: Sequence[Child] = ()) -> Markup:
-    """A table, and a last row of sums where `foot` is given."""
+    """A table; `foot` is a last row of sums."""
 
-    def line(kind: str, cells: Iterable[Child]) -> Markup:
-        signs = (None if column.left else "num" for column in columns)
-        return element("tr", (element(kind, it, class_=sign) for it, sign in zip(cells, signs, strict=True)))
+    def table_row(cell_tag: str, cells: Iterable[Child]) -> Markup:
+        classes = (None if column.left else "num" for column in columns)
+        return element(
+            "tr",
+            (element(cell_tag, cell, class_=class_) for cell, class_ in zip(cells, classes, strict=True)),
+        )
 
-    body = (line("td", (column.cell(row) for column in columns)) for row in rows)
-    parts = element("thead", line("th", (it.head for it in columns))), element("tbody", body)
-    return element(
-        "div",
-        element("table", *parts, element("tfoot", line("td", foot)) if foot else None),
-        class_="scroll",
-    )
+    head = element("thead", table_row("th", (column.heading for column in columns)))
+    body = element("tbody", (table_row("td", (column.cell(row) for column in columns)) for row in rows))
+    tfoot = element("tfoot", table_row("td", foot)) if foot else None
+    return element("div", element("table", head, body, tfoot), class_="scroll")
 
 
 def card(title: str, note: str | None, *children: Child | Iterable[Child], wide: bool = False) -> Markup:
-    """A titled part of the page; a wide one takes all columns."""
+    """A titled section of the page; a `wide` one spans all columns."""
     head = element("h2", title, element("small", note) if note else None)
     return element("section", head, *children, class_="card wide" if wide else "card")
 
 
-def chip(name: str) -> Markup:
-    """The sign of a class, and its name."""
-    sign = element("i", class_=f"chip k-{name}", style=f"--k:var(--c-{name})")
-    return Markup(f"{sign} {escape(label(name))}")
+def class_chip(name: str) -> Markup:
+    """The coloured square of a class, and its name."""
+    square = element("i", class_=f"chip k-{name}", style=f"--k:var(--c-{name})")
+    return Markup(f"{square} {escape(label(name))}")
 
 
-def stack(parts: Mapping[str, int], size: str = "") -> Markup:
-    """Times by class as a bar of parts, in the order of the classes."""
+def stacked_bar(parts: Mapping[str, int], size: str = "") -> Markup:
+    """Times by class as a stacked bar, in the order of CLASSES."""
     pieces = (
         element(
             "i",
@@ -116,6 +116,6 @@ def stack(parts: Mapping[str, int], size: str = "") -> Markup:
     return element("div", pieces, class_=f"stack {size}".strip())
 
 
-def bar(part: float) -> Markup:
+def share_bar(share: float) -> Markup:
     """A share from 0 to 1 as a bar from the left."""
-    return element("div", element("i", style=f"width:{100 * min(1.0, max(0.0, part)):.1f}%"), class_="bar")
+    return element("div", element("i", style=f"width:{100 * min(1.0, max(0.0, share)):.1f}%"), class_="bar")

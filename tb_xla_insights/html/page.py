@@ -1,4 +1,4 @@
-"""A session's report as one page that needs nothing else: no server, no script, no network."""
+"""A session's report as one standalone page, without a server, a script or the network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from markupsafe import Markup
 
 from tb_xla_insights import units
 from tb_xla_insights.html import device_cards, time_cards, work_cards
-from tb_xla_insights.html.markup import Child, Row, card, code, element, number, table, text
+from tb_xla_insights.html.markup import (
+    Child,
+    Row,
+    card,
+    code_column,
+    element,
+    number_column,
+    table,
+    text_column,
+)
 from tb_xla_insights.html.markup import Column as Col
 from tb_xla_insights.html.style import style
 from tb_xla_insights.report.condensed import CONDENSED_FROM
@@ -16,38 +25,45 @@ from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import FindingGroup, Gain, finding_groups, gain_of
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Whatever is in a capture, the page asks for nothing and runs nothing."""
+"""Whatever a capture contains, the page makes no request and runs no script."""
 
-_SECTIONS = (
-    time_cards.devices,
-    time_cards.hosts,
-    time_cards.idle,
-    time_cards.steps,
-    time_cards.patterns,
-    time_cards.gaps,
-    work_cards.executions,
-    work_cards.compiles,
-    work_cards.annotated,
-    device_cards.by_annotation,
-    device_cards.by_op,
-    work_cards.transfers,
-    work_cards.collectives,
-    work_cards.metrics,
+_CARDS = (
+    time_cards.devices_card,
+    time_cards.hosts_card,
+    time_cards.idle_card,
+    time_cards.steps_card,
+    time_cards.patterns_card,
+    time_cards.gaps_card,
+    work_cards.executions_card,
+    work_cards.compiles_card,
+    work_cards.annotations_card,
+    device_cards.annotation_work_card,
+    device_cards.op_work_card,
+    work_cards.transfers_card,
+    work_cards.collectives_card,
+    work_cards.metrics_card,
 )
 
 
 def report_html(document: Row) -> str:
-    """The page of a session's report; it has the gaps that the document has."""
-    head = document["session"]
+    """The page of a session's report, with the gaps that the document lists."""
+    session = document["session"]
     metas = (
         {"charset": "utf-8"},
         {"name": "viewport", "content": "width=device-width"},
         {"name": "color-scheme", "content": "light dark"},
         {"http_equiv": "Content-Security-Policy", "content": _POLICY},
     )
-    title = element("title", f"{head['name']} – XLA Insights")
-    about = element("head", (element("meta", **it) for it in metas), title, element("style", Markup(style())))
-    description = element("p", head["description"], class_="description") if head["description"] else None
+    title = element("title", f"{session['name']} – XLA Insights")
+    head = element(
+        "head",
+        (element("meta", **attributes) for attributes in metas),
+        title,
+        element("style", Markup(style())),
+    )
+    description = (
+        element("p", session["description"], class_="description") if session["description"] else None
+    )
     verdict = element(
         "div",
         element("p", document["verdict"]["text"]),
@@ -55,10 +71,10 @@ def report_html(document: Row) -> str:
         description,
         class_="verdict",
     )
-    parts = (section(document) for section in _SECTIONS)
-    main = element("main", findings(document), parts, _files(document))
+    parts = (card_of(document) for card_of in _CARDS)
+    main = element("main", findings_card(document), parts, _files(document))
     return Markup("<!doctype html>\n") + element(
-        "html", about, element("body", _header(document), verdict, main), lang="en"
+        "html", head, element("body", _header(document), verdict, main), lang="en"
     )
 
 
@@ -73,7 +89,7 @@ def _header(document: Row) -> Markup:
         units.time_text(session["duration_ps"]),
     )
     return element(
-        "header", element("h1", "XLA Insights"), (element("span", it) for it in about if it), synthetic
+        "header", element("h1", "XLA Insights"), (element("span", item) for item in about if item), synthetic
     )
 
 
@@ -81,14 +97,14 @@ def figure_list(rows: Sequence[Row]) -> Markup:
     """The four figures, each with its meaning."""
     return element(
         "dl",
-        (element("div", element("dt", it["meaning"]), element("dd", it["text"])) for it in rows),
+        (element("div", element("dt", row["meaning"]), element("dd", row["text"])) for row in rows),
     )
 
 
-def findings(document: Row) -> Markup:
+def findings_card(document: Row) -> Markup:
     """The findings, in their groups."""
-    found = [_group(group, document) for group in finding_groups(document)]
-    return card("Findings", None, found or element("p", "No findings."), wide=True)
+    groups = [_group(group, document) for group in finding_groups(document)]
+    return card("Findings", None, groups or element("p", "No findings."), wide=True)
 
 
 def _group(group: FindingGroup, document: Row) -> Markup:
@@ -123,16 +139,18 @@ def _gain(gain: Gain) -> tuple[Child, ...]:
 def _files(document: Row) -> Markup:
     hosts = table(
         document["session"]["hosts"],
-        text("Host", "name"),
-        Col("Size", lambda it: units.byte_size(it["bytes"])),
-        number("Events", "events"),
-        code("File", "file"),
+        text_column("Host", "name"),
+        Col("Size", lambda row: units.byte_size(row["bytes"])),
+        number_column("Events", "events"),
+        code_column("File", "file"),
     )
     notes = (
         element(
-            "p", element("span", it["severity"], class_=f"tag {it['severity']}"), f" {_of(it)}{it['message']}"
+            "p",
+            element("span", row["severity"], class_=f"tag {row['severity']}"),
+            f" {_host_prefix(row)}{row['message']}",
         )
-        for it in document["diagnostics"]
+        for row in document["diagnostics"]
     )
     count = len(document["session"]["hosts"])
     if count >= CONDENSED_FROM:
@@ -140,5 +158,5 @@ def _files(document: Row) -> Markup:
     return card("Hosts, and what to know about the capture", None, notes, hosts, wide=True)
 
 
-def _of(diagnostic: Row) -> str:
+def _host_prefix(diagnostic: Row) -> str:
     return f"{diagnostic['host']}: " if diagnostic.get("host") else ""

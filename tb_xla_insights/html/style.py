@@ -1,4 +1,4 @@
-"""The style of the page that stands alone: the colours of the interface, and a layout that prints."""
+"""The style of the standalone page: the colours of the interface, and a layout that prints."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ details summary{cursor:pointer;color:var(--accent)}
 
 
 def style() -> str:
-    """A style sheet in one text: colours are those of the page, dark where the system is."""
-    found = {
+    """The style sheet. Its colours are those of the interface, dark if the system is."""
+    colours = {
         bool(dark): block for dark, block in _ROOT.findall((page_folder() / "styles.css").read_text("utf-8"))
     }
-    return f":root{found[False]}\n@media (prefers-color-scheme:dark){{:root{found[True]}}}{_LAYOUT}"
+    return f":root{colours[False]}\n@media (prefers-color-scheme:dark){{:root{colours[True]}}}{_LAYOUT}"

@@ -1,4 +1,4 @@
-"""What the page tells of work: executions, compilations, transfers, annotations, counters. A section without data is
+"""Cards of the page on work: executions, compilations, transfers, annotations, counters. A card without data is
 None."""
 
 from __future__ import annotations
@@ -7,85 +7,87 @@ from markupsafe import Markup
 
 from tb_xla_insights import units
 from tb_xla_insights.html.markup import (
-    STEP,
+    STEP_COLUMN,
     Column,
     Row,
     card,
-    code,
+    code_column,
     element,
-    number,
+    number_column,
     table,
-    text,
-    time,
+    text_column,
+    time_column,
 )
 from tb_xla_insights.report.compile_text import compile_state, difference_text
 from tb_xla_insights.report.figures import joins_text
 
-_MOST = 200
-"""Rows of a table; `report --json` has all."""
+_MAX_ROWS = 200
+"""The most rows of a table; `report --json` has all."""
 
 
-def executions(document: Row) -> Markup | None:
-    rows = document["programs"][:_MOST]
+def executions_card(document: Row) -> Markup | None:
+    rows = document["programs"][:_MAX_ROWS]
     if not rows:
         return None
-    unit = units.column_unit([it["host_ps"] // max(1, it["count"]) for it in rows])
-    told = table(
+    unit = units.column_unit([row["host_ps"] // max(1, row["count"]) for row in rows])
+    runs = table(
         rows,
-        code("Program", "program"),
-        text("Kind", "kind"),
-        number("Launches", "launches"),
-        number("Runs", "count"),
-        *(_mean(name, unit) for name in ("Host", "Device", "Queue", "Overhead")),
-        Column("Join", lambda it: joins_text(it["joins"]), left=True),
+        code_column("Program", "program"),
+        text_column("Kind", "kind"),
+        number_column("Launches", "launches"),
+        number_column("Runs", "count"),
+        *(_mean_column(name, unit) for name in ("Host", "Device", "Queue", "Overhead")),
+        Column("Join", lambda row: joins_text(row["joins"]), left=True),
     )
-    return card("Executions", "means of a run on one core; host = device + queue + overhead", told, wide=True)
+    return card("Executions", "means of a run on one core; host = device + queue + overhead", runs, wide=True)
 
 
-def _mean(name: str, unit: str) -> Column:
+def _mean_column(name: str, unit: str) -> Column:
     key = f"{name.lower()}_ps"
-    return Column(f"{name}, {unit}", lambda it: units.time_in(it[key] // max(1, it["count"]), unit))
+    return Column(f"{name}, {unit}", lambda row: units.time_in(row[key] // max(1, row["count"]), unit))
 
 
-def compiles(document: Row) -> Markup | None:
+def compiles_card(document: Row) -> Markup | None:
     rows = document["compiles"]
     if not rows:
         return None
-    unit = units.column_unit([it["duration_ps"] for it in rows])
-    told = table(
-        rows[:_MOST],
-        Column("Module", lambda it: element("code", it["module"] or it["graph"] or units.MISSING), left=True),
-        STEP,
-        time("Start", "start_ps", "ms"),
-        time("Time", "duration_ps", unit),
+    unit = units.column_unit([row["duration_ps"] for row in rows])
+    compilations = table(
+        rows[:_MAX_ROWS],
+        Column(
+            "Module", lambda row: element("code", row["module"] or row["graph"] or units.MISSING), left=True
+        ),
+        STEP_COLUMN,
+        time_column("Start", "start_ps", "ms"),
+        time_column("Time", "duration_ps", unit),
         Column("When", compile_state, left=True),
         Column(
             "What is new",
-            lambda it: element("div", difference_text(it) or units.MISSING, class_="text"),
+            lambda row: element("div", difference_text(row) or units.MISSING, class_="text"),
             left=True,
         ),
-        text("Annotation", "annotation"),
-        Column("Cause", lambda it: element("div", it["cause"] or units.MISSING, class_="text"), left=True),
+        text_column("Annotation", "annotation"),
+        Column("Cause", lambda row: element("div", row["cause"] or units.MISSING, class_="text"), left=True),
     )
-    return card("Compilations", units.count(len(rows)), told, wide=True)
+    return card("Compilations", units.count(len(rows)), compilations, wide=True)
 
 
-def annotated(document: Row) -> Markup | None:
-    rows = document["annotations"][:_MOST]
+def annotations_card(document: Row) -> Markup | None:
+    rows = document["annotations"][:_MAX_ROWS]
     if not rows:
         return None
-    unit = units.column_unit([max(it["host_ps"], it["device_ps"]) for it in rows])
-    told = table(
+    unit = units.column_unit([max(row["host_ps"], row["device_ps"]) for row in rows])
+    annotations = table(
         rows,
         Column("Annotation", _annotation, left=True),
-        number("Count", "count"),
-        time("Host", "host_ps", unit),
-        time("Device", "device_ps", unit),
-        number("Device ops", "device_ops"),
-        Column("Lost", lambda it: it["lost"] or "", left=True),
+        number_column("Count", "count"),
+        time_column("Host", "host_ps", unit),
+        time_column("Device", "device_ps", unit),
+        number_column("Device ops", "device_ops"),
+        Column("Lost", lambda row: row["lost"] or "", left=True),
     )
     return card(
-        "Annotations", "host: all threads; device: all cores", told, _origins(document["propagation"])
+        "Annotations", "host: all threads; device: all cores", annotations, _origins(document["propagation"])
     )
 
 
@@ -103,41 +105,47 @@ def _annotation(row: Row) -> Markup:
     return element("code", path.rpartition("/")[2], style=f"padding-left:{12 * path.count('/')}px")
 
 
-def transfers(document: Row) -> Markup | None:
+def transfers_card(document: Row) -> Markup | None:
     rows = [{"direction": name.replace("_", " the "), **row} for name, row in document["transfers"].items()]
-    if not any(it["count"] for it in rows):
+    if not any(row["count"] for row in rows):
         return None
-    unit = units.column_unit([it["duration_ps"] for it in rows])
-    size = Column("Size", lambda it: units.byte_size(it["bytes"]))
-    told = table(
+    unit = units.column_unit([row["duration_ps"] for row in rows])
+    size = Column("Size", lambda row: units.byte_size(row["bytes"]))
+    transfers = table(
         rows,
-        text("Direction", "direction"),
-        number("Count", "count"),
-        time("Time", "duration_ps", unit),
+        text_column("Direction", "direction"),
+        number_column("Count", "count"),
+        time_column("Time", "duration_ps", unit),
         size,
     )
-    return card("Transfers", "time on the host", told)
+    return card("Transfers", "time on the host", transfers)
 
 
-def collectives(document: Row) -> Markup | None:
-    rows = document["collectives"][:_MOST]
+def collectives_card(document: Row) -> Markup | None:
+    rows = document["collectives"][:_MAX_ROWS]
     if not rows:
         return None
-    unit = units.column_unit([it["duration_ps"] for it in rows])
-    times = (time(name, key, unit) for name, key in (("Time", "duration_ps"), ("Exposed", "exposed_ps")))
-    told = table(rows, code("Op", "op"), number("Count", "count"), *times)
-    return card("Collectives", "all cores; exposed: nothing computes meanwhile", told)
+    unit = units.column_unit([row["duration_ps"] for row in rows])
+    times = (
+        time_column(name, key, unit) for name, key in (("Time", "duration_ps"), ("Exposed", "exposed_ps"))
+    )
+    collectives = table(rows, code_column("Op", "op"), number_column("Count", "count"), *times)
+    return card("Collectives", "all cores; exposed: nothing computes meanwhile", collectives)
 
 
-def metrics(document: Row) -> Markup | None:
-    beside = document["metrics"] or {}
+def metrics_card(document: Row) -> Markup | None:
+    metrics = document["metrics"] or {}
     rows = [
         {"name": name, "value": str(value)}
-        for name, value in list((beside.get("counters") or {}).items())[:_MOST]
+        for name, value in list((metrics.get("counters") or {}).items())[:_MAX_ROWS]
     ]
-    breaks = (beside.get("dynamo") or {}).get("reasons") or []
+    breaks = (metrics.get("dynamo") or {}).get("reasons") or []
     if not rows and not breaks:
         return None
-    counters = table(rows, code("Counter", "name"), Column("Value", lambda it: it["value"])) if rows else None
-    told = (element("p", f"Graph break at {it['place']}: {it['reason']}") for it in breaks)
-    return card("Text files beside the capture", ", ".join(beside.get("files") or []), told, counters)
+    counters = (
+        table(rows, code_column("Counter", "name"), Column("Value", lambda row: row["value"]))
+        if rows
+        else None
+    )
+    break_lines = (element("p", f"Graph break at {row['place']}: {row['reason']}") for row in breaks)
+    return card("Text files beside the capture", ", ".join(metrics.get("files") or []), break_lines, counters)

@@ -25,7 +25,8 @@ def chosen_hosts(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
         if item == "all":
             indices |= set(range(count))
         elif item in DEFAULT_CHOICE:
-            indices.add(rank_hosts(report)[item])
+            ranks: Mapping[str, Any] = rank_hosts(report)
+            indices.add(ranks[item])
         elif match and int(match[1]) <= (last := int(match[2] or match[1])) < count:
             indices |= set(range(int(match[1]), last + 1))
         else:

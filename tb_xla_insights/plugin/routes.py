@@ -18,6 +18,7 @@ from tb_xla_insights.plugin.respond import Handler
 from tb_xla_insights.row_ids import RowId
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace
@@ -183,7 +184,8 @@ class Routes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
-        return views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
+        answer = views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
+        return {**answer}
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
         """All executions, or those on `devices`, and the runs of one step."""
@@ -192,7 +194,7 @@ class Routes:
         step = arguments.optional_integer("step", 0, _MAX_STEP)
         devices = arguments.names("devices")
 
-        def view(session: SessionTrace) -> dict[str, Any]:
+        def view(session: SessionTrace) -> Executions:
             return execution_views.executions(session, step, devices)
 
         return self._report_view(arguments, view, devices or [], step, usual=step is None)
@@ -314,9 +316,9 @@ class Routes:
         host = dd.partition(".")[0] if dd else str(usual)
         needed = {int(host)} if re.fullmatch(r"[0-9]{1,6}", host) else set()
         return device_view(
-            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"), usual=usual,
-            category=arguments.optional_text("category"), own_peaks=arguments.peaks("pk"),
-            whole=arguments.flag("whole"), report=report,
+            loaded.choose(arguments.names("hosts"), needed).trace, dd, arguments.optional_text("st"),
+            default_host=usual, category=arguments.optional_text("category"), user_peaks=arguments.peaks("pk"),
+            all_ops=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
     def _loaded(self, arguments: Arguments) -> LoadedHosts | Pod:
@@ -341,7 +343,7 @@ class Routes:
     def _report_view(
         self,
         arguments: Arguments,
-        view: Callable[[SessionTrace], dict[str, Any]],
+        view: Callable[[SessionTrace], Mapping[str, Any]],
         devices: Sequence[str] = (),
         step: int | None = None,
         usual: bool = False,
@@ -352,8 +354,8 @@ class Routes:
         load.check(arguments.optional_text("mark"))
         partial_report = _current_partial_report(load)
         if partial_report is not None:
-            return view(partial_report.session) | {"partial": _host_counts(load, partial_report)}
-        return view(self._hosts_for(arguments, (), devices, step, usual, strict=False).trace)
+            return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
+        return {**view(self._hosts_for(arguments, (), devices, step, usual, strict=False).trace)}
 
 
 def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:

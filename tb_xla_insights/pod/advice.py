@@ -33,11 +33,11 @@ _OTHER_ADVICE = (
 )
 _UNKNOWN_CAUSE_ADVICE = (
     "Capture {host} and {median} again with more of the host recorded (Python's calls, annotations): this capture does "
-    "not tell what takes longer."
+    "not show what takes longer."
 )
 _CHANGING_HOST_ADVICE = (
-    "Make the steps of all hosts more even, as no single one is to blame: {what}; do what not every step has on all "
-    "hosts in the same one."
+    "Make the steps of all hosts more even, as no single one is to blame: {what}; do work that not every step has in "
+    "the same step on all hosts."
 )
 _EVEN_OUT = {
     "input": "prefetch more batches, so that a slow one is hidden",
@@ -52,8 +52,8 @@ def advice_text(comparison: HostComparison) -> str:
     """Returns one sentence: what to change, and on which hosts."""
     if comparison.late_hosts.kind == "changing":
         cause = comparison.causes[0] if comparison.causes else None
-        what = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
-        return _CHANGING_HOST_ADVICE.format(what=what)
+        measure = _EVEN_OUT.get(cause.name if cause else "", "look for what only some of them do in a step")
+        return _CHANGING_HOST_ADVICE.format(what=measure)
     by_cause: dict[str | None, tuple[Cause | None, list[str]]] = {}
     for name, cause in zip(late_names(comparison), comparison.causes, strict=True):
         by_cause.setdefault(cause.name if cause else None, (cause, []))[1].append(name)

@@ -141,12 +141,12 @@ def find_core_arrivals(host: HostCollectives) -> Arrivals:
 
 def with_instances(arrivals: Arrivals, instances: Instances) -> Arrivals:
     """Returns arrivals of the same parties at other instances, with their waits charged anew."""
-    last_party, late, waits, charged_party = charge_waits(instances)
+    last_party, late_ps, waits, charged_party = charge_waits(instances)
     return replace(
         arrivals,
         instances=instances,
         last_party=last_party,
-        late_ps=late,
+        late_ps=late_ps,
         waits_ps=waits,
         charged_party=charged_party,
     )
@@ -207,7 +207,7 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
     waits = np.where(present, np.maximum(wait_end - instances.wait_start_ps, 0), 0)
     if len(instances):
         waits[every_row, last_party] = 0
-    late = np.where(present, instances.begin_ps - lower_medians(instances.begin_ps, present)[:, None], 0)
+    late_ps = np.where(present, instances.begin_ps - lower_medians(instances.begin_ps, present)[:, None], 0)
     charged_party = np.where(waits > 0, last_party[:, None], np.int32(NO_PARTY)).astype(np.int32)
     if not present.all():
         charged_party = _pass_on_charges(present, last_party, waits, charged_party)
@@ -215,7 +215,7 @@ def charge_waits(instances: Instances) -> tuple[Int32, Int64, Int64, Int32]:
         charged_party = _remove_charges_by_design(
             present, instances.point_to_point_ps, last_party, waits, charged_party
         )
-    return last_party, late, waits, charged_party
+    return last_party, late_ps, waits, charged_party
 
 
 def _pass_on_charges(
@@ -228,13 +228,13 @@ def _pass_on_charges(
     waited_rows: list[list[int]] = [[] for _ in range(present.shape[1])]
     """Per party, the instances in which it waited since all parties met."""
     for row in range(len(present)):
-        late = int(last_party[row])
-        earlier = np.array(waited_rows[late], np.intp)
+        last = int(last_party[row])
+        earlier = np.array(waited_rows[last], np.intp)
         if len(earlier):
-            lost = waits[earlier, late]
+            lost = waits[earlier, last]
             lost_without_party = (lost[:, None] * ~present[earlier]).sum(axis=0)
             is_passed_on = (waits[row] > 0) & (2 * lost_without_party >= waits[row])
-            charged_party[row, is_passed_on] = charged_party[earlier[lost.argmax()], late]
+            charged_party[row, is_passed_on] = charged_party[earlier[lost.argmax()], last]
         is_meeting_of_all = present[row][all_parties].all()
         for party in np.flatnonzero(present[row]).tolist():
             if is_meeting_of_all:
@@ -253,9 +253,9 @@ def _remove_charges_by_design(
     earlier: list[int] = []
     for row in range(len(present)):
         meeting = next((before for before in reversed(earlier) if present[before][present[row]].all()), None)
-        late = int(last_party[row])
-        waited = point_to_point[row, late] - (0 if meeting is None else point_to_point[meeting, late])
-        charged_party[row, (charged_party[row] == late) & (2 * waited >= waits[row])] = NO_PARTY
+        last = int(last_party[row])
+        waited = point_to_point[row, last] - (0 if meeting is None else point_to_point[meeting, last])
+        charged_party[row, (charged_party[row] == last) & (2 * waited >= waits[row])] = NO_PARTY
         earlier = [*earlier[-_MAX_EARLIER_INSTANCES:], row]
     return charged_party
 

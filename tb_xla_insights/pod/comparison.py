@@ -58,8 +58,8 @@ class HostComparison:
     @cached_property
     def median_host(self) -> int | None:
         """The median of the hosts that are not late, None without steps."""
-        late = set() if self.core_arrivals else set(self.late_hosts.parties)
-        return self.table.median_of(set(range(len(self.hosts))) - late)
+        late_parties = set() if self.core_arrivals else set(self.late_hosts.parties)
+        return self.table.median_of(set(range(len(self.hosts))) - late_parties)
 
     @property
     def reference_text(self) -> str:
@@ -91,9 +91,9 @@ class HostComparison:
         party, steps = self.late_hosts.parties[position], self.late_hosts.steps[position]
         if self.late_hosts.is_class:
             return self._late_after_others_ps(party)
-        late = self.party_arrivals.max_late_ps()[:, party]
-        late = late[steps] if len(steps) else late[late >= 0]
-        return int(np.median(late)) if len(late) else 0
+        late_ps = self.party_arrivals.max_late_ps()[:, party]
+        late_ps = late_ps[steps] if len(steps) else late_ps[late_ps >= 0]
+        return int(np.median(late_ps)) if len(late_ps) else 0
 
     def _late_after_others_ps(self, party: int) -> int:
         """Returns the median over steps of a party's largest lateness relative to the parties that are not late."""
@@ -101,22 +101,22 @@ class HostComparison:
         is_other = instances.present.copy()
         is_other[:, self.late_hosts.parties] = False
         rows = np.flatnonzero(instances.present[:, party] & is_other.any(axis=1) & (instances.step >= 0))
-        late = instances.begin_ps[rows, party] - lower_medians(instances.begin_ps[rows], is_other[rows])
+        late_ps = instances.begin_ps[rows, party] - lower_medians(instances.begin_ps[rows], is_other[rows])
         max_late = np.full(step_count, -1, np.int64)
-        np.maximum.at(max_late, instances.step[rows], late)
+        np.maximum.at(max_late, instances.step[rows], late_ps)
         return int(np.median(max_late[max_late >= 0])) if (max_late >= 0).any() else 0
 
     @property
     def recurs(self) -> str | None:
         """The `recurs` of the finding: `every_step`, `some_steps` or `once`; None: not known."""
-        late = self.late_hosts
+        late_hosts = self.late_hosts
         if (
-            late.kind == "changing"
-            or late.is_class
-            or is_late_every_step(late, self.party_arrivals.step_count)
+            late_hosts.kind == "changing"
+            or late_hosts.is_class
+            or is_late_every_step(late_hosts, self.party_arrivals.step_count)
         ):
             return "every_step"
-        return late.recurs
+        return late_hosts.recurs
 
     @property
     def step_if_fixed_ps(self) -> int | None:
@@ -132,18 +132,18 @@ class HostComparison:
         table, present = self.table, self.table.present
         if self.core_arrivals:
             return self._idle_ps(0, int(table.mean_step_ps or 0))
-        late, component = self.late_hosts.parties, self.arrivals.component
+        late_parties, component = self.late_hosts.parties, self.arrivals.component
         is_known = self.arrivals.clocks.is_known
         is_tied = is_known & present.any(axis=1)
         # With point-to-point collectives, hosts of other groups also wait for the late ones' data.
         if self.arrivals.instances.point_to_point_ps is None:
-            is_tied &= np.isin(component, component[late] if late else component[is_known])
-        others = [host for host in np.flatnonzero(is_tied).tolist() if host not in late]
-        if not others:
+            is_tied &= np.isin(component, component[late_parties] if late_parties else component[is_known])
+        on_time = [host for host in np.flatnonzero(is_tied).tolist() if host not in late_parties]
+        if not on_time:
             return 0
         steps = int(present[is_tied].sum())
         step_ps = int(table.step_ps[is_tied][present[is_tied]].sum()) // steps
-        return min(self._idle_ps(host, step_ps) for host in others) * steps // int(present.sum())
+        return min(self._idle_ps(host, step_ps) for host in on_time) * steps // int(present.sum())
 
     def _idle_ps(self, host: int, step_ps: int) -> int:
         """Returns how much of a step is neither work of a host nor of its devices.
@@ -241,11 +241,12 @@ def _note(arrivals: Arrivals) -> str | None:
         return None
     unrelated = int((~arrivals.clocks.is_known).sum())
     if unrelated:
-        clocks = "The clock of 1 host is" if unrelated == 1 else f"The clocks of {unrelated} hosts are"
-        return f"{clocks} not related to the others': when it came to a collective is not compared."
+        if unrelated == 1:
+            return "The clock of 1 host is not related to the others': its arrivals are not compared."
+        return f"The clocks of {unrelated} hosts are not related to the others': their arrivals are not compared."
     components = len(set(arrivals.component.tolist()))
     return (
-        f"The hosts are {components} groups that have no collective in common: each is compared in itself."
+        f"The hosts form {components} groups without a common collective: each is compared by itself."
         if components > 1
         else None
     )

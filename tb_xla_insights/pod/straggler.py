@@ -72,11 +72,13 @@ def straggler_row(comparison: HostComparison) -> FindingRow | None:
 
 def _title(comparison: HostComparison) -> str:
     names = late_names(comparison)
-    others = waiting_hosts_text(comparison)
+    waiting_hosts = waiting_hosts_text(comparison)
     if not names:
-        return f"In each step another {'core' if comparison.core_arrivals else 'host'} holds up {others}"
+        return (
+            f"In each step another {'core' if comparison.core_arrivals else 'host'} holds up {waiting_hosts}"
+        )
     step = _step_number(comparison) if comparison.recurs == "once" else None
-    whom = others if step is None else f"{others} in step {step}"
+    whom = waiting_hosts if step is None else f"{waiting_hosts} in step {step}"
     if len(names) == 1:
         verb = "holds up" if step is None else "held up"
         cause = comparison.causes[0]
@@ -94,11 +96,11 @@ def waiting_hosts_text(comparison: HostComparison) -> str:
     """Returns who waits for the late hosts: `the others`, or how many do if some share no collectives with them."""
     if comparison.core_arrivals or comparison.late_hosts.kind != "late":
         return "the other cores" if comparison.core_arrivals else "the others"
-    arrivals, late = comparison.party_arrivals, comparison.late_hosts.parties
-    waits = np.where(np.isin(arrivals.charged_party, late), arrivals.waits_ps, 0).sum(axis=0)
-    waits[late] = 0
+    arrivals, late_parties = comparison.party_arrivals, comparison.late_hosts.parties
+    waits = np.where(np.isin(arrivals.charged_party, late_parties), arrivals.waits_ps, 0).sum(axis=0)
+    waits[late_parties] = 0
     waiting = np.flatnonzero((waits > 0) & (waits >= _MIN_WAIT_SHARE * waits.max())).tolist()
-    if not waiting or len(waiting) + len(late) == len(arrivals.parties):
+    if not waiting or len(waiting) + len(late_parties) == len(arrivals.parties):
         return "the others"
     return comparison.hosts[waiting[0]].name if len(waiting) == 1 else f"{count(len(waiting))} other hosts"
 
@@ -142,11 +144,11 @@ def _cause_words(cause: Cause) -> list[str]:
 
 
 def _detail(comparison: HostComparison) -> str:
-    late, arrivals = comparison.late_hosts, comparison.party_arrivals
+    late_hosts, arrivals = comparison.late_hosts, comparison.party_arrivals
     names, kinds = late_names(comparison), f"{comparison.main_kind or 'collective'}s"
     if not names:
         party_word = "core" if comparison.core_arrivals else "host"
-        text = f"A {party_word} waits {brief_time(late.waits_ps)} a step for the last one"
+        text = f"A {party_word} waits {brief_time(late_hosts.waits_ps)} a step for the last one"
         highest = share(int(arrivals.last_count.max()) / max(len(arrivals.instances), 1))
         cause = comparison.causes[0]
         reason = (
@@ -155,7 +157,7 @@ def _detail(comparison: HostComparison) -> str:
             else ""
         )
         return f"{text}, and none is last at more than {highest} of the {kinds}{reason}."
-    party, steps = late.parties[0], late.steps[0]
+    party, steps = late_hosts.parties[0], late_hosts.steps[0]
     last = share(int(arrivals.last_count[party]) / int(arrivals.shared_count[party]))
     lateness = brief_time(comparison.late_ps(0))
     frequency = f"in {len(steps)} of {arrivals.step_count} steps"
@@ -181,7 +183,7 @@ def _reason(comparison: HostComparison, names: list[str]) -> str:
             first_of_cause.setdefault(cause.name, (name, cause))
     reference = comparison.reference_text
     if not first_of_cause:
-        return f"Nothing that is recorded takes longer there than on {reference}."
+        return f"Nothing recorded takes longer there than on {reference}."
     per_step = {"once": "in that step", "some_steps": "in such a step"}.get(comparison.recurs or "", "a step")
     parts = []
     for name, cause in [*first_of_cause.values()][:MAX_CAUSES]:
@@ -208,15 +210,15 @@ def _cost_ps(comparison: HostComparison) -> int:
 
 
 def _evidence(comparison: HostComparison) -> dict[str, Any]:
-    late, arrivals, numbers = comparison.late_hosts, comparison.party_arrivals, comparison.table.number
-    parties = late.parties
+    late_hosts, arrivals, numbers = comparison.late_hosts, comparison.party_arrivals, comparison.table.number
+    parties = late_hosts.parties
     cause = comparison.causes[0] if comparison.causes else None
     residuals = arrivals.clocks.residual_ps
     median_host = comparison.median_host
-    steps = late.steps[0].tolist() if late.steps else []
+    steps = late_hosts.steps[0].tolist() if late_hosts.steps else []
     return {
-        "kind": late.kind,
-        "alike": late.is_class,
+        "kind": late_hosts.kind,
+        "alike": late_hosts.is_class,
         "hosts": late_names(comparison),
         "steps": [step if numbers[step] is None else numbers[step] for step in steps],
         "steps_compared": arrivals.step_count,
@@ -228,8 +230,8 @@ def _evidence(comparison: HostComparison) -> dict[str, Any]:
         "late_ps": [comparison.late_ps(position) for position in range(len(parties))],
         "residual_ps": [int(residuals[party]) for party in parties],
         "others_wait_ps": [int(arrivals.others_wait_ps[party]) for party in parties],
-        "waits_per_step_ps": late.waits_ps,
-        "saved_per_step_ps": late.saved_ps,
+        "waits_per_step_ps": late_hosts.waits_ps,
+        "saved_per_step_ps": late_hosts.saved_ps,
         "cause": cause.name if cause else None,
         "causes": [cause.name if cause else None for cause in comparison.causes],
         "cause_ps": cause.host_ps if cause else None,

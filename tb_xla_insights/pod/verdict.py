@@ -11,29 +11,29 @@ from tb_xla_insights.units import brief_time, brief_times, share
 
 def verdict_text(comparison: HostComparison) -> str:
     """Returns which hosts hold up the others, why, and how long these wait; or that none does; or why none is known."""
-    late = comparison.late_hosts
+    late_hosts = comparison.late_hosts
     if comparison.state == "no_collectives":
         return "No collective ties these hosts: each goes at its own pace."
     if comparison.state == "clocks_apart":
-        return "Clocks of these hosts are apart by more than they tell: arrival is not compared."
-    if comparison.state == "one_host" and late.kind in ("unknown", "none"):
+        return "The clocks of these hosts cannot be related: their arrivals are not compared."
+    if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):
         return "One host: there is none to wait for. Capture all hosts of the job in one session."
-    if late.kind == "unknown":
-        return "Nothing tells who waits for whom: no collective lies in a whole step."
+    if late_hosts.kind == "unknown":
+        return "It is not known who waits for whom: no collective is in a whole step."
     party = "core" if comparison.core_arrivals else "host"
     kinds = f"{comparison.main_kind}s" if comparison.main_kind else "collectives"
     shares = _last_shares(comparison)
-    if late.kind == "none":
+    if late_hosts.kind == "none":
         low, high = share(min(shares.values())), share(max(shares.values()))
         return f"No {party} stands out: each is last in {low} – {high} of the {kinds}."
-    if late.kind == "changing":
+    if late_hosts.kind == "changing":
         highest = share(max(shares.values()))
         head = f"Another {party} is last each time, none in more than {highest} of the {kinds}."
-        return f"{head} A {party} waits {brief_time(late.waits_ps)} a step for others."
-    names, first = late_names(comparison), late.parties[0]
+        return f"{head} A {party} waits {brief_time(late_hosts.waits_ps)} a step for others."
+    names, first = late_names(comparison), late_hosts.parties[0]
     summary = f"{plural(len(names), party)} hold up the others. " if len(names) > 1 else ""
     head = f"{summary}{names[0]} arrives last in {share(shares[first])} of the {kinds}"
-    waits_ps = int(comparison.party_arrivals.others_wait_ps[late.parties].sum())
+    waits_ps = int(comparison.party_arrivals.others_wait_ps[late_hosts.parties].sum())
     pronoun = "it" if len(names) == 1 else "them"
     mean_ps = waits_ps // (len(shares) - 1) // comparison.party_arrivals.step_count
     waits = f"The others wait {brief_time(waits_ps)} for {pronoun}, {brief_time(mean_ps)} each in a step."

@@ -163,19 +163,19 @@ def _named_hosts(comparison: HostComparison) -> list[int]:
 
 
 def _verdict(comparison: HostComparison) -> dict[str, Any]:
-    finding, late = straggler_finding(comparison), comparison.late_hosts
+    finding, late_hosts = straggler_finding(comparison), comparison.late_hosts
     cause = comparison.causes[0] if comparison.causes else None
     return {
         "text": verdict_text(comparison),
-        "severity": finding.severity if finding else "good" if late.kind == "none" else "info",
-        "kind": late.kind,
-        "hosts": [] if comparison.core_arrivals else late.parties,
+        "severity": finding.severity if finding else "good" if late_hosts.kind == "none" else "info",
+        "kind": late_hosts.kind,
+        "hosts": [] if comparison.core_arrivals else late_hosts.parties,
         "core": cause.core if cause else None,
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
         "cause_us": (cause.host_ps + _US // 2) // _US if cause else None,
         "median_cause_us": (cause.median_ps + _US // 2) // _US if cause else None,
-        "steps": late.steps[0].tolist() if late.steps else [],
+        "steps": late_hosts.steps[0].tolist() if late_hosts.steps else [],
     }
 
 

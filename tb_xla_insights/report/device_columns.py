@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import DutyDefinition
+    from tb_xla_insights.schema.overview_route import DeviceColumns
 
 Row = Mapping[str, Any]
 
@@ -34,7 +38,7 @@ def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[str, Any]:
+def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> DeviceColumns:
     """Columns of the report's `devices`: `host`, `name` and `duty` (`span`, `busy` and `stall` by definition), and of
     `whole_steps`, the devices of `step_idle`: `steps` (None for a device that is not among them), `small`, `edges`, and
     `idle` by class.
@@ -48,21 +52,24 @@ def device_columns(devices: Sequence[Row], whole_steps: Iterable[Row]) -> dict[s
     definitions = (
         sorted(devices[0]["duty"], key=lambda definition: definition != "modules") if devices else []
     )
+
+    def duty_times(name: str) -> dict[DutyDefinition, list[int]]:
+        return {
+            definition: rounded_to_unit((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
+            for definition in definitions
+        }
+
+    def idle_times(name: str) -> list[int]:
+        return rounded_to_unit((row[f"{name}_ps"] if row else 0 for row in idle), unit)
+
     return {
         "unit_ps": unit,
-        **{name: [row[name] for row in devices] for name in ("host", "name")},
-        "duty": {
-            name: {
-                definition: rounded_to_unit((row["duty"][definition][f"{name}_ps"] for row in devices), unit)
-                for definition in definitions
-            }
-            for name in ("span", "busy", "stall")
-        },
-        "steps": [row and row["steps"] for row in idle],
-        **{
-            name: rounded_to_unit((row[f"{name}_ps"] if row else 0 for row in idle), unit)
-            for name in ("small", "edges")
-        },
+        "host": [row["host"] for row in devices],
+        "name": [row["name"] for row in devices],
+        "duty": {"span": duty_times("span"), "busy": duty_times("busy"), "stall": duty_times("stall")},
+        "steps": [row["steps"] if row else None for row in idle],
+        "small": idle_times("small"),
+        "edges": idle_times("edges"),
         "idle": {
             name: rounded_to_unit((row["by_class_ps"].get(name, 0) if row else 0 for row in idle), unit)
             for name in classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tb_xla_insights.device_work import with_peaks
-from tb_xla_insights.device_work.bottlenecks import with_leads
+from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
 from tb_xla_insights.report.merge import ReportMerger
 from tb_xla_insights.report.summary import summarise
 from tb_xla_insights.report.verdict import verdict
@@ -34,5 +34,5 @@ def session_report(
 
 def report_with_peaks(document: Report, peaks: tuple[float, float]) -> Report:
     """The document with given peaks per device, in FLOP/s and bytes/s."""
-    document = with_leads(with_peaks(document, peaks))
+    document = with_bottlenecks(with_peaks(document, peaks))
     return {**document, "verdict": verdict(document)}

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.compiles.graph_words import types_text
 from tb_xla_insights.analysis.findings.compile_advice import (
@@ -20,7 +19,7 @@ from tb_xla_insights.analysis.findings.compile_advice import (
     place_text,
 )
 from tb_xla_insights.analysis.launches.enqueues import JOINS
-from tb_xla_insights.analysis.launches.executions import Costs, find_costs, launching_report, runs_on
+from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.catalog.classes import CLASSES
@@ -43,10 +42,13 @@ from tb_xla_insights.report.host_parts import (
     sum_of_idle,
 )
 from tb_xla_insights.report.host_ranks import rank_hosts
-from tb_xla_insights.report.views import kept_view, whole_report
+from tb_xla_insights.report.views import cached_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import ExecutionKind
+    from tb_xla_insights.schema.compiles_route import Compiles, CountedMetrics
+    from tb_xla_insights.schema.executions_route import Executions, ExecutionSums, FittedCost, RunColumns
     from tb_xla_insights.schema.speedups import Between as BetweenRow
 
 _SUMMED_KEYS = ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps")
@@ -59,7 +61,7 @@ _DeviceIds = frozenset[str] | None
 
 def executions(
     session: SessionTrace, step: int | None = None, devices: Collection[str] | None = None
-) -> dict[str, Any]:
+) -> Executions:
     """The document of `data/executions`: the report's `programs` (as `executions`, with `join` as a text), their sums
     by kind, the fixed cost of an execution, the idle time between programs, how far the host runs ahead, and the runs
     of one step.
@@ -76,10 +78,15 @@ def executions(
         raise InputError(f"data/executions: no step {step}; the session has {len(steps)}, counted from 0")
     device_ids = None if devices is None else frozenset(devices)
     name = "executions" if device_ids is None else f"executions {sorted(device_ids)}"
-    common = kept_view(session, name, lambda trace: _executions(trace, device_ids))
+    common = cached_view(session, name, lambda trace: _executions(trace, device_ids))
     chosen = usual_step(report) if step is None else step
     return {
-        **common,
+        "executions": common["executions"],
+        "kinds": common["kinds"],
+        "per_step": common["per_step"],
+        "fit": common["fit"],
+        "between": common["between"],
+        "lead": common["lead"],
         "steps": _step_numbers(steps),
         "step": chosen,
         "runs": None if chosen is None else _runs_of_step(session, chosen, device_ids),
@@ -101,12 +108,12 @@ def _step_numbers(steps: Sequence[Mapping[str, Any]]) -> list[int]:
     return [step["number"] if step["number"] is not None else step["index"] for step in steps]
 
 
-def _executions(session: SessionTrace, device_ids: _DeviceIds) -> dict[str, Any]:
+def _executions(session: SessionTrace, device_ids: _DeviceIds) -> ExecutionSums:
     programs: Sequence[Mapping[str, Any]] = (
         whole_report(session)["programs"] if device_ids is None else program_rows(session, device_ids)
     )
-    rows = [{**row, "join": joins_text(row["joins"])} for row in programs]
-    kinds: dict[str, dict[str, int]] = {}
+    rows: list[Any] = [{**row, "join": joins_text(row["joins"])} for row in programs]
+    kinds: dict[ExecutionKind, Any] = {}
     for row in rows:
         sums = kinds.setdefault(row["kind"], dict.fromkeys(_SUMMED_KEYS, 0))
         for name in _SUMMED_KEYS:
@@ -115,7 +122,9 @@ def _executions(session: SessionTrace, device_ids: _DeviceIds) -> dict[str, Any]
         whole_report(session)["launching"] if device_ids is None else launching_report(session, device_ids)
     )
     fixed = launch_costs["fixed"]
-    fit = fixed and {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
+    fit: FittedCost | None = None
+    if fixed is not None:
+        fit = {"fixed_ps": fixed["fixed_ps"], "n": fixed["n"], "slope": fixed["per_device"]}
     return {
         "executions": rows,
         "kinds": kinds,
@@ -165,14 +174,14 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
     ]
 
 
-def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> dict[str, list[Any]] | None:
+def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> RunColumns | None:
     for trace, offset in traces_with_step_offsets(session):
         if 0 <= step - offset < len(steps_of(trace)):
             return _run_columns(trace, step - offset, device_ids)
     return None
 
 
-def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> dict[str, list[Any]]:
+def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> RunColumns:
     """The runs that one step of a host launched, in order of time, as columns."""
     launches, costs = find_launches(trace), find_costs(trace)
     runs = launches.runs
@@ -187,24 +196,22 @@ def _run_columns(trace: Trace, step: int, device_ids: _DeviceIds) -> dict[str, l
         "kind": [KINDS[kind] for kind in launches.kind[runs.launch[rows]].tolist()],
         "launch_start_ps": trace.start_ps[calls].tolist(),
         "join": [JOINS[join] for join in runs.join[rows].tolist()],
-        **_cost_columns(costs, rows),
+        "host_ps": costs.host_ps[rows].tolist(),
+        "queue_ps": costs.queue_ps[rows].tolist(),
+        "overhead_ps": costs.overhead_ps[rows].tolist(),
+        "lead_ps": costs.lead_ps[rows].tolist(),
     }
 
 
-def _cost_columns(costs: Costs, rows: NDArray[np.intp]) -> dict[str, list[int]]:
-    names = ("host_ps", "queue_ps", "overhead_ps", "lead_ps")
-    return {name: getattr(costs, name)[rows].tolist() for name in names}
-
-
-def compiles(session: SessionTrace) -> dict[str, Any]:
+def compiles(session: SessionTrace) -> Compiles:
     """The document of `data/compiles`: the report's rows, each with texts (see `compile_text`) and `advice` (None in
     warm-up); the graphs that compiled or ran, by step; the steps' numbers and hosts (`step_hosts`: `[host, number of
     steps]` in the order of steps); the counts of a metrics report beside the trace; the source of the causes (`note`),
     and how to record them."""
-    return kept_view(session, "compiles", _compiles)
+    return cached_view(session, "compiles", _compiles)
 
 
-def _compiles(session: SessionTrace) -> dict[str, Any]:
+def _compiles(session: SessionTrace) -> Compiles:
     report = whole_report(session)
     graphs = _graphs(session)
     dynamo = any(row["kind"] == "dynamo" for row in report["executions"])
@@ -218,7 +225,7 @@ def _compiles(session: SessionTrace) -> dict[str, Any]:
         "count": len(ordered),
         "steps": _step_numbers(report["steps"]),
         "step_hosts": [
-            [host, sum(1 for _ in steps)]
+            (host, sum(1 for _ in steps))
             for host, steps in groupby(report["steps"], key=lambda step: step["host"])
         ],
         "metrics": _metrics_counts(report["metrics"]),
@@ -250,7 +257,7 @@ def _compile_advice(row: dict[str, Any], tracer: Tracer) -> str | None:
     return CAPTURE_AGAIN if row["cut"] else advise_unknown_change(place, "", len(row["kin"]))
 
 
-def _metrics_counts(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
+def _metrics_counts(metrics: dict[str, Any] | None) -> CountedMetrics | None:
     """The counts of a metrics report beside the trace, next to the trace's own; None without a report."""
     if metrics is None or metrics["file"] is None:
         return None
@@ -264,9 +271,9 @@ def _metrics_counts(metrics: dict[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _graphs(session: SessionTrace) -> dict[str, dict[str, Any]]:
+def _graphs(session: SessionTrace) -> dict[str, Any]:
     """The graphs of all hosts by name. The keys of `steps` are indices into the session's steps, as text."""
-    graphs: dict[str, dict[str, Any]] = {}
+    graphs: dict[str, Any] = {}
     offset = 0
     hosts = zip(parts_of_hosts(session, "steps"), parts_of_hosts(session, "graphs"), strict=True)
     for steps, graphs_of_host in hosts:

@@ -4,16 +4,19 @@ joins of runs to launches. (docs/definitions.md, "Work and idle time of a step")
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import Figure
 
 Document = Mapping[str, Any]
 _REASONS = {"no_device_work": "recorded no device work", "no_steps": "has no whole step"}
 
 
-def headline_figures(report: Document) -> list[dict[str, Any]]:
+def headline_figures(report: Document) -> list[Figure]:
     """The figures `duty`, `step`, `work` and `idle`, each with `value` (a share from 0 to 1, or ps; None if unknown),
     `text` (rounded so that work and idle time add up to the step), `meaning`, and `note`: what the figure leaves out
     and why (None: nothing)."""
@@ -23,7 +26,7 @@ def headline_figures(report: Document) -> list[dict[str, Any]]:
     texts = iter(step_texts(step_idle, 1))
     basis = "per step and core" if step_idle["steps"] else "per core, first to last run"
     note = left_out_note(step_idle)
-    rows = [
+    rows: list[tuple[Literal["duty", "step", "work", "idle"], float | None, str, str, str | None]] = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
         ("step", step_idle["step_ps"], next(texts), _step_meaning(step_idle, report["hosts"]), note),
         (
@@ -35,7 +38,10 @@ def headline_figures(report: Document) -> list[dict[str, Any]]:
         ),
         ("idle", step_idle["idle_ps"], next(texts), f"idle {basis}{_idle_at_edges(step_idle)}", note),
     ]
-    return [dict(zip(("name", "value", "text", "meaning", "note"), row, strict=True)) for row in rows]
+    return [
+        {"name": name, "value": value, "text": text, "meaning": meaning, "note": left_out}
+        for name, value, text, meaning, left_out in rows
+    ]
 
 
 def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:

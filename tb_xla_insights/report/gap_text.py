@@ -1,27 +1,32 @@
-"""Why a gap was there, in words."""
+"""Texts about the causes of a gap."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER, NOT_BEGUN
 from tb_xla_insights.units import brief_times
 
-_MOST_OF_GAP = 0.8
-"""Of a gap, what its sentence tells of; the table beside it has the rest."""
+if TYPE_CHECKING:
+    from tb_xla_insights.catalog.classes import ClassName
+    from tb_xla_insights.schema.gaps_route import ThreadTime
+
+_MIN_DESCRIBED_SHARE = 0.8
+"""The share of a gap that its sentence describes; the table beside it has the rest."""
 
 _Key = TypeVar("_Key")
 
 
 def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None) -> str:
-    """Why a gap was there, from its entry in the report: what the host did in most of it, three things at the most;
-    where its launch waited for a thread or for its run in much of it, by the gap's chain, which tells what the host did
-    until then, and how long the launch waited. With the name of the `host` where a session has several. Titles say how
-    long the gap was."""
+    """The causes of a gap, from its row in the report: what the host did in most of it, at most three classes.
+
+    If the launch waited for a thread or for its run in much of the gap, the sentence follows the gap's chain: what the
+    host did before, and how long the launch waited. `host` is the name of the host in a session of several. The length
+    of the gap is left to titles."""
     after, kind = gap["after"], gap["kind"]
     if gap.get("inside_run") and kind == "queued":
         return f"The device is idle while {after} runs: the program itself waits for something."
@@ -30,59 +35,61 @@ def gap_sentence(gap: Mapping[str, Any], framework: str, host: str | None = None
             f"{after} was queued before the gap began: the device waited for something else, a transfer, a collective "
             "or another core."
         )
-    chain, whole = gap.get("chain", ()), gap["duration_ps"]
-    late: dict[tuple[str, str], int] = {}
+    chain, duration = gap.get("chain", ()), gap["duration_ps"]
+    wait_times: dict[tuple[str, str], int] = {}
     by_class: Counter[str] = Counter()
-    for piece in chain:
-        key = piece["name"], piece["thread"]
+    for link in chain:
+        key = link["name"], link["thread"]
         if key[0] in (HANDED_OVER, NOT_BEGUN):
-            late[key] = late.get(key, 0) + piece["duration_ps"]
+            wait_times[key] = wait_times.get(key, 0) + link["duration_ps"]
         else:
-            by_class[piece["class"]] += piece["duration_ps"]
-    told = _most({**late, **by_class}, whole)
-    waits = [key for key in late if key in told]
+            by_class[link["class"]] += link["duration_ps"]
+    described = _longest({**wait_times, **by_class}, duration)
+    waits = [key for key in wait_times if key in described]
     if not waits:
-        told = _most(gap["by_class_ps"], whole)
-    does = host_activities(framework)
-    done = {does[key]: ps for key, ps in told.items() if isinstance(key, str)}
-    times = brief_times(*done.values())
-    doing = join_words([f"{text} ({time})" for text, time in zip(done, times, strict=True)])
-    why = "Nothing was queued" if kind == "starved" else "What was queued is not known"
-    first = f"{why}: {host or 'the host'} {doing}." if done else ""
-    return " ".join(filter(None, (first, _late_text(gap, waits) if waits else "")))
+        described = _longest(gap["by_class_ps"], duration)
+    phrases = host_activities(framework)
+    activities = {phrases[key]: ps for key, ps in described.items() if isinstance(key, str)}
+    times = brief_times(*activities.values())
+    activity_text = join_words([f"{text} ({time})" for text, time in zip(activities, times, strict=True)])
+    reason = "Nothing was queued" if kind == "starved" else "What was queued is not known"
+    first = f"{reason}: {host or 'the host'} {activity_text}." if activities else ""
+    return " ".join(filter(None, (first, _waits_text(gap, waits) if waits else "")))
 
 
-def _most(times: Mapping[_Key, int], whole: int) -> dict[_Key, int]:
-    """The longest times, until they are most of the whole; three at the most."""
-    most: dict[_Key, int] = {}
-    for key, ps in sorted(times.items(), key=lambda it: -it[1])[:3]:
-        if sum(most.values()) < _MOST_OF_GAP * whole:
-            most[key] = ps
-    return most
+def _longest(times: Mapping[_Key, int], duration_ps: int) -> dict[_Key, int]:
+    """The longest times, until they are _MIN_DESCRIBED_SHARE of the duration; at most three."""
+    longest: dict[_Key, int] = {}
+    for key, ps in sorted(times.items(), key=lambda pair: -pair[1])[:3]:
+        if sum(longest.values()) < _MIN_DESCRIBED_SHARE * duration_ps:
+            longest[key] = ps
+    return longest
 
 
-def _late_text(gap: Mapping[str, Any], waits: Sequence[tuple[str, str]]) -> str:
+def _waits_text(gap: Mapping[str, Any], waits: Sequence[tuple[str, str]]) -> str:
     """`train was handed over 13.0 ms into the gap, and taken up by tf_pytorchxla 2.98 ms later.`"""
     times: list[int] = []
     for key in waits:
-        pieces = [piece for piece in gap["chain"] if (piece["name"], piece["thread"]) == key]
-        since = pieces[0]["start_ps"]
-        times += since - gap["start_ps"], pieces[-1]["start_ps"] + pieces[-1]["duration_ps"] - since
+        links = [link for link in gap["chain"] if (link["name"], link["thread"]) == key]
+        start = links[0]["start_ps"]
+        times += start - gap["start_ps"], links[-1]["start_ps"] + links[-1]["duration_ps"] - start
     texts = brief_times(*times)
     parts = []
-    for (name, thread), at, later in zip(waits, texts[::2], texts[1::2], strict=True):
-        what, then = (
+    for (name, thread), start_text, wait_text in zip(waits, texts[::2], texts[1::2], strict=True):
+        before, after = (
             ("handed over", f"taken up by {thread}") if name == HANDED_OVER else ("enqueued", "began")
         )
-        parts.append(f"{what} {at} into the gap, and {then} {later} later")
+        parts.append(f"{before} {start_text} into the gap, and {after} {wait_text} later")
     return f"{gap['after'] or 'The next run'} was {'; '.join(parts)}."
 
 
-def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A chain's time by class and thread, the most first; it adds up to the gap."""
-    sums: dict[tuple[str, str], int] = {}
+def by_thread(chain: Sequence[Mapping[str, Any]]) -> list[ThreadTime]:
+    """A chain's time by class and thread, most time first; it adds up to the gap."""
+    sums: dict[tuple[ClassName, str], int] = {}
     for link in chain:
         key = link["class"], link["thread"]
         sums[key] = sums.get(key, 0) + link["duration_ps"]
-    parts = [{"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()]
-    return sorted(parts, key=lambda it: -it["ps"])
+    rows: list[ThreadTime] = [
+        {"class": class_, "thread": thread, "ps": ps} for (class_, thread), ps in sums.items()
+    ]
+    return sorted(rows, key=lambda row: -row["ps"])

@@ -35,7 +35,7 @@ from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.launches import EarlyExecution, Execution, Program
-    from tb_xla_insights.schema.parts import FoundKeys, PropagationKeys, SummaryKeys
+    from tb_xla_insights.schema.parts import ExplainedFindingKeys, PropagationKeys, SummaryKeys
     from tb_xla_insights.schema.report import HostReport
     from tb_xla_insights.schema.session import SessionHead
 
@@ -110,7 +110,7 @@ def host_report(
     propagation: PropagationKeys
     propagation, scoped = answers["propagation"]
     summary: SummaryKeys = answers["summary"]
-    findings: FoundKeys = answers["findings"]
+    findings: ExplainedFindingKeys = answers["findings"]
     explained = findings["explained_by"]
     for item in answers["gaps"]["items"]:
         item["explained_by"] = explained.get((item["device"], item["start_ps"]), {})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import HostRanks
 
 _MAX_LATE_HOSTS = 8
 
 
-def rank_hosts(report: Mapping[str, Any]) -> dict[str, Any]:
+def rank_hosts(report: Mapping[str, Any]) -> HostRanks:
     """Indices into the report's `session.hosts` of the hosts to look at first; of equal hosts the first.
 
     - `slowest`: the host that others wait for longest; if hosts are not compared, that with the longest median step.

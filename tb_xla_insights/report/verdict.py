@@ -1,4 +1,4 @@
-"""One sentence on a session."""
+"""The verdict: one or two sentences on a session."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
-from tb_xla_insights.device_work.bottlenecks import FINDING, lead_texts
+from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts
 from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
@@ -21,54 +21,59 @@ from tb_xla_insights.units import brief_time, count, part_text, share, time_text
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Verdict
 
-_COMPILING = ("recompilation", "dynamo_recompilation")
+_RECOMPILATIONS = ("recompilation", "dynamo_recompilation")
 
-_MOST_LETTERS = 230
+_MAX_CHARS = 230
 """Two lines of the page."""
 
-_USUAL_EDGE = 1.5
-"""Steps that a capture begins or ends with before the first run or after the last one, though nothing is wrong."""
+_MAX_USUAL_EDGE_STEPS = 1.5
+"""The time before the first and after the last run, in mean steps, that a normal capture may have."""
 
-_MOST_OF_HOST = 1 / 3
-"""Of the steps, what a class of host time must have to be told of where no device is known."""
+_MIN_HOST_SHARE = 1 / 3
+"""The smallest share of the steps for which a class of host time is named if no device is known."""
 
-
-_UNSEEN = "whether runs compute or wait is not recorded"
-"""Of a device that recorded program runs and no ops."""
+_UNKNOWN_WORK = "whether runs compute or wait is not recorded"
+"""For devices that recorded program runs without ops."""
 
 
 def verdict(report: Mapping[str, Any]) -> Verdict:
-    """`text` and `severity` (good, info, warning, critical) of a session's report: how busy its devices are, what the
-    mistakes cost together, and the largest limit, in the order of the findings; of devices that are the bottleneck, in
-    what their time lies; before that, who holds up the others, if nothing gains more. What lies outside the devices'
-    span is said as well from a tenth of the capture on, and first where it is most of it; not where it is no more than
-    the building of a first step. On two lines of the page: what does not fit is left out, first what is said beyond
-    the first cause, then what fills most of the idle time. (docs/definitions.md, "Findings")"""
+    """`text` and `severity` (good, info, warning, critical) of a session's report. (docs/definitions.md, "Findings")
+
+    The text says how busy the devices are, what the mistakes cost together, and what the largest limit is, in the order
+    of the findings. If the devices are the bottleneck, it says what takes most of their time. Stragglers come first,
+    unless another mistake gains more. Time outside the devices' span is included from a share of OUTSIDE_SPAN_SHARE of
+    the capture, and comes first if it is most of it, but is left out if it is no more than the building of a first
+    step.
+
+    The text fits two lines of the page. If necessary it leaves out causes beyond the first one, then the class of most
+    of the idle time.
+    """
     outside = report["outside"]
     if outside is None or outside["share"] < OUTSIDE_SPAN_SHARE:
-        return _inside_span(report, _MOST_LETTERS)
-    together = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
-    if together < _USUAL_EDGE * _mean_step(report):
-        return _inside_span(report, _MOST_LETTERS)
-    sentence = _outside(outside, _does(report))
-    told = _inside_span(report, _MOST_LETTERS - len(sentence) - 1)
-    first = outside["share"] > 0.5 and not _late(report)
-    texts = (sentence, told["text"]) if first else (told["text"], sentence)
-    severity = "info" if told["severity"] == "good" else told["severity"]
+        return _verdict_inside_span(report, _MAX_CHARS)
+    outside_ps = outside["before"]["duration_ps"] + outside["after"]["duration_ps"]
+    if outside_ps < _MAX_USUAL_EDGE_STEPS * _mean_step(report):
+        return _verdict_inside_span(report, _MAX_CHARS)
+    sentence = _outside_sentence(outside, _host_activities(report))
+    inside = _verdict_inside_span(report, _MAX_CHARS - len(sentence) - 1)
+    outside_first = outside["share"] > 0.5 and not _relevant_straggler(report)
+    texts = (sentence, inside["text"]) if outside_first else (inside["text"], sentence)
+    severity = "info" if inside["severity"] == "good" else inside["severity"]
     return {"text": " ".join(texts), "severity": severity}
 
 
-def _host_alone(report: Mapping[str, Any]) -> str:
-    """`the host waits for data for 12.0 of 16.0 ms a step`, what it does most, if that takes a third of the steps."""
+def _host_clause(report: Mapping[str, Any]) -> str:
+    """`the host waits for data for 12.0 of 16.0 ms a step`: the class with most host time, if it is at least
+    _MIN_HOST_SHARE of the steps."""
     steps = report["steps"]
     by_class: Counter[str] = sum((Counter(step["host_ps"]) for step in steps), Counter())
-    whole = sum(step["duration_ps"] for step in steps)
+    total_ps = sum(step["duration_ps"] for step in steps)
     for name, time in by_class.most_common(1):
-        if time >= _MOST_OF_HOST * whole:
-            does = _does(report)[name]
+        if time >= _MIN_HOST_SHARE * total_ps:
+            activity = _host_activities(report)[name]
             if name == "dispatch" and report["environment"]["framework"] == "tensorflow":
-                does = "launches and runs operations"  # Without XLA its executors run each one where they launch it.
-            return f"the host {does} for {part_text(time // len(steps), whole // len(steps))} a step"
+                activity = "launches and runs operations"  # without XLA its executors run ops on the launching thread
+            return f"the host {activity} for {part_text(time // len(steps), total_ps // len(steps))} a step"
     return "what the host did is shown alone"
 
 
@@ -77,7 +82,7 @@ def _mean_step(report: Mapping[str, Any]) -> float:
     return sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0.0
 
 
-def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
+def _outside_sentence(outside: Mapping[str, Any], activities: Mapping[str, str]) -> str:
     """`52.1 % of the capture lies before the first run (the host compiles).`"""
     before, after = outside["before"], outside["after"]
     where = "before and after all runs"
@@ -86,217 +91,230 @@ def _outside(outside: Mapping[str, Any], does: Mapping[str, str]) -> str:
     elif before["duration_ps"] <= OUTSIDE_SPAN_SHARE * after["duration_ps"]:
         where = "after the last run"
     by_class = Counter(before["by_class_ps"]) + Counter(after["by_class_ps"])
-    most = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
-    doing = f" (the host {does[most]})" if most else ""
-    return f"{share(outside['share'])} of the capture lies {where}{doing}."
+    main_class = next((name for name, time in by_class.most_common(1) if 2 * time > by_class.total()), None)
+    note = f" (the host {activities[main_class]})" if main_class else ""
+    return f"{share(outside['share'])} of the capture lies {where}{note}."
 
 
-def _inside_span(report: Mapping[str, Any], room: int) -> Verdict:
-    """The verdict on what lies within the devices' span, in `room` letters where that is possible."""
+def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
+    """The verdict on the devices' span, in `max_chars` characters if possible."""
     devices, findings = report["devices"], report["findings"]
     if not devices:
         return _without_devices(report)
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = share(busy / span if span else 0.0)
-    whose = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
+    subject = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
     if bound:
-        text = f"{whose} the bottleneck: {duty} busy."
-        leads = (text + it for it in lead_texts(report))
-        worst: Any = next((it["severity"] for it in findings if it["id"] == FINDING), "good")
-        return {"text": next((it for it in leads if len(it) <= room), text), "severity": worst}
+        text = f"{subject} the bottleneck: {duty} busy."
+        leads = (text + lead for lead in bottleneck_texts(report))
+        worst: Any = next((row["severity"] for row in findings if row["id"] == BELOW_ROOFLINE), "good")
+        return {"text": next((lead for lead in leads if len(lead) <= max_chars), text), "severity": worst}
     mistakes, limits = (
-        [it for it in findings if it["kind"] == kind and _counts(it)] for kind in ("mistake", "limit")
+        [row for row in findings if row["kind"] == kind and _is_relevant(row)]
+        for kind in ("mistake", "limit")
     )
     reasons = mistakes + limits
-    hidden = _hidden(report)
-    if not reasons and hidden:
+    unknown_reason = _why_host_unknown(report)
+    if not reasons and unknown_reason:
         unknown = "why" if busy < DEVICE_BOUND_SHARE * span else "whether the host keeps up"
-        return {"text": f"{whose} {duty} busy; {unknown} is not known, as {hidden}.", "severity": "warning"}
+        return {
+            "text": f"{subject} {duty} busy; {unknown} is not known, as {unknown_reason}.",
+            "severity": "warning",
+        }
     if (
         not reasons
         and busy >= DEVICE_BOUND_SHARE * span
-        and (part := _share_of_steps(report)) < DEVICE_BOUND_SHARE
+        and (work_share := _work_share_of_steps(report)) < DEVICE_BOUND_SHARE
     ):
-        text = f"{whose} {duty} busy from first to last run, yet at work for {share(part)} of the steps' time"
-        rest = report["step_idle"]
-        host = (
-            _mostly(report, rest["by_class_ps"] or {}, rest["idle_ps"] or 0)
+        text = f"{subject} {duty} busy from first to last run, yet at work for {share(work_share)} of the steps' time"
+        step_idle = report["step_idle"]
+        idle_clause = (
+            _main_activity(report, step_idle["by_class_ps"] or {}, step_idle["idle_ps"] or 0)
             or ", too few runs to tell what is in the way"
         )
-        return {"text": f"{text}{host}.", "severity": "warning"}
+        return {"text": f"{text}{idle_clause}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
-        each = (
-            f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"  # no share: of what?
-        )
-        text = f"{whose} at work for {each}, in too few runs to tell what is in the way."
+        # A time, since a share would need a reference.
+        work = f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"
+        text = f"{subject} at work for {work}, in too few runs to tell what is in the way."
         return {"text": text, "severity": "warning"}
-    unseen = any(not device["ops"] for device in devices)
+    unknown_work = any(not device["ops"] for device in devices)
     if not reasons:
-        idle = _in_gaps(report, span - busy)
-        if unseen:
-            idle = "" if busy >= DEVICE_BOUND_SHARE * span else idle
-            return {"text": f"{whose} {duty} busy with program runs{idle}; {_UNSEEN}.", "severity": "info"}
-        return {"text": f"{whose} {duty} busy{idle}, and nothing stands out.", "severity": "info"}
-    first = _warm_up(report, span - busy)
-    mostly = rest = ""
-    if hidden:
-        rest = f"; what else is in the way is not known, as {hidden}"
-    elif not first and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
-        mostly = _in_gaps(report, span - busy)
-    if unseen and not mistakes and not hidden:
-        rest = f"; {_UNSEEN}"
-    together = report["mistakes"]
-    limit = limit_text(limits[0], together) if limits and (not mistakes or _remains(together)) else ""
-    late = _late(report)
-    if limit and mistakes and not first and leading_limit(report):
-        head, waiting = "", waiting_by_name(late) if late else ""
-        causes = _limit_first(limit, mistakes, together, mean_steps_per_host(report))
-    elif late and late is mistakes[0]:
+        idle_clause = _main_gap_activity(report, span - busy)
+        if unknown_work:
+            idle_clause = "" if busy >= DEVICE_BOUND_SHARE * span else idle_clause
+            return {
+                "text": f"{subject} {duty} busy with program runs{idle_clause}; {_UNKNOWN_WORK}.",
+                "severity": "info",
+            }
+        return {"text": f"{subject} {duty} busy{idle_clause}, and nothing stands out.", "severity": "info"}
+    warm_up = _warm_up_clause(report, span - busy)
+    idle_clause = note = ""
+    if unknown_reason:
+        note = f"; what else is in the way is not known, as {unknown_reason}"
+    elif not warm_up and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
+        idle_clause = _main_gap_activity(report, span - busy)
+    if unknown_work and not mistakes and not unknown_reason:
+        note = f"; {_UNKNOWN_WORK}"
+    totals = report["mistakes"]
+    show_limit = limits and (not mistakes or _limit_remains(totals))
+    limit = limit_text(limits[0], totals) if show_limit else ""
+    straggler = _relevant_straggler(report)
+    if limit and mistakes and not warm_up and leading_limit(report):
+        head, waiting = "", waiting_by_name(straggler) if straggler else ""
+        causes = _causes_with_leading_limit(limit, mistakes, totals, mean_steps_per_host(report))
+    elif straggler and straggler is mistakes[0]:
         further = [
-            it for it in mistakes[1:] if not is_straggler_cause(it.get("evidence", {}), late["evidence"])
+            mistake
+            for mistake in mistakes[1:]
+            if not is_straggler_cause(mistake.get("evidence", {}), straggler["evidence"])
         ]
-        head, waiting = f"{straggler_cost_text(late)} ", waiting_text(late)
-        causes = _causes_beside_late(first, further, limit)
+        head, waiting = f"{straggler_cost_text(straggler)} ", waiting_text(straggler)
+        causes = _causes_beside_straggler(warm_up, further, limit)
     else:
-        head, waiting = "", waiting_by_name(late) if late else ""
-        causes = _causes(first, mistakes, limit, together, mean_steps_per_host(report))
-    busy_text = f"{duty} busy, which includes waiting for {waiting}" if late else f"{duty} busy"
-    texts = [
-        f"{head}{whose} {busy_text}{it}{rest}." for it in (*(cause + mostly for cause in causes), causes[-1])
-    ]
+        head, waiting = "", waiting_by_name(straggler) if straggler else ""
+        causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
+    busy_text = f"{duty} busy, which includes waiting for {waiting}" if straggler else f"{duty} busy"
+    endings = (*(cause + idle_clause for cause in causes), causes[-1])
+    texts = [f"{head}{subject} {busy_text}{ending}{note}." for ending in endings]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
-    return {"text": next((text for text in texts if len(text) <= room), texts[-1]), "severity": severity}
+    return {"text": next((text for text in texts if len(text) <= max_chars), texts[-1]), "severity": severity}
 
 
 def _without_devices(report: Mapping[str, Any]) -> Verdict:
-    """What is said where no device worked, or none was recorded."""
-    inside = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
-    if len(inside) == len(report["session"]["hosts"]):
+    """The verdict if no device worked or none was recorded."""
+    hosts_compiling = {row["host"] for row in report["compiles"] if row["cut"] == "both"}
+    if len(hosts_compiling) == len(report["session"]["hosts"]):
         text = "The whole capture lies inside one compilation, which began before it and was not finished"
         return {"text": f"{text}: no program ran.", "severity": "warning"}
-    return {"text": f"No device's work could be read: {_host_alone(report)}.", "severity": "warning"}
+    return {"text": f"No device's work could be read: {_host_clause(report)}.", "severity": "warning"}
 
 
 def _causes(
-    warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, together: Mapping[str, Any], steps: int
+    warm_up: str, mistakes: Sequence[Mapping[str, Any]], limit: str, totals: Mapping[str, Any], steps: int
 ) -> list[str]:
-    """What is in the way, in fewer and fewer words: the first mistake by name, the limit last."""
-    first = f": {warm_up}" if warm_up else ""
-    if not first and not mistakes:
+    """The causes of idle time, from the longest to the shortest text: the mistakes, then the limit."""
+    start = f": {warm_up}" if warm_up else ""
+    if not start and not mistakes:
         return [f": {limit}"]
-    text = f"{first}. {_together(mistakes, together, steps)}" if mistakes else first
+    text = f"{start}. {_mistakes_clause(mistakes, totals, steps)}" if mistakes else start
     several = " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
-def _limit_first(
-    limit: str, mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], steps: int
+def _causes_with_leading_limit(
+    limit: str, mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int
 ) -> list[str]:
-    """What is in the way, in fewer and fewer words, where the largest limit comes before the mistakes."""
-    text = _together(mistakes, together, steps)
+    """The causes of idle time, from the longest to the shortest text, if the largest limit precedes the mistakes."""
+    text = _mistakes_clause(mistakes, totals, steps)
     return [f": {limit}. Beyond that {text[0].lower()}{text[1:]}", f": {limit}"]
 
 
-def _late(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The finding about who holds up the others, where it counts."""
-    return next((it for it in report["findings"] if it["id"] == "straggler" and _counts(it)), None)
+def _relevant_straggler(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The finding about stragglers, if it is relevant."""
+    stragglers = (finding for finding in report["findings"] if finding["id"] == "straggler")
+    return next(filter(_is_relevant, stragglers), None)
 
 
-def _causes_beside_late(warm_up: str, further: Sequence[Mapping[str, Any]], limit: str) -> list[str]:
-    """What else is in the way than late hosts, in fewer and fewer words."""
-    first = f": {warm_up}" if warm_up else ""
+def _causes_beside_straggler(warm_up: str, further: Sequence[Mapping[str, Any]], limit: str) -> list[str]:
+    """The causes of idle time other than stragglers, from the longest to the shortest text."""
+    start = f": {warm_up}" if warm_up else ""
     beyond = f"; beyond {'them' if further else 'that'} {limit}" if limit else ""
-    text = f"{first}. Further mistakes: {_named(further)}" if further else first
+    text = f"{start}. Further mistakes: {_mistake_names(further)}" if further else start
     return [text + beyond, text]
 
 
-def _named(mistakes: Sequence[Mapping[str, Any]]) -> str:
+def _mistake_names(mistakes: Sequence[Mapping[str, Any]]) -> str:
     """`a compile in step 1209 and 2 more`."""
     more = len(mistakes) - 1
     return f"{mistakes[0]['brief']}{f' and {more} more' if more else ''}"
 
 
-def _warm_up(report: Mapping[str, Any], idle: int) -> str:
-    """What is in the way where most of the idle time goes to compilations that every training begins with."""
+def _warm_up_clause(report: Mapping[str, Any], idle: int) -> str:
+    """The cause if most of the idle time is spent in compilations that every training begins with; else empty."""
     if 2 * report["gaps"]["by_class_ps"].get("compile", 0) <= idle:
         return ""
-    said = {
-        id_ for it in report["findings"] for id_ in (it["id"], *it.get("evidence", {}).get("said_by", ()))
+    ids = {
+        id_
+        for finding in report["findings"]
+        for id_ in (finding["id"], *finding.get("evidence", {}).get("said_by", ()))
     }
-    if said & set(_COMPILING):
+    if ids & set(_RECOMPILATIONS):
         return ""
     return (
         "during most of the idle time the host compiles for the first time (capture later to see usual steps)"
     )
 
 
-def _counts(finding: Mapping[str, Any]) -> bool:
-    """Whether its fix buys something that can be told from chance."""
+def _is_relevant(finding: Mapping[str, Any]) -> bool:
+    """Whether the gain of a finding's fix is above noise."""
     return (finding["gain"] or 0.0) >= INFO_SHARE
 
 
-def _remains(together: Mapping[str, Any]) -> bool:
-    """Whether the largest limit is worth telling once the mistakes are gone."""
-    step, without = together["step_if_fixed_ps"], together["step_without_limit_ps"]
+def _limit_remains(totals: Mapping[str, Any]) -> bool:
+    """Whether the largest limit is still relevant without the mistakes."""
+    step, without = totals["step_if_fixed_ps"], totals["step_without_limit_ps"]
     return not step or without is None or step - without >= INFO_SHARE * step
 
 
-def _together(mistakes: Sequence[Mapping[str, Any]], together: Mapping[str, Any], steps: int) -> str:
-    """`3 mistakes (2 of them once) cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step`; where all
-    happened once `A mistake costs up to 318.4 ms once: a compile in step 5`. `steps`: those of a host."""
+def _mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
+    """`3 mistakes (2 of them once) cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step`; if all occurred
+    once `A mistake costs up to 318.4 ms once: a compile in step 5`. `steps`: the mean number of steps per host."""
     number, name = len(mistakes), mistakes[0]["brief"]
     once = sum(finding.get("recurs") == "once" for finding in mistakes)
-    step, fixed = together["step_ps"], together["step_if_fixed_ps"]
+    step, fixed = totals["step_ps"], totals["step_if_fixed_ps"]
     if step is None or fixed is None:
         cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
     else:
         cost = f"up to {part_text(step - fixed, step)} a step"
-        # One that counts, and what the replay takes away with it is more than its own.
-        alone = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
-        if alone is not None and part_text(step - alone, step) != part_text(step - fixed, step):
+        # One relevant mistake, but the replay without all mistakes gains more than its own fix.
+        step_without_it = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
+        if step_without_it is not None and part_text(step - step_without_it, step) != part_text(
+            step - fixed, step
+        ):
             return f"Mistakes cost {cost}, first {name}"
-        # A share of a step depends on how many steps the capture has, what it cost does not.
+        # The share of a step would depend on the number of steps in the capture; the whole cost does not.
         if once == number:
             cost = f"up to {time_text(steps * (step - fixed), 1)} once"
     if number == 1:
         return f"A mistake costs {cost}: {name}"
-    some = f" ({once} of them once)" if 0 < once < number else ""
-    return f"{number} mistakes{some} cost {cost}, first {name}"
+    note = f" ({once} of them once)" if 0 < once < number else ""
+    return f"{number} mistakes{note} cost {cost}, first {name}"
 
 
-def _hidden(report: Mapping[str, Any]) -> str | None:
-    """Why it cannot be said what the host did in idle time; None where it can, at least on most hosts."""
-    apart = sum(it.get("hosts", 1) for it in report["diagnostics"] if it["id"] == "clocks_disagree")
-    if apart and 2 * apart >= len(report["session"]["hosts"]):
+def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
+    """Why the host's activity in idle time is unknown; None if it is known on most hosts."""
+    disagreeing = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "clocks_disagree")
+    if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
     if not any(row["join"] != "none" for row in report["executions"]):
         return "nothing tells what launched the work"
     return None
 
 
-def _share_of_steps(report: Mapping[str, Any]) -> float:
-    """The part of the steps in which a core works; all of it where there are none."""
+def _work_share_of_steps(report: Mapping[str, Any]) -> float:
+    """The share of the steps in which a core works; 1 without steps."""
     work, step = report["step_idle"]["work_ps"], report["step_idle"]["step_ps"]
     return work / step if work is not None and step else 1.0
 
 
-def _does(report: Mapping[str, Any]) -> dict[str, str]:
-    """What the host does, by class, in the words of the capture's framework."""
+def _host_activities(report: Mapping[str, Any]) -> dict[str, str]:
+    """Phrases for the host's activity by class, in the terms of the capture's framework."""
     return host_activities(report["environment"]["framework"])
 
 
-def _mostly(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
-    """What the host does in more than half of the idle time, or that work was queued already, if there is such a
-    thing."""
+def _main_activity(report: Mapping[str, Any], by_class: Mapping[str, int], idle: int, queued: int = 0) -> str:
+    """The host's activity in more than half of the idle time, or the fact that work was queued already; empty without
+    either."""
     if 2 * queued > idle:
         return "; during most of the idle time work is queued already"
-    name = max(by_class, key=lambda it: by_class[it], default=None)
+    name = max(by_class, key=lambda class_: by_class[class_], default=None)
     if not name or 2 * by_class[name] <= idle:
         return ""
-    return f"; during most of the idle time the host {_does(report)[name]}"
+    return f"; during most of the idle time the host {_host_activities(report)[name]}"
 
 
-def _in_gaps(report: Mapping[str, Any], idle: int) -> str:
+def _main_gap_activity(report: Mapping[str, Any], idle: int) -> str:
     gaps = report["gaps"]
-    return _mostly(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])
+    return _main_activity(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])

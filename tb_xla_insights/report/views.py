@@ -1,12 +1,11 @@
-"""What the page's views ask for, one document each, from the same answers as the report. Kept as long as the
-session."""
+"""The documents of the page's views, from the same analyses as the report, cached as long as the session."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -35,29 +34,32 @@ from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
 
-MOST_STEPS = 1000
-"""Steps whose columns are sent, of the hosts that are in memory; the full count stands beside."""
+Answer = TypeVar("Answer")
 
-_MOST_STEPS_SOON = 400
-"""The same while none is in memory yet: the next report replaces them."""
+MAX_STEPS = 1000
+"""The most steps in the columns, of the hosts in memory; the full count is sent as well."""
 
-MOST_GAPS = 1000
+_MAX_PARTIAL_STEPS = 400
+"""The same limit while no host is in memory: the next report will replace these steps."""
 
-MOST_WORK = 1000
-"""Stretches of device work that are sent, of all devices together."""
+MAX_GAPS = 1000
+
+MAX_WORK_INTERVALS = 1000
+"""The most intervals of device work, of all devices together."""
 
 _BUCKETS = 1000
-"""Of the strip over the whole session, as `data/session` has them."""
+"""Buckets of the strip over the whole session, as in `data/session`."""
 _NO_GAP = 15
+"""The digit of a bucket without a gap."""
 
-MOST_OPS = 12
-"""Ops that are sent by name; one more row has the sums of the others."""
+MAX_OPS = 12
+"""The most ops listed by name; one more row has the sums of the others."""
 
-_EACH = (
+_PER_CORE_KEYS = (
     ("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"),
     ("together_ps", "togethers_ps"),
 )  # fmt: skip
-"""What a gap on several cores keeps of each."""
+"""The keys of a gap that a gap on several cores has as a column with a value per core."""
 
 _STEP_COLUMNS = (
     "index", "number", "host", "start_ps", "duration_ps", "device_busy_ps", "executions", "compiles", "early_syncs",
@@ -65,40 +67,42 @@ _STEP_COLUMNS = (
 )  # fmt: skip
 
 
-def kept_view(
-    session: SessionTrace, name: str, make: Callable[[SessionTrace], dict[str, Any]]
-) -> dict[str, Any]:
-    """The answer of that name, made once however many views ask for it at the same time (see `memoised_on`)."""
-    return memoised_on(session, name, lambda: make(session))
+def cached_view(session: SessionTrace, name: str, build: Callable[[SessionTrace], Answer]) -> Answer:
+    """The document of that name, built once even if several threads request it at the same time (see `memoised_on`)."""
+    return memoised_on(session, name, lambda: build(session))
 
 
 def whole_report(session: SessionTrace) -> Any:
-    """The report with all gaps, which the views share."""
+    """The report with all gaps, shared by the views."""
     return memoised_on(session, "report", lambda: session_report(session, all_gaps=True))
 
 
-def keep_report(session: SessionTrace, report: Any) -> None:
-    """Has the session's views tell what a report says that was merged before, whichever hosts are in memory."""
-    kept_view(session, "report", lambda _: report)
+def cache_report(session: SessionTrace, report: Any) -> None:
+    """Caches a merged report with the session, for its views, whether or not hosts are in memory."""
+    cached_view(session, "report", lambda _: report)
 
 
 def overview(session: SessionTrace) -> dict[str, Any]:
-    """`data/overview`: verdict, four figures (see `figures`), devices with their duty cycle by three definitions and
-    their idle time in whole steps (see `device_columns`), the sums of that (`step_idle`), the classes that are causes
-    of gaps (`gap_causes`), steps as columns and the device work of each (`work`, see `step_work_intervals`), findings,
-    the gaps that each `explains` (see `explained.places`), and their `groups` in words (see `_groups`); the report's
-    `input_pipeline` (`input`) and `transfers`, its `collectives` and the `stalls` of all devices, the longest of each
-    (see `_longest`). The steps are those of the hosts in memory (of none: of all); `ranks`: which of several hosts to
-    look at first."""
-    return kept_view(session, "overview", _overview)
+    """The document of `data/overview`.
+
+    - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
+    - `devices`: duty cycles by three definitions and idle time in whole steps (see `device_columns`); `step_idle`: its
+      sums; `gap_causes`: the classes that are causes of gaps.
+    - `steps`: of the hosts in memory (if none is, of all hosts) as columns, with the device work of each (`work`, see
+      `step_work_intervals`).
+    - `findings`, their `groups` with texts (see `_groups`), and the gaps that each `explains` (see `places`).
+    - the report's `input_pipeline` (`input`), `transfers` and `mistakes`, its `collectives` and the `stalls` of all
+      devices (see `_longest`), and `counts`.
+    """
+    return cached_view(session, "overview", _overview)
 
 
 def _overview(session: SessionTrace) -> dict[str, Any]:
     report = whole_report(session)
-    here = {trace.host for trace in session.traces}
+    hosts_in_memory = {trace.host for trace in session.traces}
     steps, idle = report["steps"], report["step_idle"]
-    told = [step for step in steps if not here or step["host"] in here]
-    told = told[: MOST_STEPS if here else _MOST_STEPS_SOON]
+    shown = [step for step in steps if not hosts_in_memory or step["host"] in hosts_in_memory]
+    shown = shown[: MAX_STEPS if hosts_in_memory else _MAX_PARTIAL_STEPS]
     return {
         "verdict": report["verdict"],
         "figures": headline_figures(report),
@@ -109,8 +113,8 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
             "source": steps[0]["source"] if steps else None,
             "count": len(steps),
             "partial": sum(parts_of_hosts(session, "partial_steps")),
-            "columns": _columns(told),
-            "work": step_work_intervals(session, MOST_WORK, [step["index"] for step in told]),
+            "columns": _step_columns(shown),
+            "work": step_work_intervals(session, MAX_WORK_INTERVALS, [step["index"] for step in shown]),
         },
         "ranks": rank_hosts(report) if len(report["hosts"]) > 1 else None,
         "findings": report["findings"],
@@ -126,31 +130,34 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
 
 
 def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """The findings by kind, in order: what to say above them (`title` is empty for what is no fault), and of each its
-    `id` and what its fix gains (`share`, `of`, `change`, see `Gain`)."""
+    """The groups of findings, in order: the text above each (`title` is empty for findings that are no fault), and the
+    `id` of each finding with the gain of its fix (`share`, `of`, `change`, see `Gain`)."""
     return [
         {
             "title": group.title,
             "note": group.note,
             "gain": group.gain,
-            "findings": [{"id": its["id"], **asdict(gain_of(its, report))} for its in group.findings],
+            "findings": [
+                {"id": finding["id"], **asdict(gain_of(finding, report))} for finding in group.findings
+            ],
         }
         for group in finding_groups(report)
     ]
 
 
 def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The first rows; those left out are one row with their sums, whose `op` is None and `more` their number."""
-    shown, others = [*rows[:MOST_OPS]], rows[MOST_OPS:]
+    """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None and `more` is their number."""
+    listed, others = [*rows[:MAX_OPS]], rows[MAX_OPS:]
     if not others:
-        return shown
+        return listed
     names = [name for name in others[0] if name not in ("op", "kind")]
-    return [*shown, {"op": None, "more": len(others)} | {it: sum(row[it] for row in others) for it in names}]
+    sums = {name: sum(row[name] for row in others) for name in names}
+    return [*listed, {"op": None, "more": len(others)} | sums]
 
 
 def counts(session: SessionTrace) -> dict[str, int]:
-    """`data/counts`: what stands beside the names of the views: gaps, programs that ran, compilations after the
-    warm-up, annotations that are lost."""
+    """The document of `data/counts`, the numbers beside the names of the views: gaps, programs that ran, compilations
+    after the warm-up, lost annotations."""
     report = whole_report(session)
     return {
         "gaps": report["gaps"]["count"],
@@ -160,85 +167,92 @@ def counts(session: SessionTrace) -> dict[str, int]:
     }
 
 
-def _columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """Steps of several hosts may be many: their times have the digits then that a page shows."""
+def _step_columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """Steps as columns. The times of many steps of several hosts are rounded to the digits that the page shows."""
     many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
     unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)
 
     def column(values: Iterable[Any], is_time: bool) -> list[Any]:
         return [unit * count for count in rounded_to_unit(values, unit)] if is_time else list(values)
 
-    used = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
-    host = {name: column((step["host_ps"].get(name, 0) for step in steps), True) for name in used}
-    told = {name: column((step[name] for step in steps), name.endswith("_ps")) for name in _STEP_COLUMNS}
-    return told | {"host_ps": host}
+    classes = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
+    host = {name: column((step["host_ps"].get(name, 0) for step in steps), True) for name in classes}
+    columns = {name: column((step[name] for step in steps), name.endswith("_ps")) for name in _STEP_COLUMNS}
+    return columns | {"host_ps": host}
 
 
 def gaps(session: SessionTrace) -> dict[str, Any]:
-    """`data/gaps`: the report's gaps without chains, with `by_finding_ps`, the findings that explain each (see
-    `gap_findings`); the same gap on several cores is one item with `cores`, `devices`, and where it lies on each
-    (`starts_ps`, `durations_ps`). `together_ps` (`togethers_ps` on each): for how long all cores of the host are idle;
-    None where it has one. `strip` has per device one hex digit per bucket of the session: the cause (index into
-    CLASSES) of most of its gap time, f without any. `findings`: their titles by id. `step_idle` is that of all cores,
-    None without whole steps: what the overview counts."""
-    return kept_view(session, "gaps", _gaps)
+    """The document of `data/gaps`: the report's gaps without chains, with the findings that explain each
+    (`by_finding_ps`, see `gap_findings`).
+
+    The same gap on several cores is one item with `cores`, `devices`, and its times on each (`starts_ps`,
+    `durations_ps`). `together_ps` (`togethers_ps` on each) is the time for which all cores of the host are idle; None
+    for a host with one core. `strip` has per device one hex digit per bucket of the session: the cause (index into
+    CLASSES) of most of its gap time, f without any. `findings` has the titles by id. `step_idle` is that of all cores,
+    as on the overview; None without whole steps."""
+    return cached_view(session, "gaps", _gaps)
 
 
 def _gaps(session: SessionTrace) -> dict[str, Any]:
-    report = whole_report(session)["gaps"]
-    whole = whole_report(session)
-    hosts = {row["id"]: row["host"] for row in whole["devices"]}
+    report = whole_report(session)
+    hosts = {row["id"]: row["host"] for row in report["devices"]}
     groups: list[dict[str, Any]] = []
-    latest: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    several = {host for host, count in _cores(session).items() if count > 1}
+    recent_groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    multi_core_hosts = {host for host, count in _cores_of_hosts(session).items() if count > 1}
     listed = [
-        item | {"together_ps": item["together_ps"] if hosts[item["device"]] in several else None}
-        for item in report["items"][: MOST_GAPS * max(1, len(hosts))]
+        item | {"together_ps": item["together_ps"] if hosts[item["device"]] in multi_core_hosts else None}
+        for item in report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
     ]
-    for item in sorted(listed, key=lambda it: it["start_ps"]):
+    for item in sorted(listed, key=lambda item: item["start_ps"]):
         host = hosts[item["device"]]
         key = host, item["step"], item["before"], item["after"], item["kind"]
-        group = next((it for it in reversed(latest.get(key, [])) if _same(it, item)), None)
+        candidates = reversed(recent_groups.get(key, []))
+        group = next((candidate for candidate in candidates if _is_same_gap(candidate, item)), None)
         if group is not None:
-            for name, column in _EACH:
+            for name, column in _PER_CORE_KEYS:
                 group[column].append(item[name])
             continue
         group = {name: value for name, value in item.items() if name not in ("chain", "explained_by")}
-        group |= {"host": host, "by_finding_ps": findings_of_gap(item, host, whole)} | {
-            column: [item[name]] for name, column in _EACH
+        group |= {"host": host, "by_finding_ps": findings_of_gap(item, host, report)} | {
+            column: [item[name]] for name, column in _PER_CORE_KEYS
         }
         groups.append(group)
-        latest[key] = [*latest.get(key, [])[-8:], group]
-    groups.sort(key=lambda it: (-it["duration_ps"], it["start_ps"]))
-    items = [
-        group | {"index": index, "cores": len(group["devices"])}
-        for index, group in enumerate(groups[:MOST_GAPS])
-    ]
-    idle = whole["step_idle"]
-    in_steps = idle["all_cores"] if idle["steps"] else None
-    titles = {it["id"]: it["title"] for it in whole["findings"]}
-    told = {"groups": len(groups), "step_idle": in_steps, "strip": _strip(session), "findings": titles}
-    return {**report, "items": items, **told}
+        recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
+    groups.sort(key=lambda group: (-group["duration_ps"], group["start_ps"]))
+    idle = report["step_idle"]
+    return {
+        **report["gaps"],
+        "items": [
+            group | {"index": index, "cores": len(group["devices"])}
+            for index, group in enumerate(groups[:MAX_GAPS])
+        ],
+        "groups": len(groups),
+        "step_idle": idle["all_cores"] if idle["steps"] else None,
+        "strip": _strip(session),
+        "findings": {finding["id"]: finding["title"] for finding in report["findings"]},
+    }
 
 
 def _strip(session: SessionTrace) -> list[dict[str, str]]:
-    edges = np.array([session.duration_ps * i // _BUCKETS for i in range(_BUCKETS + 1)], np.int64)
+    edges = np.array([session.duration_ps * bucket // _BUCKETS for bucket in range(_BUCKETS + 1)], np.int64)
     start, end = edges[:-1], edges[1:]
     rows = []
     for trace in session.traces:
-        found = find_gaps(trace)
+        all_gaps = find_gaps(trace)
         for number, device in enumerate(trace.devices):
-            its = found.device == number
-            gaps = Segments(found.start_ps[its], found.end_ps[its], found.cause[its], found.run[its])
-            shares = class_times(gaps, start, end)
-            # What lies outside of gaps is no gap of the class that shares count it as.
-            shares[:, UNRECORDED] -= end - start - covered_times(gaps.start_ps, gaps.end_ps, start, end)
-            cause = np.where(shares.any(axis=1), shares.argmax(axis=1), _NO_GAP)
+            mask = all_gaps.device == number
+            gaps = Segments(
+                all_gaps.start_ps[mask], all_gaps.end_ps[mask], all_gaps.cause[mask], all_gaps.run[mask]
+            )
+            times = class_times(gaps, start, end)
+            # `class_times` counts the time outside of gaps as unrecorded.
+            times[:, UNRECORDED] -= end - start - covered_times(gaps.start_ps, gaps.end_ps, start, end)
+            cause = np.where(times.any(axis=1), times.argmax(axis=1), _NO_GAP)
             rows.append({"id": device.id, "cause": "".join(f"{digit:x}" for digit in cause.tolist())})
     return rows
 
 
-def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
+def _is_same_gap(group: dict[str, Any], item: dict[str, Any]) -> bool:
     """Whether a gap of another core is the same gap: nine tenths of the longer one are common to both."""
     if item["device"] in group["devices"]:
         return False
@@ -248,100 +262,104 @@ def _same(group: dict[str, Any], item: dict[str, Any]) -> bool:
 
 
 def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
-    """`data/gap`: one gap with its chain, whose events have ids as in `data/event`, its time by class and thread, the
-    `findings` that explain it, those with most of it first, a sentence (on a host with several cores also whether all
-    were idle), where a limit gains `more` than the mistake that it names how much, on how many `cores` it is the same,
-    how long it is on these in the mean (`mean_ps`), the index of its `pattern` and how many gaps that has
-    (`occurrences`). `beside`: the index of a host in memory whose gap of the same step is told as well (see `_beside`);
-    null where it has none.
+    """The document of `data/gap`: one gap of the report with its chain, whose events have ids as in `data/event`.
 
-    Raises InputError where no gap of the device begins at that instant."""
-    known = kept_view(session, "gap", _by_place)
-    found = known.get(f"{device} {start_ps}")
-    if found is None:
+    - `by_thread`: its time by class and thread.
+    - `findings`: those that explain it, most time first; `by_finding_ps`: the time that each explains.
+    - `sentence`: its causes; on a host with several cores also whether all were idle. `more`: how much more is to gain
+      without a limit that comes before the mistake in the sentence.
+    - `cores`: the number of cores with the same gap; `mean_ps`: its mean length on these.
+    - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
+    - `beside`: the gap of the same step on another host (see `_gap_of_host`), if the argument `beside` is the index of
+    a host in memory; None without one.
+
+    Raises InputError if no gap of the device begins at that instant."""
+    known_gaps = cached_view(session, "gap", _gaps_by_place)
+    row = known_gaps.get(f"{device} {start_ps}")
+    if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
         (number, trace.host)
         for number, trace in session.numbered()
-        if any(it.id == device for it in trace.devices)
+        if any(device_of_host.id == device for device_of_host in trace.devices)
     )
     chain = [
-        piece | {"event": None if piece["event"] is None else f"{number}.{piece['event']}"}
-        for piece in found["chain"]
+        link | {"event": None if link["event"] is None else f"{number}.{link['event']}"}
+        for link in row["chain"]
     ]
-    listed = gaps(session)
-    group = next((it for it in listed["items"] if _has_place(it, device, start_ps)), None)
-    cores, durations = (group["cores"], group["durations_ps"]) if group else (1, [found["duration_ps"]])
-    ends = [_ends(it) for it in (found, *listed["patterns"])]
-    pattern = ends.index(ends[0], 1) - 1
+    document = gaps(session)
+    group = next((item for item in document["items"] if _has_place(item, device, start_ps)), None)
+    cores, durations = (group["cores"], group["durations_ps"]) if group else (1, [row["duration_ps"]])
+    pattern_keys = [_pattern_key(pattern) for pattern in document["patterns"]]
+    pattern = pattern_keys.index(_pattern_key(row))
     report = whole_report(session)
-    told = findings_of_gap(found, host, report)
-    findings = {it["id"]: it for it in report["findings"]}
-    hosts = [row["name"] for row in report["session"]["hosts"]]
-    doing = gap_sentence(found, report["environment"]["framework"], host if len(hosts) > 1 else None)
-    doing += _together(found, cores, _cores(session)[host])
+    explained = findings_of_gap(row, host, report)
+    findings = {finding["id"]: finding for finding in report["findings"]}
+    hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
+    sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
+    sentence += _other_cores_text(row, cores, _cores_of_hosts(session)[host])
     other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
     return {
-        **found,
+        **row,
         "chain": chain,
         "host": host,
         "by_thread": by_thread(chain),
-        "by_finding_ps": told,
+        "by_finding_ps": explained,
         "findings": [
-            {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in told
+            {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in explained
         ],
-        "sentence": why_gap(found, told, report) + doing,
-        "more": more_to_gain(found, told, report),
-        "beside": _beside(session, found, other, list(known.values())) if other else None,
+        "sentence": why_gap(row, explained, report) + sentence,
+        "more": more_to_gain(row, explained, report),
+        "beside": _gap_of_host(session, row, other, list(known_gaps.values())) if other else None,
         "cores": cores,
         "mean_ps": sum(durations) / cores,
         "pattern": pattern,
-        "occurrences": listed["patterns"][pattern]["count"],
+        "occurrences": document["patterns"][pattern]["count"],
     }
 
 
-def _ends(gap: Mapping[str, Any]) -> list[Any]:
-    """Between which programs a gap is: what gaps of a pattern have in common."""
+def _pattern_key(gap: Mapping[str, Any]) -> list[Any]:
+    """The programs around a gap and whether it is inside a run: equal for all gaps of a pattern."""
     return [gap[name] for name in ("before", "after", "inside_run")]
 
 
-def _beside(
-    session: SessionTrace, gap: Mapping[str, Any], host: str, known: Sequence[Mapping[str, Any]]
+def _gap_of_host(
+    session: SessionTrace, gap: Mapping[str, Any], host: str, known_gaps: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any] | None:
-    """The gap of another host in the step of the same number between the same programs, on the core of the same name
-    where that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`,
-    the time by name of its chain's events. None where the host has none."""
+    """The gap of another host in the step of the same number between the same programs, on the core of the same name if
+    that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`, the time
+    of its chain by event name. None if the host has no such gap."""
     devices = {row["id"]: row for row in whole_report(session)["devices"]}
-    alike = [
-        it
-        for it in known
-        if devices[it["device"]]["host"] == host
-        and it["step_number"] == gap["step_number"]
-        and _ends(it) == _ends(gap)
+    matching = [
+        row
+        for row in known_gaps
+        if devices[row["device"]]["host"] == host
+        and row["step_number"] == gap["step_number"]
+        and _pattern_key(row) == _pattern_key(gap)
     ]
-    if gap["step_number"] is None or not alike:
+    if gap["step_number"] is None or not matching:
         return None
     name = devices[gap["device"]]["name"]
-    best = max(alike, key=lambda it: (devices[it["device"]]["name"] == name, it["duration_ps"]))
-    chain: Counter[str] = Counter()
-    for piece in best["chain"]:
-        chain[piece["name"]] += piece["duration_ps"]
-    told = {key: best[key] for key in ("device", "start_ps", "duration_ps", "by_class_ps")}
-    return {"host": host, **told, "chain_ps": dict(chain)}
+    best = max(matching, key=lambda row: (devices[row["device"]]["name"] == name, row["duration_ps"]))
+    chain_times: Counter[str] = Counter()
+    for link in best["chain"]:
+        chain_times[link["name"]] += link["duration_ps"]
+    values = {key: best[key] for key in ("device", "start_ps", "duration_ps", "by_class_ps")}
+    return {"host": host, **values, "chain_ps": dict(chain_times)}
 
 
-def _cores(session: SessionTrace) -> Counter[str]:
-    """How many cores each host has."""
+def _cores_of_hosts(session: SessionTrace) -> Counter[str]:
+    """The number of cores of each host."""
     return Counter(row["host"] for row in whole_report(session)["devices"])
 
 
-def _together(gap: dict[str, Any], alike: int, cores: int) -> str:
-    """Whether all of a host's cores are idle; nothing where it has one, or where the gap is on all of them, `alike`,
-    and at the same time but for a hundredth."""
-    if cores == 1 or (alike == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
+def _other_cores_text(gap: dict[str, Any], cores_with_gap: int, cores: int) -> str:
+    """Whether all cores of the host are idle in a gap. Empty for a host with one core, and for a gap that all cores
+    have at the same time, to within a hundredth of its length."""
+    if cores == 1 or (cores_with_gap == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
         return ""
-    together, whole = brief_times(gap["together_ps"], gap["duration_ps"])
-    if together == whole:
+    together, duration = brief_times(gap["together_ps"], gap["duration_ps"])
+    if together == duration:
         return " All cores of the host are idle meanwhile."
     if not gap["together_ps"]:
         return " Other cores of the host work all the while."
@@ -352,8 +370,8 @@ def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:
     return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
-def _by_place(session: SessionTrace) -> dict[str, Any]:
-    # Of hosts that were chosen all gaps are there, of others the longest of the session.
+def _gaps_by_place(session: SessionTrace) -> dict[str, Any]:
+    """The gaps by device and start: all gaps of chosen hosts, the longest ones of the session for other hosts."""
     chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
     items = [*chosen, *whole_report(session)["gaps"]["items"]]
     return {f"{item['device']} {item['start_ps']}": item for item in items}

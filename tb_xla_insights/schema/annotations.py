@@ -15,7 +15,7 @@ class Annotation(TypedDict):
     path: str
     """Names from the outermost one, joined by `/`."""
     kind: Literal["annotation", "scope"]
-    """`scope`: a function or name scope of JAX or TensorFlow that no annotation made."""
+    """`scope`: a function or name scope of JAX or TensorFlow without an annotation."""
     count: int
     """Number of events on the host."""
     host_ps: int
@@ -44,11 +44,11 @@ class ProgramOrder(TypedDict):
     device_ps: int
     """Own time of its ops."""
     runs: int
-    """Number of stretches of ops of one phase in an execution, median."""
+    """Median number of uninterrupted sequences of ops of one phase in an execution."""
     phases: int
     """Number of different phases; ops without a phase count as one."""
     inversion_share: float
-    """Share of device time in stretches that begin after a later phase has begun."""
+    """Share of device time in sequences that begin after a later phase has begun."""
 
 
 class UnexplainedOp(TypedDict):
@@ -57,7 +57,7 @@ class UnexplainedOp(TypedDict):
     op: str
     """Name of the op."""
     source: str
-    """Its line of Python; empty where not known."""
+    """Its line of Python; empty if unknown."""
     state: Literal["bare", "none"]
     """`bare`: its name has no scope; `none`: it has no name."""
     device_ps: int
@@ -67,7 +67,7 @@ class UnexplainedOp(TypedDict):
 
 
 class MixedPart(TypedDict):
-    """A part of an op that was made of several annotations' ops."""
+    """A part of an op that consists of several annotations' ops."""
 
     path: str
     """Path of the annotation."""
@@ -76,7 +76,7 @@ class MixedPart(TypedDict):
 
 
 class MixedOp(TypedDict):
-    """An op made of several annotations' ops, such as a fusion."""
+    """An op that consists of several annotations' ops, such as a fusion."""
 
     op: str
     """Name of the op."""
@@ -100,7 +100,7 @@ class SourceLine(TypedDict):
     path: str | None
     """Path of the annotation."""
     device_ps: int
-    """Own time of ops; that of an op made of several is divided by their shares."""
+    """Own time of ops; that of an op of several lines is divided by their shares."""
     ops: int
     """Number of ops."""
 
@@ -139,6 +139,6 @@ class Propagation(AnnotationOrder):
     unexplained: list[UnexplainedOp]
     """Ops without an annotation; most time first."""
     mixed: list[MixedOp]
-    """Ops made of several annotations' ops; most time first."""
+    """Ops that consist of several annotations' ops; most time first."""
     lines: list[SourceLine]
     """Device time by line of Python; most time first."""

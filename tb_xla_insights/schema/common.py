@@ -26,11 +26,11 @@ class Spread(TypedDict):
     """The range of a time over the runs of a program."""
 
     min: int
-    """Least."""
+    """Minimum."""
     median: int
-    """Median: the lower one of two in the middle; of several hosts that of their medians."""
+    """Median: the lower one of two in the middle; for several hosts the median of their medians."""
     max: int
-    """Most."""
+    """Maximum."""
 
 
 class Sums(TypedDict):
@@ -47,4 +47,4 @@ class Sums(TypedDict):
     queue_ps: int
     """Time that the launched program waited for earlier programs on its core."""
     overhead_ps: int
-    """What is left of `host_ps`."""
+    """The rest of `host_ps`."""

@@ -118,11 +118,11 @@ class ComparedSession(TypedDict):
     steps: int
     """Number of whole steps."""
     source: Literal["annotation", "steps_line", "step_marker", "modules"] | None
-    """What tells steps apart; `null` without steps."""
+    """What steps are found by; `null` without steps."""
     kind: ExecutionKind
-    """What launched the device's work: dynamo where any of it did."""
+    """What launched the device's work: `dynamo` if dynamo launched any of it."""
     launched_by: str
-    """The same in words; where it is `other`, the framework."""
+    """The same as text; the framework instead of `other`."""
     throughput: Throughput | None
     """Samples per second; `null` where not known."""
     totals: Totals
@@ -130,29 +130,29 @@ class ComparedSession(TypedDict):
 
 
 class CompareVerdict(TypedDict):
-    """The first sentence."""
+    """One or two sentences on the whole."""
 
     text: str
     """One or two sentences on the steps."""
     verdict: Literal["better", "worse", "same", "chance", "few", "unknown"] | None
-    """What they say."""
+    """The verdict of the text."""
 
 
 class Chance(TypedDict):
-    """What the test of chance says of the difference that the verdict tells."""
+    """Result of the significance test for the difference in the verdict."""
 
     measure: str
     """Name of the figure."""
     p: float | None
-    """How often chance alone makes such a difference."""
+    """Probability that chance alone causes such a difference."""
     share: float | None
-    """Up to which share of A's value a difference may be chance."""
+    """Largest difference, as a share of A's value, that may be chance."""
     text: str | None
     """The same as a sentence."""
 
 
 class StepPair(TimePair):
-    """A step of A and the step of B that it is compared with."""
+    """A step of A and its partner in B."""
 
     a: int
     """Index of the step in A."""
@@ -172,7 +172,7 @@ class ComparedSteps(TypedDict):
     """Steps of both sessions."""
 
     by: Literal["number", "order"] | None
-    """What pairs them; `null` where one session has no steps."""
+    """How steps are paired; `null` if one session has no steps."""
     rows: list[StepPair]
     """One row per pair."""
     only_a: int
@@ -215,14 +215,14 @@ class ComparedWork(WorkDifference):
 
 
 class ComparedOp(WorkDifference):
-    """Own time per step and core of one op, or of ops that cannot be told from each other."""
+    """Own time per step and core of one op, or of several ops that cannot be distinguished."""
 
     program: str
     """Name of the program, A's where A has it."""
     annotation: str | None
     """Path of the annotation."""
     category: str | None
-    """Category of the op; `null`: ops that are not told one by one."""
+    """Category of the op; `null`: ops that are not listed individually."""
     kind: str
     """`work`, or why its time is not work."""
     found: Found
@@ -259,7 +259,7 @@ class ComparedProgram(TypedDict):
     program_b: str | None
     """Name in B; `null` where B has none."""
     match: Literal["name", "base"] | None
-    """`base`: the names differ in the number behind them only; `null`: only one session has it."""
+    """`base`: the names differ only in the number at the end; `null`: only one session has it."""
     kind: ExecutionKind
     """What launched it."""
     a: ProgramTotals | None
@@ -302,15 +302,15 @@ class Comparison(TypedDict):
     """Two sessions side by side."""
 
     schema: int
-    """Counts up when a key changes its meaning or goes."""
+    """Increases if a key changes its meaning or is removed."""
     a: ComparedSession
     """The session to compare with."""
     b: ComparedSession
     """The session that is compared."""
     verdict: CompareVerdict
-    """The first sentence."""
+    """One or two sentences on the whole."""
     chance: Chance
-    """What the test of chance says of it."""
+    """Result of the significance test for it."""
     measures: list[Measure]
     """Figures of both."""
     classes: list[ClassDifference]
@@ -330,4 +330,4 @@ class Comparison(TypedDict):
     lazy_dynamo: LazyDynamo | None
     """`null` unless dynamo launched in exactly one of them."""
     pairs: NotRequired[Pairs]
-    """The table of a file of pairs, with `--pairs`."""
+    """The table of speed-ups from a file of pairs, with `--pairs`."""

@@ -1,4 +1,4 @@
-"""The report's `ops` and `device_work`: what the devices are busy with, and how well."""
+"""The report's `ops` and `device_work`: what the devices are busy with, and how close to their peaks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class _Amounts(TypedDict):
     flops: int | None
     """FLOPs over all executions; `null` where not known, as all amounts."""
     model_flops: int | None
-    """FLOPs that the model asks for: those of recomputations left out."""
+    """FLOPs that the model requires, without recomputations."""
     bytes: int | None
     """Bytes read and written."""
     hbm_bytes: int | None
@@ -151,7 +151,7 @@ class Peaks(TypedDict):
     bytes_per_s: float | None
     """Peak bytes/s of the main memory."""
     source: Literal["table", "capture", "user"] | None
-    """Where they come from; `user`: given by the reader."""
+    """Source of the values; `user`: given by the user."""
     devices: list[DevicePeak]
     """One row per kind of device."""
 
@@ -175,7 +175,7 @@ class DeviceWork(TypedDict):
     """Sums over `ops`."""
 
     peaks: Peaks
-    """What shares are of."""
+    """Peaks that shares refer to."""
     total: WorkSums
     """All ops."""
     annotations: list[AnnotationWork]

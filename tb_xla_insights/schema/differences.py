@@ -1,4 +1,4 @@
-"""What a comparison says of a value of both sessions. Differences are B - A, ratios B / A."""
+"""A value in both sessions of a comparison. Differences are B - A, ratios B / A."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class TimePair(TypedDict):
 
 
 class Judged(TypedDict):
-    """What the test of chance says of a difference."""
+    """Result of the significance test for a difference."""
 
     better: Literal["lower", "higher"] | None
-    """Which way is better; `null` where neither is."""
+    """Which direction is better; `null` if neither is."""
     p: float | None
-    """How often chance alone makes such a difference; `null` where it was not tested."""
+    """Probability that chance alone causes such a difference; `null` where it was not tested."""
     chance: float | None
-    """Up to which share of A's value a difference may be chance; `null` where this one is not."""
+    """Largest difference, as a share of A's value, that may be chance; `null` if this one is not."""
     verdict: Literal["better", "worse", "same", "chance", "few"] | None
     """`same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested."""
 
 
 class JudgedTimePair(TimePair, Judged):
-    """A time in both sessions, and what the test of chance says of the difference."""
+    """A time in both sessions, and the result of the significance test for the difference."""
 
 
 class Measure(Judged):
@@ -45,7 +45,7 @@ class Measure(Judged):
     name: str
     """Name of the figure."""
     label: str
-    """The same in words."""
+    """The same as text."""
     unit: Literal["ps", "share", "count", "rate"]
     """Unit of the values."""
     ratio: float | None

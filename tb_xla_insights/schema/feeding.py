@@ -17,7 +17,7 @@ class Transfers(TypedDict):
     duration_ps: int
     """Their time, summed over threads."""
     bytes: int | None
-    """Their bytes; `null` where no event tells them."""
+    """Their bytes; `null` if no event records them."""
     sized: int
     """Number of transfers whose bytes are known."""
     in_steps: int
@@ -43,7 +43,7 @@ class InputPipeline(TypedDict):
     """How batches reach the device, and whether it waits for them."""
 
     kind: Literal["mp_device_loader", "tf_data", "loader_threads", "driving_thread", "infeed"] | None
-    """What loads; `null` where nothing tells."""
+    """How batches are loaded; `null` if unknown."""
     batches: int
     """Number of times that the driving thread loads or waits for a batch."""
     loader_threads: int
@@ -89,13 +89,13 @@ class OutsidePart(TypedDict):
     """A part of the capture without device work."""
 
     duration_ps: int
-    """Its duration; of several hosts the mean."""
+    """Its duration; for several hosts the mean."""
     by_class_ps: ByClass
-    """What the host did; of several hosts, of all hosts with devices together."""
+    """What the host did; for several hosts, the sum over all hosts with devices."""
 
 
 class Outside(TypedDict):
-    """What lies before the first and after the last run of any device."""
+    """Time before the first and after the last run of any device."""
 
     before: OutsidePart
     """Before the first run."""

@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import Severity
 
+VerdictSeverity = Literal["critical", "warning", "info", "good"]
+
 
 class FindingWindow(TypedDict):
     """A place that shows a finding."""
@@ -17,7 +19,7 @@ class FindingWindow(TypedDict):
     end_ps: int
     """End."""
     device: str | None
-    """Id of the device; `null` where it is the host's."""
+    """Id of the device; `null` if the place is on the host."""
 
 
 class Finding(TypedDict):
@@ -26,11 +28,11 @@ class Finding(TypedDict):
     id: str
     """Name of the finding; docs/findings.md explains each."""
     severity: Severity
-    """By `gain`: `warning` from 10 % of a step, `critical` from 30 %; what happened once is never critical."""
+    """By `gain`: `warning` from 10 % of a step, `critical` from 30 %; a finding that occurs once is never critical."""
     title: str
-    """At most 60 letters."""
+    """At most 60 characters."""
     brief: str
-    """What a sentence calls it: `a compile in step 1209`."""
+    """Its name within a sentence: `a compile in step 1209`."""
     detail: str
     """The evidence, in at most two sentences."""
     advice: str
@@ -71,13 +73,13 @@ class Mistakes(TypedDict):
     step_without_limit_ps: int | None
     """Mean step without them and the largest limit."""
     gain: float | None
-    """Share of the mean step that goes with them."""
+    """Share of the mean step that fixing all of them saves."""
 
 
 class Verdict(TypedDict):
-    """The first sentence."""
+    """One or two sentences on the whole session."""
 
     text: str
-    """Up to 230 letters."""
-    severity: Literal["critical", "warning", "info", "good"]
-    """That of the worst finding in it; `good` where nothing is to be done."""
+    """Up to 230 characters."""
+    severity: VerdictSeverity
+    """That of the worst finding in it; `good` if nothing needs to be done."""

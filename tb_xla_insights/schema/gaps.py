@@ -24,10 +24,10 @@ class Meanwhile(LinkClass):
 
 
 class Link(LinkClass):
-    """One thing that the host did in a gap, or how long its launch waited for a thread or for its run."""
+    """One activity of the host in a gap, or the wait of the gap's launch for a thread or for its run."""
 
     name: str
-    """Name of the event, or what stands for several; `handed over, not taken up` and `enqueued, not begun` of a launch
+    """Name of the event, or a common name of several; `handed over, not taken up` and `enqueued, not begun` of a launch
     that waits."""
     thread: str
     """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
@@ -38,11 +38,11 @@ class Link(LinkClass):
     event: int | None
     """Number of the event in its file; `null` where nothing was recorded."""
     meanwhile: list[Meanwhile]
-    """Where a launch waits, what the driving thread did, the most first; adds up to `duration_ps`. Else empty."""
+    """For a waiting launch, what the driving thread did, most time first; adds up to `duration_ps`. Else empty."""
 
 
-class Gap(TypedDict):
-    """One gap of one device of at least 10 µs."""
+class GapInterval(TypedDict):
+    """Where a gap is, and what the host did in it."""
 
     device: str
     """Id of the device."""
@@ -51,7 +51,7 @@ class Gap(TypedDict):
     duration_ps: int
     """Duration of the gap."""
     step: int | None
-    """Index of the step that it lies in; `null` outside of whole steps."""
+    """Index of the step that contains it; `null` outside of whole steps."""
     step_number: int | None
     """Number of that step."""
     before: str | None
@@ -59,20 +59,24 @@ class Gap(TypedDict):
     after: str | None
     """Program that runs after it."""
     inside_run: bool
-    """Whether it lies within one run of a program."""
+    """Whether it is inside one run of a program."""
     kind: GapKind
     """`starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`."""
     cause: ClassName
     """The class with most time until the work was queued; `wait` where it had been queued before."""
-    together_ps: int
-    """How long all cores of its host are idle in it."""
     by_class_ps: ByClass
     """What the host did; adds up to `duration_ps`."""
+
+
+class Gap(GapInterval):
+    """One gap of one device of at least 10 µs."""
+
+    together_ps: int
+    """Time in it for which all cores of its host are idle."""
     chain: list[Link]
     """Why it ended, in order; adds up to `duration_ps`."""
     explained_by: dict[str, int]
-    """By the id of each finding of its host that explains some of it, how long that is, the most first; no time
-    twice."""
+    """Time that each finding of its host explains, by the finding's id, most time first; no time is counted twice."""
 
 
 class GapPattern(TypedDict):
@@ -83,7 +87,7 @@ class GapPattern(TypedDict):
     after: str | None
     """Program after."""
     inside_run: bool
-    """Whether the gaps lie within runs."""
+    """Whether the gaps are inside runs."""
     count: int
     """Number of gaps."""
     total_ps: int

@@ -23,14 +23,14 @@ class Spreads(TypedDict):
 
 
 class Cause(TypedDict):
-    """Why a graph was executed, as a debug log says."""
+    """Why a graph was executed, from a debug log."""
 
     graph_hash: str | None
     """Hash of the graph."""
     cause: str | None
     """What forced the execution."""
     frame: str | None
-    """Line of Python that did."""
+    """Line of Python that caused it."""
     count: int
     """Number of executions."""
 
@@ -43,7 +43,7 @@ class RunSums(Sums):
     kind: ExecutionKind
     """What launched most of the runs."""
     spread: Spreads
-    """Least, median and most over the runs."""
+    """Minimum, median and maximum over the runs."""
 
 
 class JoinedRuns(RunSums):
@@ -66,7 +66,7 @@ class ProgramRuns(RunSums):
 
 class _Causes(TypedDict):
     causes: list[Cause]
-    """Why it was executed, as a debug log beside the capture says."""
+    """Why it was executed, from a debug log beside the capture."""
 
 
 class Execution(JoinedRuns, _Causes):
@@ -78,12 +78,12 @@ class Program(ProgramRuns, _Causes):
 
 
 class FixedCost(TypedDict):
-    """What an execution costs however short it is: a robust line through overhead over device time."""
+    """Cost of an execution without device time: the intercept of a robust line through overhead over device time."""
 
     fixed_ps: int
     """Overhead of an execution without device time."""
     per_device: float
-    """More overhead per device time."""
+    """Slope of the line: additional overhead per device time."""
     n: int
     """Number of runs that the line fits: those that did not queue, or all where most did."""
 
@@ -97,15 +97,15 @@ class Lead(TypedDict):
     mean_ps: int
     """Mean."""
     min_ps: int
-    """Least."""
+    """Minimum."""
     max_ps: int
-    """Most."""
+    """Maximum."""
     runs: int
     """Number of runs."""
 
 
 class Launching(TypedDict):
-    """What launching costs."""
+    """Cost of launching."""
 
     fixed: FixedCost | None
     """`null` where there are fewer than three runs to fit."""
@@ -129,7 +129,7 @@ class EarlyLaunch(TypedDict):
     program: str | None
     """Name of the program."""
     start_ps: int
-    """Start of what forced it."""
+    """Start of the event that forced it."""
     duration_ps: int
     """How long the host was held up."""
     device_ps: int
@@ -142,9 +142,9 @@ class EarlyExecution(EarlyLaunch):
     """An execution inside an annotation, before the step's end, and what forced it."""
 
     cause: str | None
-    """What forced it, as a debug log says."""
+    """What forced it, from a debug log."""
     frame: str | None
-    """Line of Python that did."""
+    """Line of Python that caused it."""
 
 
 class Parameter(TypedDict):
@@ -159,7 +159,7 @@ class Parameter(TypedDict):
 
 
 class NearestGraph(TypedDict):
-    """Of the graphs of the same name that were there before, the one with the fewest other parameters."""
+    """The earlier graph of the same name with the fewest different parameters."""
 
     graph: str
     """Name of the graph."""
@@ -170,13 +170,13 @@ class NearestGraph(TypedDict):
     parameters: list[Parameter]
     """The first 20 parameters that differ."""
     differ: int
-    """How many parameters differ."""
+    """Number of parameters that differ."""
     same: int
-    """How many are the same."""
+    """Number of parameters that are the same."""
 
 
 class GraphChange(TypedDict):
-    """What a compiled graph has that the nearest one has not."""
+    """How a compiled graph differs from the nearest one."""
 
     change: (
         Literal[
@@ -188,7 +188,7 @@ class GraphChange(TypedDict):
     parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no
     graph is near; `null`: the capture lacks the HLO."""
     difference: str | None
-    """The same in words."""
+    """The same as text."""
     nearest: NearestGraph | None
     """The nearest graph."""
     same_hlo: bool | None
@@ -217,15 +217,15 @@ class Compile(GraphChange):
     graph: str | None
     """Name of the graph in the report: its hash, or module and program id."""
     program_id: str | None
-    """Id of the program that came out."""
+    """Id of the compiled program."""
     warm_up: bool
     """Whether it belongs to the warm-up."""
     annotation: str | None
     """Path of the annotation that it lies in."""
     cause: str | None
-    """What forced it, as a debug log says."""
+    """What forced it, from a debug log."""
     frame: str | None
-    """Line of Python that did."""
+    """Line of Python that caused it."""
     frames: list[str]
     """Its stack, innermost first."""
     event: str

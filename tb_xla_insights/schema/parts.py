@@ -1,4 +1,4 @@
-"""Keys that are made together; what each means is told with the report, or with the row that has them."""
+"""Groups of keys that are built together; each key is described with the report, or with the row that has it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tb_xla_insights.schema.session import Device, Diagnostic, Environment, Sess
 
 
 class SummaryKeys(TypedDict):
-    """What needs no analysis of causes."""
+    """Keys that need no analysis of causes."""
 
     session: SessionHead
     environment: Environment
@@ -34,7 +34,7 @@ class AnnotationKeys(TypedDict):
 
 
 class ScopedOps(TypedDict):
-    """Ops without an annotation, of several, and the lines that made them."""
+    """Ops without an annotation, ops with several, and lines of Python with their ops."""
 
     unexplained: list[UnexplainedOp]
     mixed: list[MixedOp]
@@ -70,7 +70,7 @@ class ClockOffset(TypedDict):
     drift_ppm: float | None
 
 
-class FoundKeys(FindingKeys):
-    """What to change, and what of each gap (by its device and start) each finding explains."""
+class ExplainedFindingKeys(FindingKeys):
+    """What to change, and the time of each gap (by its device and start) that each finding explains."""
 
     explained_by: dict[tuple[str, int], dict[str, int]]

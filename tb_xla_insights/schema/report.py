@@ -18,10 +18,10 @@ from tb_xla_insights.schema.texts import Metrics, Recorded, Throughput
 
 
 class HostReport(TypedDict):
-    """What a session's report says of one host alone."""
+    """The report of one host alone."""
 
     schema: int
-    """Counts up when a key changes its meaning or goes."""
+    """Increases if a key changes its meaning or is removed."""
     session: SessionHead
     """The session."""
     environment: Environment
@@ -41,7 +41,7 @@ class HostReport(TypedDict):
     programs: list[Program]
     """Runs by program; most device time first."""
     launching: Launching
-    """What launching costs, and how far the host runs ahead."""
+    """Cost of launching, and how far the host runs ahead."""
     early_executions: list[EarlyExecution]
     """Executions inside annotations."""
     compiles: list[Compile]
@@ -53,11 +53,11 @@ class HostReport(TypedDict):
     collectives: list[Collective]
     """One row per collective op; most time first."""
     outside: Outside | None
-    """What lies before the first and after the last run; `null` where no device recorded work."""
+    """Time before the first and after the last run; `null` where no device recorded work."""
     annotations: list[Annotation]
     """One row per path; outer ones before inner ones."""
     propagation: Propagation
-    """Where annotations went on the devices."""
+    """Which device ops carry annotations, and in which order."""
     ops: list[Op]
     """One row per program, op and annotation; most time first."""
     device_work: DeviceWork
@@ -65,9 +65,9 @@ class HostReport(TypedDict):
     metrics: Metrics | None
     """Files beside the capture; `null` without one."""
     recorded: Recorded | None
-    """What `record` wrote about its circumstances; `null` without it."""
+    """Circumstances that `record` wrote down; `null` without them."""
     throughput: Throughput | None
-    """Samples per second; `null` where the samples of a step are not known."""
+    """Samples per second; `null` if the number of samples per step is unknown."""
     findings: list[Finding]
     """What to change, in the order in which to look at it: mistakes, then limits, or limits first."""
     mistakes: Mistakes
@@ -75,14 +75,14 @@ class HostReport(TypedDict):
 
 
 class HostsReport(HostReport):
-    """What all hosts together tell, not yet as a sentence."""
+    """The report of all hosts, without the verdict."""
 
     hosts: list[Host]
     """One row per host."""
 
 
 class Report(HostsReport):
-    """Everything known of a session."""
+    """The report of a session."""
 
     verdict: Verdict
-    """The first sentence."""
+    """One or two sentences on the whole."""

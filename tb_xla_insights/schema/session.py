@@ -90,7 +90,7 @@ class Busy(TypedDict):
     """Busy time of a device by one definition."""
 
     span_ps: int
-    """Time that it is divided by."""
+    """Time that `busy_ps` is divided by."""
     busy_ps: int
     """Time in which the device works."""
     stall_ps: int
@@ -128,7 +128,7 @@ class Device(TypedDict):
     stall_ps: int
     """The part of `busy_ps` in ops that only wait."""
     stalls: list[Stall]
-    """The ops that it only waits in."""
+    """Ops in which it only waits."""
     duty_cycle: float
     """`busy_ps` / `span_ps`."""
     duty: Duty
@@ -173,7 +173,7 @@ class Host(TypedDict):
     shared: int
     """Number of collectives that it shares with other hosts."""
     last: int | None
-    """To how many of these it came last, beyond the clocks' uncertainty."""
+    """Number of these at which it arrived last, beyond the clocks' uncertainty."""
     last_share: float | None
     """`last` / `shared`."""
     others_wait_ps: int | None

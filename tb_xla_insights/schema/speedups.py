@@ -1,4 +1,4 @@
-"""What a comparison says of lazy against dynamo, and the table of a file of pairs."""
+"""The comparison of lazy execution with dynamo, and the table of speed-ups from a file of pairs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Speedup(TypedDict):
 
 
 class KindExecution(TypedDict):
-    """A program in the order of the device; times are means of a run."""
+    """A program, in the order of execution on the device; times are means of a run."""
 
     program: str
     """Name of the program."""
@@ -83,7 +83,7 @@ class Between(TypedDict):
     after: str | None
     """Program after."""
     count: int
-    """How often."""
+    """Number of occurrences."""
     total_ps: int
     """Sum."""
     mean_ps: int
@@ -93,7 +93,7 @@ class Between(TypedDict):
 
 
 class BetweenBoth(TypedDict):
-    """The same of both sessions."""
+    """Idle time between programs, in both sessions."""
 
     a: list[Between]
     """A."""
@@ -115,7 +115,7 @@ class LazyDynamo(TypedDict):
     executions: KindExecutions
     """What each execution costs."""
     between: BetweenBoth
-    """What lies between executions."""
+    """Idle time between executions."""
 
 
 class PairValue(TypedDict):
@@ -132,9 +132,9 @@ class PairValue(TypedDict):
     steps: list[int | None] | None
     """Number of steps behind each; `null` where both are given times."""
     p: float | None
-    """How often chance alone makes such a difference."""
+    """Probability that chance alone causes such a difference."""
     verdict: Literal["better", "worse", "same", "chance", "few"] | None
-    """What the test of chance says."""
+    """Result of the significance test."""
 
 
 class PairRow(TypedDict):

@@ -8,18 +8,20 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import ByClass
 
+StepSource = Literal["annotation", "steps_line", "step_marker", "modules"]
+
 
 class Step(TypedDict):
     """One whole step of one host."""
 
     index: int
-    """Place in `steps`; what `step` means elsewhere in the document."""
+    """Index in `steps`, to which `step` refers elsewhere in the document."""
     name: str
     """Name of the step's annotation or program."""
     number: int | None
     """Number that the program gave it; `null` without one."""
-    source: Literal["annotation", "steps_line", "step_marker", "modules"]
-    """What tells steps apart in this capture."""
+    source: StepSource
+    """What the steps of this capture are found by."""
     host: str
     """Name of the host."""
     start_ps: int
@@ -98,7 +100,7 @@ class PerStepAndCore(TypedDict):
     """Idle time in gaps below 10 µs."""
 
 
-class StepIdle(PerStepAndCore):
+class MeanStep(PerStepAndCore):
     """The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`."""
 
     steps: int
@@ -111,7 +113,13 @@ class StepIdle(PerStepAndCore):
     """Median duration of a step."""
     all_cores: StepTimes | None
     """The sums over all steps and cores."""
-    devices: list[DeviceStepTimes]
-    """The sums by device."""
     left_out: list[LeftOut]
     """Hosts without device work or without steps."""
+
+
+class StepIdle(MeanStep):
+    """The mean step: device work and idle time in it, per step and core, and their sums by device. `work_ps + idle_ps =
+    step_ps`."""
+
+    devices: list[DeviceStepTimes]
+    """The sums by device."""

@@ -1,4 +1,4 @@
-"""The report's `metrics`, `recorded` and `throughput`: what files beside the capture say."""
+"""The report's `metrics`, `recorded` and `throughput`: the contents of sidecar files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Metric(TypedDict):
 
 
 class Figures(TypedDict):
-    """What people look for first in a metrics report; `null` where the report has nothing of it."""
+    """Main figures of a metrics report; `null` if the report lacks them."""
 
     uncached_compiles: int | None
     """Compilations."""
@@ -56,7 +56,7 @@ class Figures(TypedDict):
 
 
 class MetricsDifference(TypedDict):
-    """What changed between two metrics reports: what happened while the capture was made."""
+    """What changed between two metrics reports, around the capture."""
 
     before: str
     """Name of the earlier file."""
@@ -84,7 +84,7 @@ class MetricsAgainstTrace(TypedDict):
     trace: int
     """Count in the trace."""
     agrees: bool
-    """Whether the metrics count at least as much as the host with fewest."""
+    """Whether the metrics count at least as much as the host with the lowest count."""
 
 
 class GraphBreak(TypedDict):
@@ -116,7 +116,7 @@ class DynamoExplanation(TypedDict):
 
 
 class DebugLog(TypedDict):
-    """What debug logs of PyTorch/XLA say, and how much of the trace they explain."""
+    """Contents of PyTorch/XLA debug logs, and how much of the trace they explain."""
 
     compilations: int
     """Compilations in the logs."""
@@ -155,11 +155,11 @@ class Metrics(TypedDict):
     fallbacks: dict[str, int]
     """Calls by op that is not lowered."""
     figures: Figures | None
-    """What people look for first; `null` without a metrics report."""
+    """Main figures; `null` without a metrics report."""
     difference: MetricsDifference | None
     """Against an earlier metrics report; `null` without one."""
     against_trace: list[MetricsAgainstTrace]
-    """Where the report and the trace can be compared."""
+    """Counts that the report and the trace both have."""
     dynamo: DynamoExplanation | None
     """Output of `torch._dynamo.explain`; `null` without one."""
     debug: DebugLog | None
@@ -173,7 +173,7 @@ class Metrics(TypedDict):
 
 
 Recorded = dict[str, Any]
-"""What `record` wrote into `xla_insights_record.json`; of what anybody else wrote, the keys of the same kind."""
+"""What `record` wrote into `xla_insights_record.json`; from other writers, only keys with values of the right type."""
 
 
 class SamplesPerSecond(TypedDict):

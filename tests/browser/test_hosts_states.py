@@ -132,7 +132,7 @@ def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page:
 
 
 def test_hosts_without_a_clock_are_named_in_a_line(xi: Xi, page: Page, demo: str) -> None:
-    note = "Clocks of 1 host are apart by more than they tell: arrival is not compared."
+    note = "The clock of 1 host is not related to the others': its arrivals are not compared."
     late = [[-1] * 12 if host == 9 else [0] * 12 for host in range(16)]
     answering(page, note=note, late_us=late)
     xi.open(demo, v="hosts")

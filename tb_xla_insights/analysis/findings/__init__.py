@@ -30,7 +30,7 @@ from tb_xla_insights.analysis.sidecars import NO_SIDECARS, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.parts import FoundKeys
+    from tb_xla_insights.schema.parts import ExplainedFindingKeys
 
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
@@ -68,7 +68,7 @@ def _findings_of(facts: Facts) -> list[Finding]:
     return findings
 
 
-def findings_report(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> FoundKeys:
+def findings_report(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> ExplainedFindingKeys:
     """The report's `findings` and `mistakes` for a session of one host or none, and the part of each gap that they
     explain (`explained_by`, see `Ledger.explained_by`).
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tb_xla_insights.device_work import WorkTogether
-from tb_xla_insights.device_work.bottlenecks import with_leads
+from tb_xla_insights.device_work import WorkMerger
+from tb_xla_insights.device_work.bottlenecks import with_bottlenecks
 from tb_xla_insights.errors import Diagnostic
 from tb_xla_insights.host_order import natural_key
 from tb_xla_insights.pod.comparison import HostComparison, compare_hosts
@@ -77,7 +77,7 @@ class ReportMerger:
         self._annotations, self._propagation, self._work = (
             MergedAnnotations(),
             MergedPropagation(),
-            WorkTogether(),
+            WorkMerger(),
         )
         self._sidecars, self._diagnostics = MergedSidecars(), MergedDiagnostics()
 
@@ -118,7 +118,7 @@ class ReportMerger:
 
     def document(self) -> Report:
         """The report's document."""
-        document = with_leads(
+        document = with_bottlenecks(
             with_host_comparison(self._without_comparison(self._in_order()), self.comparison)
         )
         return {**document, "verdict": verdict(document)}

@@ -1,0 +1,37 @@
+/** The classes of host time. Generated from `tb_xla_insights/catalog/classes.py` by `make schema`. */
+
+/** @typedef {import('./routes').ClassName} ClassName */
+
+/** The order in which every table and column numbers them. @type {ClassName[]} */
+export const CLASSES = [
+  'tracing',
+  'sync_prepare',
+  'dynamo',
+  'compile',
+  'program_load',
+  'to_device',
+  'from_device',
+  'dispatch',
+  'wait',
+  'input',
+  'python',
+  'other',
+  'unrecorded',
+];
+
+/** What the page calls them. @type {Record<ClassName, string>} */
+export const LABELS = {
+  tracing: 'IR tracing',
+  sync_prepare: 'step marker',
+  dynamo: 'torch.compile',
+  compile: 'compile',
+  program_load: 'program load',
+  to_device: 'transfer to device',
+  from_device: 'transfer from device',
+  dispatch: 'dispatch',
+  wait: 'wait',
+  input: 'input',
+  python: 'python',
+  other: 'other',
+  unrecorded: 'unrecorded',
+};

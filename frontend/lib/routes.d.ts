@@ -1,0 +1,1023 @@
+/** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
+
+export type ClassName = "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device" | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
+
+export type Counted = "compile" | "execute" | "to_device" | "from_device";
+
+export type DutyDefinition = "ops" | "modules" | "capture";
+
+export type ExecutionKind = "lazy" | "dynamo" | "other";
+
+export type GapKind = "starved" | "queued" | "unknown";
+
+export type Join = "exact" | "ordered" | "none";
+
+export type Severity = "critical" | "warning" | "info";
+
+export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules";
+
+export type VerdictSeverity = "critical" | "warning" | "info" | "good";
+
+/** Idle time between two programs that follow each other. */
+export interface Between {
+  /** Program before. */
+  before: string | null;
+  /** Program after. */
+  after: string | null;
+  /** Number of occurrences. */
+  count: number;
+  /** Sum. */
+  total_ps: number;
+  /** Mean. */
+  mean_ps: number;
+  /** The cause with most time; `null` without idle time. */
+  cause: ClassName | null;
+}
+
+/** Why a graph was executed, from a debug log. */
+export interface Cause {
+  /** Hash of the graph. */
+  graph_hash: string | null;
+  /** What forced the execution. */
+  cause: string | null;
+  /** Line of Python that caused it. */
+  frame: string | null;
+  /** Number of executions. */
+  count: number;
+}
+
+/** One thing that the host did in a gap, or how long its launch waited for a thread or for its run. */
+export interface ChainLink {
+  /** What the host does. */
+  class: ClassName;
+  /** Name of the event, or what stands for several. */
+  name: string;
+  /** Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits. */
+  thread: string;
+  /** Start, not before the gap's. */
+  start_ps: number;
+  /** Duration within the gap. */
+  duration_ps: number;
+  /** Id of the event; `null` where nothing was recorded. */
+  event: string | null;
+  /** Where a launch waits, what the driving thread did, the most first. */
+  meanwhile: Meanwhile[];
+}
+
+/** The time of a collective on all devices; the last row may be the sum of `more` others. */
+export interface CollectiveSum {
+  /** Name of the op; `null` in the row with the sums of the others. */
+  op: string | null;
+  /** Number of ops in the row with the sums of the others. */
+  more?: number;
+  /** Number of events. */
+  count: number;
+  /** Their time. */
+  duration_ps: number;
+  /** Kind of the collective. */
+  kind?: string;
+  /** The part of the time in which nothing else runs on the device. */
+  exposed_ps: number;
+}
+
+/** One compilation, in words too. */
+export interface CompileRow {
+  /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the capture lacks the HLO. */
+  change: "grows" | "shrinks" | "shape" | "dtype" | "parameters" | "code" | "constants" | "same_hlo" | "other_graph" | null;
+  /** The same as text. */
+  difference: string | null;
+  /** The nearest graph. */
+  nearest: NearestGraph | null;
+  /** Whether the nearest graph's HLO is the same; `null` without one. */
+  same_hlo: boolean | null;
+  /** Start of the part in the capture. */
+  start_ps: number;
+  /** Duration of the part in the capture. */
+  duration_ps: number;
+  /** The edge of the capture that cuts it: begun before (`start`), unfinished (`end`). */
+  cut: "start" | "end" | "both" | null;
+  /** Name of the host. */
+  host: string;
+  /** Index of the step. */
+  step: number | null;
+  /** Number of the step. */
+  step_number: number | null;
+  /** Name of the compiled module. */
+  module: string | null;
+  /** Hash of the graph, where the capture or a debug log has it. */
+  graph_hash: string | null;
+  /** Name of the graph in the report: its hash, or module and program id. */
+  graph: string | null;
+  /** Id of the compiled program. */
+  program_id: string | null;
+  /** Whether it belongs to the warm-up. */
+  warm_up: boolean;
+  /** Path of the annotation that it lies in. */
+  annotation: string | null;
+  /** What forced it, from a debug log. */
+  cause: string | null;
+  /** Line of Python that caused it. */
+  frame: string | null;
+  /** Its stack, innermost first. */
+  frames: string[];
+  /** Id of the event in the timeline. */
+  event: string;
+  /** Idle time that it explains, by device. */
+  idle_ps: Record<string, number>;
+  /** Other graphs with modules of the same name. */
+  kin: string[];
+  /** Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`. */
+  state: string;
+  /** What differs from the nearest graph, in words. */
+  what_is_new: string | null;
+  /** The title of its card. */
+  heading: string;
+  /** Why it was compiled. */
+  reason: string;
+  /** What to do about it; `null` in the warm-up. */
+  advice: string | null;
+}
+
+/** `data/compiles`: compilations, and the graphs by step. */
+export interface Compiles {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** The compilations. */
+  compiles: CompileRow[];
+  /** The graphs that were compiled or ran, most compilations first. */
+  graphs: GraphRow[];
+  /** Number of graphs. */
+  count: number;
+  /** The numbers of all steps; the index where a step has no number. */
+  steps: number[];
+  /** The hosts of the steps in their order, and the number of steps of each. */
+  step_hosts: [string, number][];
+  /** The counts of a metrics report; `null` without one. */
+  metrics: CountedMetrics | null;
+  /** Where causes come from; `null` where no cause is known. */
+  note: string | null;
+  /** How to record why graphs are compiled. */
+  how_to_see_why: string;
+}
+
+/** The counts of a metrics report beside the capture. */
+export interface CountedMetrics {
+  /** Name of the file. */
+  file: string;
+  /** Where the report and the trace can be compared. */
+  rows: MetricsRow[];
+  /** Compilations. */
+  uncached: number | null;
+  /** Graphs that were compiled before. */
+  cached: number | null;
+  /** Calls of ops that ran on the CPU, by op. */
+  fallbacks: Record<string, number>;
+}
+
+/** `data/counts`. */
+export interface Counts {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** The numbers beside the names of the views. */
+  counts: ViewCounts;
+}
+
+/** The devices, a column per property; the id of a device is `<host>/<name>`. */
+export interface DeviceColumns {
+  /** The unit of all times here: 1, or a larger power of ten for many devices. */
+  unit_ps: number;
+  /** Names of the hosts. */
+  host: string[];
+  /** Names of the devices. */
+  name: string[];
+  /** Spans, busy and stall times. */
+  duty: DutyColumns;
+  /** Number of whole steps of the host; `null` for a device without idle time in steps. */
+  steps: (number | null)[];
+  /** Idle time in gaps below 10 µs, in whole steps. */
+  small: number[];
+  /** Idle time before the first and after the last work, in whole steps. */
+  edges: number[];
+  /** The rest of the idle time in whole steps, by what the host did. */
+  idle: Partial<Record<ClassName, number[]>>;
+}
+
+/** The causes of a device's gaps along the session. */
+export interface DeviceStrip {
+  /** Id of the device. */
+  id: string;
+  /** A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap. */
+  cause: string;
+}
+
+/** Times of devices as multiples of `unit_ps`, by definition of the duty cycle. */
+export interface DutyColumns {
+  /** The time that the duty cycle is a share of. */
+  span: Partial<Record<DutyDefinition, number[]>>;
+  /** Busy time. */
+  busy: Partial<Record<DutyDefinition, number[]>>;
+  /** The part of busy time in ops that only wait. */
+  stall: Partial<Record<DutyDefinition, number[]>>;
+}
+
+/** All runs of a program. */
+export interface ExecutionRow {
+  /** Number of execute calls; a call that runs on several cores counts once. */
+  launches: number;
+  /** Number of runs; one per core. */
+  count: number;
+  /** From the start of the execute call to the later of its end and the end of the run, summed over runs. */
+  host_ps: number;
+  /** Time of the runs on the device. */
+  device_ps: number;
+  /** Time that the launched program waited for earlier programs on its core. */
+  queue_ps: number;
+  /** The rest of `host_ps`. */
+  overhead_ps: number;
+  /** Ids of the programs with that name, decimal strings. */
+  program_ids: string[];
+  /** What launched most of the runs. */
+  kind: ExecutionKind;
+  /** Minimum, median and maximum over the runs. */
+  spread: Spreads;
+  /** Name of the program. */
+  program: string;
+  /** Number of runs by how they were joined to launches. */
+  joins: Partial<Record<Join, number>>;
+  /** Why it was executed, from a debug log beside the capture. */
+  causes: Cause[];
+  /** How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each. */
+  join: string;
+}
+
+/** `data/executions`: what the host launches. */
+export interface Executions {
+  /** The programs. */
+  executions: ExecutionRow[];
+  /** Sums of the programs, by what launched them. */
+  kinds: Partial<Record<ExecutionKind, Sums>>;
+  /** The divisor of sums over runs for one step and core; `null` without steps. */
+  per_step: number | null;
+  /** What an execution costs however short it is; `null` where there are fewer than three runs to fit. */
+  fit: FittedCost | null;
+  /** Idle time between programs that follow each other on a core, the most first. */
+  between: Between[];
+  /** How far the host runs ahead of the device; `null` where launches are not known. */
+  lead: Lead | null;
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** The numbers of all steps; the index where a step has no number. */
+  steps: number[];
+  /** Index of the step of `runs`; `null` without steps. */
+  step: number | null;
+  /** The runs of one step; `null` if its host is not in memory. */
+  runs: RunColumns | null;
+}
+
+/** The gaps that a finding explains. */
+export interface ExplainedGaps {
+  /** Number of gaps; a gap on several cores counts once. */
+  count: number;
+  /** The first of them, by how much of each the finding explains. */
+  places: GapPosition[];
+}
+
+/** A finding that explains some of a gap. */
+export interface ExplainingFinding {
+  /** Id of the finding. */
+  id: string;
+  /** Severity of the finding. */
+  severity: Severity;
+  /** Title of the finding. */
+  title: string;
+  /** What to change, and where. */
+  advice: string;
+}
+
+/** A headline figure. */
+export interface Figure {
+  /** Which figure it is. */
+  name: "duty" | "step" | "work" | "idle";
+  /** A share (`duty`) or picoseconds; `null` where unknown. */
+  value: number | null;
+  /** The value as it is shown; the texts of work and idle time add up to that of the step. */
+  text: string;
+  /** What the value is, and per what. */
+  meaning: string;
+  /** Which hosts are left out, and why; `null` without such hosts. */
+  note: string | null;
+}
+
+/** What to change, with evidence, cost and places. */
+export interface Finding {
+  /** Name of the finding; docs/findings.md explains each. */
+  id: string;
+  /** By `gain`: `warning` from 10 % of a step, `critical` from 30 %; a finding that occurs once is never critical. */
+  severity: Severity;
+  /** At most 60 characters. */
+  title: string;
+  /** Its name within a sentence: `a compile in step 1209`. */
+  brief: string;
+  /** The evidence, in at most two sentences. */
+  detail: string;
+  /** What to change, and where. */
+  advice: string;
+  /** Idle time or repeated work that it explains, over all cores. */
+  cost_ps: number;
+  /** Mean step after a fix, at best; `null` where nothing can be replayed. */
+  step_if_fixed_ps: number | null;
+  /** Mean step after a fix, at worst. */
+  step_if_fixed_most_ps: number | null;
+  /** Share of a step that a fix saves, at best. */
+  gain: number | null;
+  /** Share of a step that a fix saves, at worst. */
+  gain_at_worst: number | null;
+  /** How often it happens; `null` where no step has it. */
+  recurs: "every_step" | "some_steps" | "once" | null;
+  /** Numbers and names behind the sentences; keys differ by finding. */
+  evidence: Record<string, unknown>;
+  /** Up to 20 places; the longest first. */
+  windows: FindingWindow[];
+  /** `mistake`: a place that can be changed; `limit`: the program's nature; `null`: no fault. */
+  kind: "mistake" | "limit" | null;
+  /** Mean step before a fix. */
+  step_ps: number | null;
+}
+
+/** Findings of one kind. */
+export interface FindingGroup {
+  /** Heading; empty for what is no fault. */
+  title: string;
+  /** Remark beside the heading. */
+  note: string;
+  /** What the fixes of all of them gain together. */
+  gain: string;
+  /** The findings, in order. */
+  findings: GroupedFinding[];
+}
+
+/** A place that shows a finding. */
+export interface FindingWindow {
+  /** Start. */
+  start_ps: number;
+  /** End. */
+  end_ps: number;
+  /** Id of the device; `null` if the place is on the host. */
+  device: string | null;
+}
+
+/** What an execution costs however short it is: a robust line through overhead over device time. */
+export interface FittedCost {
+  /** Overhead of an execution without device time. */
+  fixed_ps: number;
+  /** Number of runs that the line fits. */
+  n: number;
+  /** More overhead per device time. */
+  slope: number;
+}
+
+/** `data/gap`: one gap, and why it ended. */
+export interface GapAnswer {
+  /** Id of the device. */
+  device: string;
+  /** Start of the gap. */
+  start_ps: number;
+  /** Duration of the gap. */
+  duration_ps: number;
+  /** Index of the step that contains it; `null` outside of whole steps. */
+  step: number | null;
+  /** Number of that step. */
+  step_number: number | null;
+  /** Program that ran before it. */
+  before: string | null;
+  /** Program that runs after it. */
+  after: string | null;
+  /** Whether it is inside one run of a program. */
+  inside_run: boolean;
+  /** `starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`. */
+  kind: GapKind;
+  /** The class with most time until the work was queued; `wait` where it had been queued before. */
+  cause: ClassName;
+  /** What the host did; adds up to `duration_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** How long all cores of the host are idle in it. */
+  together_ps: number;
+  /** By the id of each finding of its host that explains some of it, how long that is, the most first. */
+  explained_by: Record<string, number>;
+  /** Why it ended, in order; adds up to `duration_ps`. */
+  chain: ChainLink[];
+  /** Name of the host. */
+  host: string;
+  /** Its time by class and thread, the most first. */
+  by_thread: ThreadTime[];
+  /** By id of a finding, the time of the gap that it explains. */
+  by_finding_ps: Record<string, number>;
+  /** The findings that explain it, the one with most of it first. */
+  findings: ExplainingFinding[];
+  /** What the host did, in words. */
+  sentence: string;
+  /** How much more the largest limit gains than the mistake that the sentence names; empty without such a limit. */
+  more: string;
+  /** The gap of another host; `null` if no host was requested, or it has none. */
+  beside: GapOfOtherHost | null;
+  /** Number of cores that have the same gap. */
+  cores: number;
+  /** Mean duration of the gap on these cores. */
+  mean_ps: number;
+  /** Index of its pattern in `data/gaps`. */
+  pattern: number;
+  /** Number of gaps of the pattern. */
+  occurrences: number;
+}
+
+/** A gap; the same gap on several cores is one item, and the keys of a gap are those of its first core. */
+export interface GapItem {
+  /** Id of the device. */
+  device: string;
+  /** Start of the gap. */
+  start_ps: number;
+  /** Duration of the gap. */
+  duration_ps: number;
+  /** Index of the step that contains it; `null` outside of whole steps. */
+  step: number | null;
+  /** Number of that step. */
+  step_number: number | null;
+  /** Program that ran before it. */
+  before: string | null;
+  /** Program that runs after it. */
+  after: string | null;
+  /** Whether it is inside one run of a program. */
+  inside_run: boolean;
+  /** `starved`: the next run was launched after the gap began; `queued`: it was launched before; or `unknown`. */
+  kind: GapKind;
+  /** The class with most time until the work was queued; `wait` where it had been queued before. */
+  cause: ClassName;
+  /** What the host did; adds up to `duration_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** Index in the list. */
+  index: number;
+  /** Name of the host. */
+  host: string;
+  /** How long all cores of the host are idle; `null` on a host with one core. */
+  together_ps: number | null;
+  /** By id of a finding, the time of the gap that it explains. */
+  by_finding_ps: Record<string, number>;
+  /** Number of cores that have the gap. */
+  cores: number;
+  /** Ids of their devices. */
+  devices: string[];
+  /** Start on each. */
+  starts_ps: number[];
+  /** Duration on each. */
+  durations_ps: number[];
+  /** `together_ps` on each. */
+  togethers_ps: (number | null)[];
+}
+
+/** The gap of another host in the step of the same number between the same programs. */
+export interface GapOfOtherHost {
+  /** Name of the host. */
+  host: string;
+  /** Id of the device. */
+  device: string;
+  /** Start of the gap. */
+  start_ps: number;
+  /** Duration of the gap. */
+  duration_ps: number;
+  /** What the host did; adds up to `duration_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** Time of the links of its chain, by name. */
+  chain_ps: Record<string, number>;
+}
+
+/** All gaps between the same two programs. */
+export interface GapPattern {
+  /** Program before. */
+  before: string | null;
+  /** Program after. */
+  after: string | null;
+  /** Whether the gaps are inside runs. */
+  inside_run: boolean;
+  /** Number of gaps. */
+  count: number;
+  /** Their sum. */
+  total_ps: number;
+  /** Their mean. */
+  mean_ps: number;
+  /** The part of `total_ps` in whole steps. */
+  in_steps_ps: number;
+  /** `in_steps_ps` per step and core; `null` without steps. */
+  per_step_ps: number | null;
+  /** The shortest one. */
+  min_ps: number;
+  /** The longest one. */
+  max_ps: number;
+  /** The cause with most time. */
+  cause: ClassName;
+  /** Time of the gaps by their `cause`; adds up to `total_ps`. */
+  by_cause_ps: Partial<Record<ClassName, number>>;
+  /** Time of the gaps by what the host did; adds up to `total_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+}
+
+/** Where a gap is. */
+export interface GapPosition {
+  /** Id of the device. */
+  device: string;
+  /** Start of the gap. */
+  start_ps: number;
+  /** Duration of the gap. */
+  duration_ps: number;
+}
+
+/** `data/gaps`: idle time of all devices, from the first to the last run of each. */
+export interface GapsAnswer {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** Number of gaps of at least 10 µs. */
+  count: number;
+  /** Idle time of all devices, shorter gaps included. */
+  total_ps: number;
+  /** Idle time in gaps of at least 10 µs. */
+  listed_ps: number;
+  /** What the host did in these; adds up to `listed_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** Their time by kind; adds up to `listed_ps`. */
+  by_kind_ps: GapsByKind;
+  /** The longest gaps, the longest first. */
+  items: GapItem[];
+  /** Gaps by the programs around them; most time first. */
+  patterns: GapPattern[];
+  /** Number of gaps, where the same gap on several cores counts once. */
+  groups: number;
+  /** Idle time of all cores in whole steps; `null` without steps. */
+  step_idle: StepTimes | null;
+  /** The causes of gaps along the session, by device. */
+  strip: DeviceStrip[];
+  /** Titles of the findings, by id. */
+  findings: Record<string, string>;
+}
+
+/** Time of gaps by kind. */
+export interface GapsByKind {
+  /** The next run was launched after the gap began. */
+  starved: number;
+  /** The next run was launched before the gap began. */
+  queued: number;
+  /** It is not known when the next run was launched. */
+  unknown: number;
+}
+
+/** A graph, and the steps in which it was compiled or ran. */
+export interface GraphRow {
+  /** Name of the graph. */
+  graph: string;
+  /** Name of its module. */
+  module: string | null;
+  /** Ids of its programs. */
+  program_ids: string[];
+  /** Number of compilations. */
+  compiles: number;
+  /** Time of the compilations. */
+  cost_ps: number;
+  /** By index of a step (as text), whether the graph was compiled in it or only ran. */
+  steps: Record<string, "compiled" | "run">;
+}
+
+/** What the fix of a finding gains, in words. */
+export interface GroupedFinding {
+  /** Id of the finding. */
+  id: string;
+  /** Share of a step: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; empty without a gain. */
+  share: string;
+  /** What the share is of: `of a step`; without a gain, the reason. */
+  of: string;
+  /** The step before and after: `67.7 → 43.3 ms`. */
+  change: string;
+}
+
+/** How many hosts an answer covers while others are being read. */
+export interface HostCounts {
+  /** Number of hosts that were read. */
+  hosts_read: number;
+  /** Number of hosts of the session. */
+  hosts_in_all: number;
+}
+
+/** The hosts to look at first, as indices into the report's `session.hosts`. */
+export interface HostRanks {
+  /** The host that the others wait for longest; the host with the longest median step if hosts are not compared. */
+  slowest: number;
+  /** The median host. */
+  median: number;
+  /** The hosts that others wait for, longest first; at most 8. */
+  late: number[];
+}
+
+/** How batches reach the device, and whether it waits for them. */
+export interface InputPipeline {
+  /** How batches are loaded; `null` if unknown. */
+  kind: "mp_device_loader" | "tf_data" | "loader_threads" | "driving_thread" | "infeed" | null;
+  /** Number of times that the driving thread loads or waits for a batch. */
+  batches: number;
+  /** Number of threads that load. */
+  loader_threads: number;
+  /** Time that driving threads load or wait for batches. */
+  wait_ps: number;
+  /** Idle time of devices that loading explains, `infeed_ps` included; over all devices. */
+  idle_ps: number;
+  /** Time that devices wait in infeed ops. */
+  infeed_ps: number;
+  /** `idle_ps` over the spans of the devices. */
+  share: number;
+  /** Time that threads load. */
+  load_ps: number;
+  /** The share of it in which a device works; `null` where nothing loads. */
+  load_hidden: number | null;
+  /** Time that batches are sent to devices. */
+  send_ps: number;
+  /** The share of it in which a device works; `null` where nothing is sent. */
+  send_hidden: number | null;
+  /** What `share` means: at least 10 %, at least 3 %, less, or not known. */
+  verdict: "bound" | "partly_hidden" | "hidden" | "unknown";
+  /** Hosts that hold up the others by loading. */
+  late_hosts: string[];
+}
+
+/** How far the host runs ahead of the device: from a run's launch until its core has done all earlier work; negative where the core had nothing left to do. */
+export interface Lead {
+  /** Median. */
+  median_ps: number;
+  /** Mean. */
+  mean_ps: number;
+  /** Minimum. */
+  min_ps: number;
+  /** Maximum. */
+  max_ps: number;
+  /** Number of runs. */
+  runs: number;
+}
+
+/** A host that is not part of the mean step. */
+export interface LeftOut {
+  /** Name of the host. */
+  host: string;
+  /** Why. */
+  reason: "no_device_work" | "no_steps";
+}
+
+/** The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`. */
+export interface MeanStep {
+  /** Device work. */
+  work_ps: number | null;
+  /** The part of `work_ps` in ops that only wait. */
+  stall_ps: number | null;
+  /** Idle time. */
+  idle_ps: number | null;
+  /** Idle time by what the host did; with `small_ps` it adds up to `idle_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>> | null;
+  /** Idle time in gaps below 10 µs. */
+  small_ps: number | null;
+  /** Number of whole steps; 0: the means are per core, from first to last run. */
+  steps: number;
+  /** Number of cores with work. */
+  cores: number;
+  /** Mean duration of a step; `null` without steps. */
+  step_ps: number | null;
+  /** Median duration of a step. */
+  median_ps: number | null;
+  /** The sums over all steps and cores. */
+  all_cores: StepTimes | null;
+  /** Hosts without device work or without steps. */
+  left_out: LeftOut[];
+}
+
+/** What the driving thread did while a launch waited. */
+export interface Meanwhile {
+  /** What the host does. */
+  class: ClassName;
+  /** Name of the event, or of its class. */
+  name: string;
+  /** Duration within the link. */
+  duration_ps: number;
+}
+
+/** A count that a metrics report and the trace both have. */
+export interface MetricsRow {
+  /** What is counted. */
+  what: Counted;
+  /** Count in the report; `null` where it has none. */
+  metrics: number | null;
+  /** Count since the earlier report; `null` without one. */
+  since: number | null;
+  /** Count in the trace. */
+  trace: number;
+  /** Whether the metrics count at least as much as the host with the lowest count. */
+  agrees: boolean;
+  /** Time in the report; `null` where it has none. */
+  time_ps: number | null;
+}
+
+/** What all mistakes cost together. */
+export interface Mistakes {
+  /** Number of mistakes. */
+  count: number;
+  /** Mean step. */
+  step_ps: number | null;
+  /** Mean step without what happened once. */
+  usual_step_ps: number | null;
+  /** Mean step without any of them, at best. */
+  step_if_fixed_ps: number | null;
+  /** Mean step without them and the largest limit. */
+  step_without_limit_ps: number | null;
+  /** Share of the mean step that fixing all of them saves. */
+  gain: number | null;
+}
+
+/** The earlier graph of the same name with the fewest different parameters. */
+export interface NearestGraph {
+  /** Name of the graph. */
+  graph: string;
+  /** Name of its module. */
+  module: string;
+  /** Id of its program. */
+  program_id: string;
+  /** The first 20 parameters that differ. */
+  parameters: Parameter[];
+  /** Number of parameters that differ. */
+  differ: number;
+  /** Number of parameters that are the same. */
+  same: number;
+}
+
+/** The time of an op on all devices; the last row may be the sum of `more` others. */
+export interface OpSum {
+  /** Name of the op; `null` in the row with the sums of the others. */
+  op: string | null;
+  /** Number of ops in the row with the sums of the others. */
+  more?: number;
+  /** Number of events. */
+  count: number;
+  /** Their time. */
+  duration_ps: number;
+}
+
+/** `data/overview`: what the first view shows. */
+export interface Overview {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** The first sentence. */
+  verdict: Verdict;
+  /** The headline figures: duty cycle, step, device work and idle time. */
+  figures: Figure[];
+  /** The devices. */
+  devices: DeviceColumns;
+  /** The mean step. */
+  step_idle: MeanStep;
+  /** The classes that are the cause of a gap. */
+  gap_causes: ClassName[];
+  /** Steps, and the device work of each. */
+  steps: OverviewSteps;
+  /** The hosts to look at first; `null` in a session of one host. */
+  ranks: HostRanks | null;
+  /** What to change. */
+  findings: Finding[];
+  /** By id of a finding, the gaps that it explains. */
+  explains: Record<string, ExplainedGaps>;
+  /** What all mistakes cost together. */
+  mistakes: Mistakes;
+  /** The findings by kind. */
+  groups: FindingGroup[];
+  /** How batches reach the device. */
+  input: InputPipeline;
+  /** Transfers by direction. */
+  transfers: TransfersByDirection;
+  /** The collectives with most time. */
+  collectives: CollectiveSum[];
+  /** The ops that only wait, with most time. */
+  stalls: OpSum[];
+  /** The numbers beside the names of the views. */
+  counts: ViewCounts;
+}
+
+/** Steps, and the device work of each. */
+export interface OverviewSteps {
+  /** How steps are distinguished in this capture; `null` without steps. */
+  source: StepSource | null;
+  /** Number of whole steps. */
+  count: number;
+  /** Number of steps that an edge of the capture cuts. */
+  partial: number;
+  /** The first steps of the hosts in memory. */
+  columns: StepColumns;
+  /** Device work of these steps, by device. */
+  work: StepWorkIntervals[];
+}
+
+/** A parameter that differs from the nearest graph. */
+export interface Parameter {
+  /** Number of the parameter. */
+  index: number;
+  /** Its shape there; `null` where there is none. */
+  before: string | null;
+  /** Its shape here; `null` where there is none. */
+  after: string | null;
+}
+
+/** The answer of each route, by its name below `data/`. Times are integer picoseconds from the session's start. */
+export interface Routes {
+  /** What the first view shows. */
+  overview: Overview;
+  /** The numbers beside the names of the views. */
+  counts: Counts;
+  /** Idle time of the devices. */
+  gaps: GapsAnswer;
+  /** One gap, and why it ended. */
+  gap: GapAnswer;
+  /** What the host launches. */
+  executions: Executions;
+  /** Compilations, and the graphs by step. */
+  compiles: Compiles;
+}
+
+/** The runs of one step by start, a column per property. */
+export interface RunColumns {
+  /** Id of the device. */
+  device: string[];
+  /** Start of the run. */
+  start_ps: number[];
+  /** Duration of the run. */
+  duration_ps: number[];
+  /** Name of the program. */
+  program: string[];
+  /** What launched the run. */
+  kind: ExecutionKind[];
+  /** Start of the execute call, or of the run without one. */
+  launch_start_ps: number[];
+  /** How the run was joined to its launch. */
+  join: Join[];
+  /** Host time of the run. */
+  host_ps: number[];
+  /** Queue time of the run. */
+  queue_ps: number[];
+  /** Overhead of the run. */
+  overhead_ps: number[];
+  /** How far the host was ahead of the device. */
+  lead_ps: number[];
+}
+
+/** The range of a time over the runs of a program. */
+export interface Spread {
+  /** Minimum. */
+  min: number;
+  /** Median: the lower one of two in the middle; for several hosts the median of their medians. */
+  median: number;
+  /** Maximum. */
+  max: number;
+}
+
+/** The range of each time over the runs of a program. */
+export interface Spreads {
+  /** Host time of a run. */
+  host_ps: Spread;
+  /** Device time of a run. */
+  device_ps: Spread;
+  /** Queue time of a run. */
+  queue_ps: Spread;
+  /** Overhead of a run. */
+  overhead_ps: Spread;
+}
+
+/** Whole steps, a column per key of the report's `steps`. */
+export interface StepColumns {
+  /** Index in the report's `steps`. */
+  index: number[];
+  /** Number that the program gave the step. */
+  number: (number | null)[];
+  /** Name of the host. */
+  host: string[];
+  /** Start of the step. */
+  start_ps: number[];
+  /** Duration of the step. */
+  duration_ps: number[];
+  /** Work of the busiest core on what the step launched. */
+  device_busy_ps: number[];
+  /** Number of launches. */
+  executions: number[];
+  /** Number of compilations. */
+  compiles: number[];
+  /** Number of executions that were forced inside an annotation. */
+  early_syncs: number[];
+  /** Number of executions that the input pipeline forced. */
+  input_syncs: number[];
+  /** Number of transfers from the device. */
+  from_device: number[];
+  /** What the driving thread did, by class. */
+  host_ps: Partial<Record<ClassName, number[]>>;
+}
+
+/** Sums over steps and cores. */
+export interface StepTimes {
+  /** Duration of the steps, once per core; the spans of devices where there are no steps. */
+  time_ps: number;
+  /** Time in which cores work. */
+  work_ps: number;
+  /** The part of `work_ps` in ops that only wait. */
+  stall_ps: number;
+  /** `time_ps` - `work_ps`. */
+  idle_ps: number;
+  /** Part of `idle_ps` in gaps below 10 µs. */
+  small_ps: number;
+  /** Part of `idle_ps` before a core's first and after its last work, where no gap is. */
+  edges_ps: number;
+  /** The rest of `idle_ps` by what the host did. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+}
+
+/** Stretches of a device's work on steps, by start. */
+export interface StepWorkIntervals {
+  /** Id of the device. */
+  device: string;
+  /** The indices of the host's steps: from the first to before the second. */
+  steps: [number, number];
+  /** Index of the step that launched the work. */
+  step: number[];
+  /** Start of the first run. */
+  start_ps: number[];
+  /** End of the last run. */
+  end_ps: number[];
+}
+
+/** Host, device, queue and overhead time of executions; `host_ps` is the sum of the other three. */
+export interface Sums {
+  /** Number of execute calls; a call that runs on several cores counts once. */
+  launches: number;
+  /** Number of runs; one per core. */
+  count: number;
+  /** From the start of the execute call to the later of its end and the end of the run, summed over runs. */
+  host_ps: number;
+  /** Time of the runs on the device. */
+  device_ps: number;
+  /** Time that the launched program waited for earlier programs on its core. */
+  queue_ps: number;
+  /** The rest of `host_ps`. */
+  overhead_ps: number;
+}
+
+/** Time of a gap by class and thread. */
+export interface ThreadTime {
+  /** What the host does. */
+  class: ClassName;
+  /** Name of the thread. */
+  thread: string;
+  /** Time; over all rows it adds up to the gap. */
+  ps: number;
+}
+
+/** Transfers in one direction. */
+export interface Transfers {
+  /** Number of transfers. */
+  count: number;
+  /** Their time, summed over threads. */
+  duration_ps: number;
+  /** Their bytes; `null` if no event records them. */
+  bytes: number | null;
+  /** Number of transfers whose bytes are known. */
+  sized: number;
+  /** Number of transfers in whole steps. */
+  in_steps: number;
+  /** Bytes of these; `null` where none is known. */
+  bytes_in_steps: number | null;
+  /** Mean number per step; `null` without steps. */
+  per_step: number | null;
+  /** Mean bytes per step. */
+  bytes_per_step: number | null;
+}
+
+/** Transfers by direction. */
+export interface TransfersByDirection {
+  /** From host to device. */
+  to_device: Transfers;
+  /** From device to host. */
+  from_device: Transfers;
+}
+
+/** One or two sentences on the whole session. */
+export interface Verdict {
+  /** Up to 230 characters. */
+  text: string;
+  /** That of the worst finding in it; `good` if nothing needs to be done. */
+  severity: VerdictSeverity;
+}
+
+/** The numbers beside the names of the views. */
+export interface ViewCounts {
+  /** Number of gaps of at least 10 µs. */
+  gaps: number;
+  /** Number of programs that ran. */
+  executions: number;
+  /** Number of compilations after the warm-up. */
+  compiles: number;
+  /** Number of annotations that no op on a device carries. */
+  lost: number;
+}

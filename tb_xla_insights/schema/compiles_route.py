@@ -1,0 +1,86 @@
+"""The answer of `data/compiles`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.launches import Compile
+from tb_xla_insights.schema.route_parts import PartialAnswer
+from tb_xla_insights.schema.texts import MetricsAgainstTrace
+
+
+class CompileRow(Compile):
+    """One compilation, in words too."""
+
+    state: str
+    """Whether it belongs to the warm-up, and which edge of the capture cuts it: `after warm-up, unfinished`."""
+    what_is_new: str | None
+    """What differs from the nearest graph, in words."""
+    heading: str
+    """The title of its card."""
+    reason: str
+    """Why it was compiled."""
+    advice: str | None
+    """What to do about it; `null` in the warm-up."""
+
+
+class GraphRow(TypedDict):
+    """A graph, and the steps in which it was compiled or ran."""
+
+    graph: str
+    """Name of the graph."""
+    module: str | None
+    """Name of its module."""
+    program_ids: list[str]
+    """Ids of its programs."""
+    compiles: int
+    """Number of compilations."""
+    cost_ps: int
+    """Time of the compilations."""
+    steps: dict[str, Literal["compiled", "run"]]
+    """By index of a step (as text), whether the graph was compiled in it or only ran."""
+
+
+class MetricsRow(MetricsAgainstTrace):
+    """A count that a metrics report and the trace both have."""
+
+    time_ps: float | None
+    """Time in the report; `null` where it has none."""
+
+
+class CountedMetrics(TypedDict):
+    """The counts of a metrics report beside the capture."""
+
+    file: str
+    """Name of the file."""
+    rows: list[MetricsRow]
+    """Where the report and the trace can be compared."""
+    uncached: int | None
+    """Compilations."""
+    cached: int | None
+    """Graphs that were compiled before."""
+    fallbacks: dict[str, int]
+    """Calls of ops that ran on the CPU, by op."""
+
+
+class Compiles(PartialAnswer):
+    """`data/compiles`: compilations, and the graphs by step."""
+
+    compiles: list[CompileRow]
+    """The compilations."""
+    graphs: list[GraphRow]
+    """The graphs that were compiled or ran, most compilations first."""
+    count: int
+    """Number of graphs."""
+    steps: list[int]
+    """The numbers of all steps; the index where a step has no number."""
+    step_hosts: list[tuple[str, int]]
+    """The hosts of the steps in their order, and the number of steps of each."""
+    metrics: CountedMetrics | None
+    """The counts of a metrics report; `null` without one."""
+    note: str | None
+    """Where causes come from; `null` where no cause is known."""
+    how_to_see_why: str
+    """How to record why graphs are compiled."""

@@ -1,0 +1,83 @@
+"""The answer of `data/executions`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import ExecutionKind, Join, Sums
+from tb_xla_insights.schema.launches import Lead, Program
+from tb_xla_insights.schema.route_parts import PartialAnswer
+from tb_xla_insights.schema.speedups import Between
+
+
+class ExecutionRow(Program):
+    """All runs of a program."""
+
+    join: str
+    """How the runs were joined to launches: `exact`, `ordered`, `none`, or the numbers of each."""
+
+
+class FittedCost(TypedDict):
+    """What an execution costs however short it is: a robust line through overhead over device time."""
+
+    fixed_ps: int
+    """Overhead of an execution without device time."""
+    n: int
+    """Number of runs that the line fits."""
+    slope: float
+    """More overhead per device time."""
+
+
+class RunColumns(TypedDict):
+    """The runs of one step by start, a column per property."""
+
+    device: list[str]
+    """Id of the device."""
+    start_ps: list[int]
+    """Start of the run."""
+    duration_ps: list[int]
+    """Duration of the run."""
+    program: list[str]
+    """Name of the program."""
+    kind: list[ExecutionKind]
+    """What launched the run."""
+    launch_start_ps: list[int]
+    """Start of the execute call, or of the run without one."""
+    join: list[Join]
+    """How the run was joined to its launch."""
+    host_ps: list[int]
+    """Host time of the run."""
+    queue_ps: list[int]
+    """Queue time of the run."""
+    overhead_ps: list[int]
+    """Overhead of the run."""
+    lead_ps: list[int]
+    """How far the host was ahead of the device."""
+
+
+class ExecutionSums(TypedDict):
+    """What the host launches, over all steps."""
+
+    executions: list[ExecutionRow]
+    """The programs."""
+    kinds: dict[ExecutionKind, Sums]
+    """Sums of the programs, by what launched them."""
+    per_step: float | None
+    """The divisor of sums over runs for one step and core; `null` without steps."""
+    fit: FittedCost | None
+    """What an execution costs however short it is; `null` where there are fewer than three runs to fit."""
+    between: list[Between]
+    """Idle time between programs that follow each other on a core, the most first."""
+    lead: Lead | None
+    """How far the host runs ahead of the device; `null` where launches are not known."""
+
+
+class Executions(ExecutionSums, PartialAnswer):
+    """`data/executions`: what the host launches."""
+
+    steps: list[int]
+    """The numbers of all steps; the index where a step has no number."""
+    step: int | None
+    """Index of the step of `runs`; `null` without steps."""
+    runs: RunColumns | None
+    """The runs of one step; `null` if its host is not in memory."""

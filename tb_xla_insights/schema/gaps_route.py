@@ -1,0 +1,158 @@
+"""The answers of `data/gaps` and `data/gap`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import ByClass, Severity
+from tb_xla_insights.schema.gaps import GapInterval, GapPattern, GapsByKind, LinkClass, Meanwhile
+from tb_xla_insights.schema.route_parts import PartialAnswer
+from tb_xla_insights.schema.steps import StepTimes
+
+
+class GapItem(GapInterval):
+    """A gap; the same gap on several cores is one item, and the keys of a gap are those of its first core."""
+
+    index: int
+    """Index in the list."""
+    host: str
+    """Name of the host."""
+    together_ps: int | None
+    """How long all cores of the host are idle; `null` on a host with one core."""
+    by_finding_ps: dict[str, int]
+    """By id of a finding, the time of the gap that it explains."""
+    cores: int
+    """Number of cores that have the gap."""
+    devices: list[str]
+    """Ids of their devices."""
+    starts_ps: list[int]
+    """Start on each."""
+    durations_ps: list[int]
+    """Duration on each."""
+    togethers_ps: list[int | None]
+    """`together_ps` on each."""
+
+
+class DeviceStrip(TypedDict):
+    """The causes of a device's gaps along the session."""
+
+    id: str
+    """Id of the device."""
+    cause: str
+    """A hexadecimal digit per bucket of the session: the index of the class with most gap time, `f` without a gap."""
+
+
+class GapsAnswer(PartialAnswer):
+    """`data/gaps`: idle time of all devices, from the first to the last run of each."""
+
+    count: int
+    """Number of gaps of at least 10 µs."""
+    total_ps: int
+    """Idle time of all devices, shorter gaps included."""
+    listed_ps: int
+    """Idle time in gaps of at least 10 µs."""
+    by_class_ps: ByClass
+    """What the host did in these; adds up to `listed_ps`."""
+    by_kind_ps: GapsByKind
+    """Their time by kind; adds up to `listed_ps`."""
+    items: list[GapItem]
+    """The longest gaps, the longest first."""
+    patterns: list[GapPattern]
+    """Gaps by the programs around them; most time first."""
+    groups: int
+    """Number of gaps, where the same gap on several cores counts once."""
+    step_idle: StepTimes | None
+    """Idle time of all cores in whole steps; `null` without steps."""
+    strip: list[DeviceStrip]
+    """The causes of gaps along the session, by device."""
+    findings: dict[str, str]
+    """Titles of the findings, by id."""
+
+
+class ChainLink(LinkClass):
+    """One thing that the host did in a gap, or how long its launch waited for a thread or for its run."""
+
+    name: str
+    """Name of the event, or what stands for several."""
+    thread: str
+    """Name of the thread; of the one that has yet to take the work up, or of the device, where a launch waits."""
+    start_ps: int
+    """Start, not before the gap's."""
+    duration_ps: int
+    """Duration within the gap."""
+    event: str | None
+    """Id of the event; `null` where nothing was recorded."""
+    meanwhile: list[Meanwhile]
+    """Where a launch waits, what the driving thread did, the most first."""
+
+
+class ThreadTime(LinkClass):
+    """Time of a gap by class and thread."""
+
+    thread: str
+    """Name of the thread."""
+    ps: int
+    """Time; over all rows it adds up to the gap."""
+
+
+class ExplainingFinding(TypedDict):
+    """A finding that explains some of a gap."""
+
+    id: str
+    """Id of the finding."""
+    severity: Severity
+    """Severity of the finding."""
+    title: str
+    """Title of the finding."""
+    advice: str
+    """What to change, and where."""
+
+
+class GapOfOtherHost(TypedDict):
+    """The gap of another host in the step of the same number between the same programs."""
+
+    host: str
+    """Name of the host."""
+    device: str
+    """Id of the device."""
+    start_ps: int
+    """Start of the gap."""
+    duration_ps: int
+    """Duration of the gap."""
+    by_class_ps: ByClass
+    """What the host did; adds up to `duration_ps`."""
+    chain_ps: dict[str, int]
+    """Time of the links of its chain, by name."""
+
+
+class GapAnswer(GapInterval):
+    """`data/gap`: one gap, and why it ended."""
+
+    together_ps: int
+    """How long all cores of the host are idle in it."""
+    explained_by: dict[str, int]
+    """By the id of each finding of its host that explains some of it, how long that is, the most first."""
+    chain: list[ChainLink]
+    """Why it ended, in order; adds up to `duration_ps`."""
+    host: str
+    """Name of the host."""
+    by_thread: list[ThreadTime]
+    """Its time by class and thread, the most first."""
+    by_finding_ps: dict[str, int]
+    """By id of a finding, the time of the gap that it explains."""
+    findings: list[ExplainingFinding]
+    """The findings that explain it, the one with most of it first."""
+    sentence: str
+    """What the host did, in words."""
+    more: str
+    """How much more the largest limit gains than the mistake that the sentence names; empty without such a limit."""
+    beside: GapOfOtherHost | None
+    """The gap of another host; `null` if no host was requested, or it has none."""
+    cores: int
+    """Number of cores that have the same gap."""
+    mean_ps: float
+    """Mean duration of the gap on these cores."""
+    pattern: int
+    """Index of its pattern in `data/gaps`."""
+    occurrences: int
+    """Number of gaps of the pattern."""

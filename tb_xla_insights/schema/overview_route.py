@@ -1,0 +1,236 @@
+"""The answer of `data/overview`."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.common import DutyDefinition
+from tb_xla_insights.schema.feeding import InputPipeline, TransfersByDirection
+from tb_xla_insights.schema.findings import Finding, Mistakes, Verdict
+from tb_xla_insights.schema.route_parts import PartialAnswer, ViewCounts
+from tb_xla_insights.schema.steps import MeanStep, StepSource
+
+
+class Figure(TypedDict):
+    """A headline figure."""
+
+    name: Literal["duty", "step", "work", "idle"]
+    """Which figure it is."""
+    value: float | None
+    """A share (`duty`) or picoseconds; `null` where unknown."""
+    text: str
+    """The value as it is shown; the texts of work and idle time add up to that of the step."""
+    meaning: str
+    """What the value is, and per what."""
+    note: str | None
+    """Which hosts are left out, and why; `null` without such hosts."""
+
+
+class DutyColumns(TypedDict):
+    """Times of devices as multiples of `unit_ps`, by definition of the duty cycle."""
+
+    span: dict[DutyDefinition, list[int]]
+    """The time that the duty cycle is a share of."""
+    busy: dict[DutyDefinition, list[int]]
+    """Busy time."""
+    stall: dict[DutyDefinition, list[int]]
+    """The part of busy time in ops that only wait."""
+
+
+class DeviceColumns(TypedDict):
+    """The devices, a column per property; the id of a device is `<host>/<name>`."""
+
+    unit_ps: int
+    """The unit of all times here: 1, or a larger power of ten for many devices."""
+    host: list[str]
+    """Names of the hosts."""
+    name: list[str]
+    """Names of the devices."""
+    duty: DutyColumns
+    """Spans, busy and stall times."""
+    steps: list[int | None]
+    """Number of whole steps of the host; `null` for a device without idle time in steps."""
+    small: list[int]
+    """Idle time in gaps below 10 µs, in whole steps."""
+    edges: list[int]
+    """Idle time before the first and after the last work, in whole steps."""
+    idle: dict[ClassName, list[int]]
+    """The rest of the idle time in whole steps, by what the host did."""
+
+
+class StepColumns(TypedDict):
+    """Whole steps, a column per key of the report's `steps`."""
+
+    index: list[int]
+    """Index in the report's `steps`."""
+    number: list[int | None]
+    """Number that the program gave the step."""
+    host: list[str]
+    """Name of the host."""
+    start_ps: list[int]
+    """Start of the step."""
+    duration_ps: list[int]
+    """Duration of the step."""
+    device_busy_ps: list[int]
+    """Work of the busiest core on what the step launched."""
+    executions: list[int]
+    """Number of launches."""
+    compiles: list[int]
+    """Number of compilations."""
+    early_syncs: list[int]
+    """Number of executions that were forced inside an annotation."""
+    input_syncs: list[int]
+    """Number of executions that the input pipeline forced."""
+    from_device: list[int]
+    """Number of transfers from the device."""
+    host_ps: dict[ClassName, list[int]]
+    """What the driving thread did, by class."""
+
+
+class StepWorkIntervals(TypedDict):
+    """Stretches of a device's work on steps, by start."""
+
+    device: str
+    """Id of the device."""
+    steps: tuple[int, int]
+    """The indices of the host's steps: from the first to before the second."""
+    step: list[int]
+    """Index of the step that launched the work."""
+    start_ps: list[int]
+    """Start of the first run."""
+    end_ps: list[int]
+    """End of the last run."""
+
+
+class OverviewSteps(TypedDict):
+    """Steps, and the device work of each."""
+
+    source: StepSource | None
+    """How steps are distinguished in this capture; `null` without steps."""
+    count: int
+    """Number of whole steps."""
+    partial: int
+    """Number of steps that an edge of the capture cuts."""
+    columns: StepColumns
+    """The first steps of the hosts in memory."""
+    work: list[StepWorkIntervals]
+    """Device work of these steps, by device."""
+
+
+class HostRanks(TypedDict):
+    """The hosts to look at first, as indices into the report's `session.hosts`."""
+
+    slowest: int
+    """The host that the others wait for longest; the host with the longest median step if hosts are not compared."""
+    median: int
+    """The median host."""
+    late: list[int]
+    """The hosts that others wait for, longest first; at most 8."""
+
+
+class GapPosition(TypedDict):
+    """Where a gap is."""
+
+    device: str
+    """Id of the device."""
+    start_ps: int
+    """Start of the gap."""
+    duration_ps: int
+    """Duration of the gap."""
+
+
+class ExplainedGaps(TypedDict):
+    """The gaps that a finding explains."""
+
+    count: int
+    """Number of gaps; a gap on several cores counts once."""
+    places: list[GapPosition]
+    """The first of them, by how much of each the finding explains."""
+
+
+class GroupedFinding(TypedDict):
+    """What the fix of a finding gains, in words."""
+
+    id: str
+    """Id of the finding."""
+    share: str
+    """Share of a step: `−36.0 %`, or at best and at worst `−74.8 to −25.3 %`; empty without a gain."""
+    of: str
+    """What the share is of: `of a step`; without a gain, the reason."""
+    change: str
+    """The step before and after: `67.7 → 43.3 ms`."""
+
+
+class FindingGroup(TypedDict):
+    """Findings of one kind."""
+
+    title: str
+    """Heading; empty for what is no fault."""
+    note: str
+    """Remark beside the heading."""
+    gain: str
+    """What the fixes of all of them gain together."""
+    findings: list[GroupedFinding]
+    """The findings, in order."""
+
+
+class OpSum(TypedDict):
+    """The time of an op on all devices; the last row may be the sum of `more` others."""
+
+    op: str | None
+    """Name of the op; `null` in the row with the sums of the others."""
+    more: NotRequired[int]
+    """Number of ops in the row with the sums of the others."""
+    count: int
+    """Number of events."""
+    duration_ps: int
+    """Their time."""
+
+
+class CollectiveSum(OpSum):
+    """The time of a collective on all devices; the last row may be the sum of `more` others."""
+
+    kind: NotRequired[str]
+    """Kind of the collective."""
+    exposed_ps: int
+    """The part of the time in which nothing else runs on the device."""
+
+
+class Overview(PartialAnswer):
+    """`data/overview`: what the first view shows."""
+
+    verdict: Verdict
+    """The first sentence."""
+    figures: list[Figure]
+    """The headline figures: duty cycle, step, device work and idle time."""
+    devices: DeviceColumns
+    """The devices."""
+    step_idle: MeanStep
+    """The mean step."""
+    gap_causes: list[ClassName]
+    """The classes that are the cause of a gap."""
+    steps: OverviewSteps
+    """Steps, and the device work of each."""
+    ranks: HostRanks | None
+    """The hosts to look at first; `null` in a session of one host."""
+    findings: list[Finding]
+    """What to change."""
+    explains: dict[str, ExplainedGaps]
+    """By id of a finding, the gaps that it explains."""
+    mistakes: Mistakes
+    """What all mistakes cost together."""
+    groups: list[FindingGroup]
+    """The findings by kind."""
+    input: InputPipeline
+    """How batches reach the device."""
+    transfers: TransfersByDirection
+    """Transfers by direction."""
+    collectives: list[CollectiveSum]
+    """The collectives with most time."""
+    stalls: list[OpSum]
+    """The ops that only wait, with most time."""
+    counts: ViewCounts
+    """The numbers beside the names of the views."""
