@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -33,6 +33,21 @@ from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.host_ranks import rank_hosts
 from tb_xla_insights.trace.model import SessionTrace
 from tb_xla_insights.units import brief_times
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Gap
+    from tb_xla_insights.schema.gaps_route import (
+        ChainLink,
+        DeviceStrip,
+        GapAnswer,
+        GapItem,
+        GapOfOtherHost,
+        GapsAnswer,
+    )
+    from tb_xla_insights.schema.overview_route import FindingGroup, GroupedFinding, Overview, StepColumns
+    from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.route_parts import ViewCounts
+    from tb_xla_insights.schema.steps import MeanStep
 
 Answer = TypeVar("Answer")
 
@@ -77,12 +92,12 @@ def whole_report(session: SessionTrace) -> Any:
     return memoised_on(session, "report", lambda: session_report(session, all_gaps=True))
 
 
-def cache_report(session: SessionTrace, report: Any) -> None:
+def cache_report(session: SessionTrace, report: Report) -> None:
     """Caches a merged report with the session, for its views, whether or not hosts are in memory."""
     cached_view(session, "report", lambda _: report)
 
 
-def overview(session: SessionTrace) -> dict[str, Any]:
+def overview(session: SessionTrace) -> Overview:
     """The document of `data/overview`.
 
     - `verdict`, `figures` (see `headline_figures`), and `ranks`: the hosts to look at first, of several.
@@ -97,7 +112,7 @@ def overview(session: SessionTrace) -> dict[str, Any]:
     return cached_view(session, "overview", _overview)
 
 
-def _overview(session: SessionTrace) -> dict[str, Any]:
+def _overview(session: SessionTrace) -> Overview:
     report = whole_report(session)
     hosts_in_memory = {trace.host for trace in session.traces}
     steps, idle = report["steps"], report["step_idle"]
@@ -107,7 +122,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
         "verdict": report["verdict"],
         "figures": headline_figures(report),
         "devices": device_columns(report["devices"], idle["devices"]),
-        "step_idle": {name: value for name, value in idle.items() if name != "devices"},
+        "step_idle": cast("MeanStep", {name: value for name, value in idle.items() if name != "devices"}),
         "gap_causes": sorted({name for row in report["gaps"]["patterns"] for name in row["by_cause_ps"]}),
         "steps": {
             "source": steps[0]["source"] if steps else None,
@@ -129,7 +144,7 @@ def _overview(session: SessionTrace) -> dict[str, Any]:
     }
 
 
-def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
+def _groups(report: Mapping[str, Any]) -> list[FindingGroup]:
     """The groups of findings, in order: the text above each (`title` is empty for findings that are no fault), and the
     `id` of each finding with the gain of its fix (`share`, `of`, `change`, see `Gain`)."""
     return [
@@ -138,14 +153,15 @@ def _groups(report: dict[str, Any]) -> list[dict[str, Any]]:
             "note": group.note,
             "gain": group.gain,
             "findings": [
-                {"id": finding["id"], **asdict(gain_of(finding, report))} for finding in group.findings
+                cast("GroupedFinding", {"id": finding["id"]} | asdict(gain_of(finding, report)))
+                for finding in group.findings
             ],
         }
         for group in finding_groups(report)
     ]
 
 
-def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The first MAX_OPS rows, and a row with the sums of all others, whose `op` is None and `more` is their number."""
     listed, others = [*rows[:MAX_OPS]], rows[MAX_OPS:]
     if not others:
@@ -155,7 +171,7 @@ def _longest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [*listed, {"op": None, "more": len(others)} | sums]
 
 
-def counts(session: SessionTrace) -> dict[str, int]:
+def counts(session: SessionTrace) -> ViewCounts:
     """The document of `data/counts`, the numbers beside the names of the views: gaps, programs that ran, compilations
     after the warm-up, lost annotations."""
     report = whole_report(session)
@@ -167,7 +183,7 @@ def counts(session: SessionTrace) -> dict[str, int]:
     }
 
 
-def _step_columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _step_columns(steps: list[dict[str, Any]]) -> StepColumns:
     """Steps as columns. The times of many steps of several hosts are rounded to the digits that the page shows."""
     many = len(steps) > MAX_EXACT_ROWS and len({step["host"] for step in steps}) > 1
     unit = common_unit_ps((step["duration_ps"] for step in steps), many, digits=5)
@@ -178,10 +194,10 @@ def _step_columns(steps: list[dict[str, Any]]) -> dict[str, Any]:
     classes = [name for name in CLASSES if any(name in step["host_ps"] for step in steps)]
     host = {name: column((step["host_ps"].get(name, 0) for step in steps), True) for name in classes}
     columns = {name: column((step[name] for step in steps), name.endswith("_ps")) for name in _STEP_COLUMNS}
-    return columns | {"host_ps": host}
+    return cast("StepColumns", columns | {"host_ps": host})
 
 
-def gaps(session: SessionTrace) -> dict[str, Any]:
+def gaps(session: SessionTrace) -> GapsAnswer:
     """The document of `data/gaps`: the report's gaps without chains, with the findings that explain each
     (`by_finding_ps`, see `gap_findings`).
 
@@ -193,7 +209,7 @@ def gaps(session: SessionTrace) -> dict[str, Any]:
     return cached_view(session, "gaps", _gaps)
 
 
-def _gaps(session: SessionTrace) -> dict[str, Any]:
+def _gaps(session: SessionTrace) -> GapsAnswer:
     report = whole_report(session)
     hosts = {row["id"]: row["host"] for row in report["devices"]}
     groups: list[dict[str, Any]] = []
@@ -219,11 +235,16 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
         groups.append(group)
         recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
     groups.sort(key=lambda group: (-group["duration_ps"], group["start_ps"]))
-    idle = report["step_idle"]
+    idle, sums = report["step_idle"], report["gaps"]
     return {
-        **report["gaps"],
+        "count": sums["count"],
+        "total_ps": sums["total_ps"],
+        "listed_ps": sums["listed_ps"],
+        "by_class_ps": sums["by_class_ps"],
+        "by_kind_ps": sums["by_kind_ps"],
+        "patterns": sums["patterns"],
         "items": [
-            group | {"index": index, "cores": len(group["devices"])}
+            cast("GapItem", group | {"index": index, "cores": len(group["devices"])})
             for index, group in enumerate(groups[:MAX_GAPS])
         ],
         "groups": len(groups),
@@ -233,10 +254,10 @@ def _gaps(session: SessionTrace) -> dict[str, Any]:
     }
 
 
-def _strip(session: SessionTrace) -> list[dict[str, str]]:
+def _strip(session: SessionTrace) -> list[DeviceStrip]:
     edges = np.array([session.duration_ps * bucket // _BUCKETS for bucket in range(_BUCKETS + 1)], np.int64)
     start, end = edges[:-1], edges[1:]
-    rows = []
+    rows: list[DeviceStrip] = []
     for trace in session.traces:
         all_gaps = find_gaps(trace)
         for number, device in enumerate(trace.devices):
@@ -261,7 +282,7 @@ def _is_same_gap(group: dict[str, Any], item: dict[str, Any]) -> bool:
     return bool(10 * (end - start) >= 9 * max(group["duration_ps"], item["duration_ps"]))
 
 
-def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> dict[str, Any]:
+def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> GapAnswer:
     """The document of `data/gap`: one gap of the report with its chain, whose events have ids as in `data/event`.
 
     - `by_thread`: its time by class and thread.
@@ -275,7 +296,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
 
     Raises InputError if no gap of the device begins at that instant."""
     known_gaps = cached_view(session, "gap", _gaps_by_place)
-    row = known_gaps.get(f"{device} {start_ps}")
+    row: Gap | None = known_gaps.get(f"{device} {start_ps}")
     if row is None:
         raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
     number, host = next(
@@ -284,7 +305,10 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         if any(device_of_host.id == device for device_of_host in trace.devices)
     )
     chain = [
-        link | {"event": None if link["event"] is None else f"{number}.{link['event']}"}
+        cast(
+            "ChainLink",
+            link | {"event": None if link["event"] is None else f"{number}.{link['event']}"},
+        )
         for link in row["chain"]
     ]
     document = gaps(session)
@@ -306,7 +330,13 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         "by_thread": by_thread(chain),
         "by_finding_ps": explained,
         "findings": [
-            {key: findings[id_][key] for key in ("id", "severity", "title", "advice")} for id_ in explained
+            {
+                "id": id_,
+                "severity": findings[id_]["severity"],
+                "title": findings[id_]["title"],
+                "advice": findings[id_]["advice"],
+            }
+            for id_ in explained
         ],
         "sentence": why_gap(row, explained, report) + sentence,
         "more": more_to_gain(row, explained, report),
@@ -325,7 +355,7 @@ def _pattern_key(gap: Mapping[str, Any]) -> list[Any]:
 
 def _gap_of_host(
     session: SessionTrace, gap: Mapping[str, Any], host: str, known_gaps: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
+) -> GapOfOtherHost | None:
     """The gap of another host in the step of the same number between the same programs, on the core of the same name if
     that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`, the time
     of its chain by event name. None if the host has no such gap."""
@@ -344,8 +374,14 @@ def _gap_of_host(
     chain_times: Counter[str] = Counter()
     for link in best["chain"]:
         chain_times[link["name"]] += link["duration_ps"]
-    values = {key: best[key] for key in ("device", "start_ps", "duration_ps", "by_class_ps")}
-    return {"host": host, **values, "chain_ps": dict(chain_times)}
+    return {
+        "host": host,
+        "device": best["device"],
+        "start_ps": best["start_ps"],
+        "duration_ps": best["duration_ps"],
+        "by_class_ps": best["by_class_ps"],
+        "chain_ps": dict(chain_times),
+    }
 
 
 def _cores_of_hosts(session: SessionTrace) -> Counter[str]:
@@ -353,7 +389,7 @@ def _cores_of_hosts(session: SessionTrace) -> Counter[str]:
     return Counter(row["host"] for row in whole_report(session)["devices"])
 
 
-def _other_cores_text(gap: dict[str, Any], cores_with_gap: int, cores: int) -> str:
+def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
     """Whether all cores of the host are idle in a gap. Empty for a host with one core, and for a gap that all cores
     have at the same time, to within a hundredth of its length."""
     if cores == 1 or (cores_with_gap == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
@@ -366,7 +402,7 @@ def _other_cores_text(gap: dict[str, Any], cores_with_gap: int, cores: int) -> s
     return f" All cores of the host are idle for {together} of it; for the rest others work."
 
 
-def _has_place(item: dict[str, Any], device: str, start_ps: int) -> bool:
+def _has_place(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
     return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
 
 
