@@ -68,7 +68,7 @@ def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
     MAX_PLACES of them as `device`, `start_ps` and `duration_ps`.
 
     The gaps in which the finding explains nearly its maximum (_SIMILAR_SHARE) come first, the longest before others;
-    then the rest by the time explained. `gaps` are those of `views.gaps`, with `by_finding_ps`."""
+    then the rest by the time explained. `gaps` are those of `gap_views.gaps`, with `by_finding_ps`."""
     gaps_by_finding: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for gap in gaps:
         for id_, ps in gap["by_finding_ps"].items():
