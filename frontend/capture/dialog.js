@@ -17,7 +17,7 @@ const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['coll
  */
 
 /** What was typed last stands first. */
-const known = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
+const savedAddresses = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
 
 /**
  * The button that opens the dialog; closing the dialog cancels.
@@ -93,17 +93,18 @@ export function createCapture(say, opened, logdir) {
 
   /** What was typed stays; fields that are empty get what was captured with last. */
   function remind() {
-    const last = known();
-    fill(before, last.map((value) => h('option', { value })));
-    addresses.value ||= last[0] ?? '';
+    const saved = savedAddresses();
+    fill(before, saved.map((value) => h('option', { value })));
+    addresses.value ||= saved[0] ?? '';
     duration.value ||= readPref('duration_ms') ?? '2000';
     place.textContent = escapeInvisible(logdir());
   }
 
   /** An address is remembered once it is known to be one, whether or not a server listens there now. */
   function remember() {
-    const now = addresses.value.trim();
-    writePref('addresses', [now, ...known().filter((own) => own !== now)].slice(0, MOST_ADDRESSES).join('\n'));
+    const entered = addresses.value.trim();
+    const addressList = [entered, ...savedAddresses().filter((address) => address !== entered)];
+    writePref('addresses', addressList.slice(0, MOST_ADDRESSES).join('\n'));
     writePref('duration_ms', duration.value);
   }
 
@@ -112,16 +113,16 @@ export function createCapture(say, opened, logdir) {
     message.textContent = '';
     try {
       /** @type {Progress} */
-      let told = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
+      let progressState = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
       remember();
-      for (; WORDS.has(told.state); told = await get('capture_progress')) {
-        show(told);
+      for (; WORDS.has(progressState.state); progressState = await get('capture_progress')) {
+        show(progressState);
         await delay(PAUSE_MS);
       }
-      message.textContent = escapeInvisible(told.message ?? '');
+      message.textContent = escapeInvisible(progressState.message ?? '');
       start.disabled = false;
-      if (told.session) opened(told.session);
-      if (!told.message) dialog.close();
+      if (progressState.session) opened(progressState.session);
+      if (!progressState.message) dialog.close();
     } catch (error) {
       message.textContent = escapeInvisible(/** @type {Error} */ (error).message);
     } finally {

@@ -39,14 +39,15 @@ export function columnsOf(shown, numbers, hosts) {
 
 /**
  * So many columns, in their order: those that something compiled in, then the first ones.
- * @param {number[][]} columns @param {CompileRow[]} rows @param {number} most
+ * @param {number[][]} columns @param {CompileRow[]} rows @param {number} limit
  */
-export function compiledIn(columns, rows, most) {
-  if (columns.length <= most) return columns;
+export function compiledIn(columns, rows, limit) {
+  if (columns.length <= limit) return columns;
   const busy = new Set(rows.map(({ step }) => step ?? -1));
-  const compiles = (/** @type {number[]} */ own) => own.some((step) => busy.has(step));
-  const some = new Set([...columns.filter(compiles), ...columns.filter((own) => !compiles(own))].slice(0, most));
-  return columns.filter((own) => some.has(own));
+  const hasCompiles = (/** @type {number[]} */ column) => column.some((step) => busy.has(step));
+  const ordered = [...columns.filter(hasCompiles), ...columns.filter((column) => !hasCompiles(column))];
+  const drawn = new Set(ordered.slice(0, limit));
+  return columns.filter((column) => drawn.has(column));
 }
 
 /**
@@ -79,42 +80,42 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   const hostOf = hostsOfSteps(step_hosts);
   const cells = byCell(compiles);
   const outside = compiles.some(({ step }) => step === null);
-  const here = [...steps.keys()].filter((step) => shows(hostOf[step]));
-  const every = [...(outside ? [[-1]] : []), ...columnsOf(here, steps, hostOf)];
-  const together = every.some((own) => own.length > 1);
-  let columns = compiledIn(every, compiles, MOST_STEPS);
+  const visibleSteps = [...steps.keys()].filter((step) => shows(hostOf[step]));
+  const allColumns = [...(outside ? [[-1]] : []), ...columnsOf(visibleSteps, steps, hostOf)];
+  const together = allColumns.some((column) => column.length > 1);
+  let columns = compiledIn(allColumns, compiles, MOST_STEPS);
   const unit = columnUnit(compiles, 'duration_ps');
-  const all = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
+  const sortedGraphs = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
   /** Steps in which nothing ran that is known. */
-  const seen = new Set([
+  const stepsWithRuns = new Set([
     ...compiles.map(({ step }) => step ?? -1),
     ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number)),
   ]);
-  const unseen = (/** @type {number} */ step) => !seen.has(step);
+  const hasNoRuns = (/** @type {number} */ step) => !stepsWithRuns.has(step);
   const stepName = (/** @type {number[]} */ [step]) => (step < 0 ? 'outside' : String(steps[step] ?? step));
   const owners = h('tr', null);
   const head = h('tr', null);
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
-  let shown = MOST_GRAPHS;
+  let shownGraphs = MOST_GRAPHS;
 
-  /** @param {number[]} own */
-  const onHosts = (own) =>
-    own.length > 1
-      ? ` on ${plural(own.length, 'host')} together`
+  /** @param {number[]} column */
+  const onHosts = (column) =>
+    column.length > 1
+      ? ` on ${plural(column.length, 'host')} together`
       : step_hosts.length > 1
-        ? ` on ${hostOf[own[0]]}`
+        ? ` on ${hostOf[column[0]]}`
         : '';
 
-  /** @param {CompileGraph} graph @param {number[]} own the steps of the column */
-  function cell(graph, own) {
-    const compiled = own.flatMap((step) => cells.get(`${graph.graph}\n${step}`) ?? []);
+  /** @param {CompileGraph} graph @param {number[]} column the steps of the column */
+  function cell(graph, column) {
+    const compiled = column.flatMap((step) => cells.get(`${graph.graph}\n${step}`) ?? []);
     if (compiled.length) {
       const ps = total(compiled, 'duration_ps');
       /** What the capture cuts took longer. */
       const plus = compiled.some(({ cut }) => cut) ? '+' : '';
-      const compiledSteps = own.filter((step) => cells.has(`${graph.graph}\n${step}`));
-      const place = own[0] < 0 ? 'no step' : `step ${stepName(own)}${onHosts(compiledSteps)}`;
+      const compiledSteps = column.filter((step) => cells.has(`${graph.graph}\n${step}`));
+      const place = column[0] < 0 ? 'no step' : `step ${stepName(column)}${onHosts(compiledSteps)}`;
       const title = `${graph.graph} compiled in ${place}: ${timeText(ps)}${plus}`;
       return h(
         'td',
@@ -127,25 +128,29 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
         }),
       );
     }
-    const state = own.map((step) => graph.steps[String(step)]).find(Boolean);
+    const state = column.map((step) => graph.steps[String(step)]).find(Boolean);
     return state
       ? h(
           'td',
           { class: 'r', title: state === 'run' ? 'run from the cache' : state },
           h('span', { class: 'hidden' }, state),
         )
-      : h('td', { class: own.every(unseen) && 'u' });
+      : h('td', { class: column.every(hasNoRuns) && 'u' });
   }
 
   function rows() {
-    const whose = [...groupBy(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
+    const columnsByHost = [...groupBy(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
     fill(
       owners,
       step_hosts.length > 1 && !together
         ? [
             h('td', null),
-            ...whose.map(([host, its]) =>
-              h('th', { scope: 'colgroup', colspan: its.length, class: 'of-host', title: host }, h('span', null, host)),
+            ...columnsByHost.map(([host, hostColumns]) =>
+              h(
+                'th',
+                { scope: 'colgroup', colspan: hostColumns.length, class: 'of-host', title: host },
+                h('span', null, host),
+              ),
             ),
           ]
         : null,
@@ -153,14 +158,14 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     fill(
       head,
       h('th', { scope: 'col' }, 'Graph'),
-      columns.map((own) => h('th', { scope: 'col', class: 's' }, stepName(own))),
+      columns.map((column) => h('th', { scope: 'col', class: 's' }, stepName(column))),
       h('th', { scope: 'col', class: 'num' }, `Cost, ${unit.name}`),
       h('th', { scope: 'col', class: 'num' }, 'Compiles'),
       h('th', { scope: 'col', class: 'num' }, 'Steps'),
     );
     fill(
       body,
-      all.slice(0, shown).map((graph) =>
+      sortedGraphs.slice(0, shownGraphs).map((graph) =>
         h(
           'tr',
           { 'data-graph': graph.graph },
@@ -170,7 +175,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
             cutMiddle(nameOf(graph)[0], 34),
             h('span', { class: 'muted small' }, ` ${nameOf(graph)[1]}`),
           ),
-          columns.map((own) => cell(graph, own)),
+          columns.map((column) => cell(graph, column)),
           h('td', { class: 'num', 'data-ps': graph.cost_ps }, timeCell(graph.cost_ps, unit)),
           h('td', { class: 'num' }, count(graph.compiles)),
           h(
@@ -178,32 +183,33 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
             { class: 'num' },
             count(
               together
-                ? every.filter((own) => own.some((step) => graph.steps[String(step)])).length
+                ? allColumns.filter((column) => column.some((step) => graph.steps[String(step)])).length
                 : Object.keys(graph.steps).length,
             ),
           ),
         ),
       ),
     );
-    const left = [
-      all.length > shown && `${count(shown)} of ${count(all.length)} graphs, those that compiled first. `,
-      every.length > columns.length &&
-        `${count(columns.length)} of ${count(every.length)} steps, those with compilations first. `,
+    const notes = [
+      sortedGraphs.length > shownGraphs &&
+        `${count(shownGraphs)} of ${count(sortedGraphs.length)} graphs, those that compiled first. `,
+      allColumns.length > columns.length &&
+        `${count(columns.length)} of ${count(allColumns.length)} steps, those with compilations first. `,
     ];
     fill(
       more,
-      left.some(Boolean)
+      notes.some(Boolean)
         ? [
-            ...left,
+            ...notes,
             link('Show all', () => {
-              shown = all.length;
-              columns = every;
+              shownGraphs = sortedGraphs.length;
+              columns = allColumns;
               rows();
               refresh();
             }),
           ]
         : [
-            every.flat().some(unseen) ? 'Hatched: no run is known in that step. ' : '',
+            allColumns.flat().some(hasNoRuns) ? 'Hatched: no run is known in that step. ' : '',
             'A graph compiled before the capture began shows dots only.',
             together && ' A column is a step of all hosts chosen; choose one for its own.',
           ],
@@ -211,11 +217,11 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   }
 
   function refresh() {
-    const own = chosen();
+    const chosenRow = chosen();
     body.querySelectorAll('button').forEach((mark) => mark.setAttribute('aria-pressed', 'false'));
-    if (!own) return;
-    const row = [...body.rows].find(({ dataset }) => dataset.graph === graphOf(own));
-    row?.cells[columns.findIndex((each) => each.includes(own.step ?? -1)) + 1]
+    if (!chosenRow) return;
+    const tableRow = [...body.rows].find(({ dataset }) => dataset.graph === graphOf(chosenRow));
+    tableRow?.cells[columns.findIndex((column) => column.includes(chosenRow.step ?? -1)) + 1]
       ?.querySelector('button')
       ?.setAttribute('aria-pressed', 'true');
   }

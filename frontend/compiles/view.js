@@ -40,12 +40,12 @@ export function compilesView(app) {
   /** All of the session, and what is left of it by the choice of hosts and devices. @type {Compiles} */
   let answer;
   /** @type {Compiles} */
-  let left;
+  let filtered;
   /** @type {import('../lib/types').Device[]} */
-  let known = [];
-  let devices = known;
+  let sessionDevices = [];
+  let devices = sessionDevices;
   /** Hosts of the session. */
-  let every = 1;
+  let hostCount = 1;
   /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
   /** @type {ReturnType<typeof createGrid>|null} */
@@ -56,9 +56,10 @@ export function compilesView(app) {
   /** The compile of the link, else the longest one after the warm-up. */
   const chosen = () => {
     const longest =
-      [...left.compiles].sort((a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps)[0] ??
-      null;
-    return left.compiles.find((row) => placeOf(row).sel === app.link.state.sel) ?? longest;
+      [...filtered.compiles].sort(
+        (a, b) => Number(a.warm_up) - Number(b.warm_up) || b.duration_ps - a.duration_ps,
+      )[0] ?? null;
+    return filtered.compiles.find((row) => placeOf(row).sel === app.link.state.sel) ?? longest;
   };
   const idleOf = (/** @type {CompileRow} */ { idle_ps }) => total(devices, ({ id }) => idle_ps[id]);
   const show = (/** @type {CompileRow} */ row) => app.open(placeOf(row));
@@ -73,8 +74,8 @@ export function compilesView(app) {
   function mark() {
     rows?.refresh();
     grid?.refresh();
-    const own = chosen();
-    fill(why, own && whyCard(own, left));
+    const row = chosen();
+    fill(why, row && whyCard(row, filtered));
   }
 
   function draw() {
@@ -85,7 +86,7 @@ export function compilesView(app) {
       const compilesOfGraph = compiles.filter((row) => graphOf(row) === graph.graph);
       return { ...graph, compiles: compilesOfGraph.length, cost_ps: total(compilesOfGraph, 'duration_ps') };
     });
-    left = { ...answer, compiles, graphs };
+    filtered = { ...answer, compiles, graphs };
     const late = compiles.filter(({ warm_up }) => !warm_up);
     if (!compiles.length && !graphs.length) {
       fill(
@@ -100,7 +101,7 @@ export function compilesView(app) {
       return 'empty';
     }
     const cost = total(late, 'duration_ps');
-    grid = createGrid(left, chosen, choose, shows);
+    grid = createGrid(filtered, chosen, choose, shows);
     rows = compiles.length ? listTable(compiles) : null;
     fill(
       element,
@@ -115,7 +116,7 @@ export function compilesView(app) {
             sumText(plural(late.length, 'compilation')),
             ' after the first steps · ',
             sumText(timeText(cost)),
-            every > 1 && `, ${hosts(every, app.selection().hosts.length)}`,
+            hostCount > 1 && `, ${hosts(hostCount, app.selection().hosts.length)}`,
           ),
         },
         grid.element,
@@ -193,11 +194,11 @@ export function compilesView(app) {
     });
   }
 
-  /** @param {CompileRow} row @param {Compiles} all */
-  function whyCard(row, all) {
+  /** @param {CompileRow} row @param {Compiles} document */
+  function whyCard(row, document) {
     return card(
       cutMiddle(row.heading, 90),
-      { note: all.note, class: 'why' },
+      { note: document.note, class: 'why' },
       h(
         'div',
         { class: 'two' },
@@ -205,14 +206,14 @@ export function compilesView(app) {
           'div',
           { 'data-testid': 'compile-diff' },
           h('p', null, row.reason),
-          row.nearest?.differ ? diff(row.nearest, all) : null,
+          row.nearest?.differ ? diff(row.nearest, document) : null,
           row.kin[0]
             ? [
                 h('h3', null, 'Graphs of the same program'),
                 h(
                   'ul',
                   { class: 'plain', 'data-testid': 'compile-kin' },
-                  row.kin.slice(0, 8).map((its) => h('li', null, graphLink(its, all))),
+                  row.kin.slice(0, 8).map((graph) => h('li', null, graphLink(graph, document))),
                 ),
                 row.kin[8] && h('p', { class: 'muted small' }, `and ${count(row.kin.length - 8)} more`),
               ]
@@ -233,7 +234,7 @@ export function compilesView(app) {
                   row.frames.map((line) => [h(line === row.frame ? 'b' : 'span', null, line), '\n']).flat(),
                 ),
               )
-            : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, all.how_to_see_why),
+            : h('p', { class: 'sec', 'data-testid': 'compile-frame' }, document.how_to_see_why),
         ),
       ),
     );
@@ -242,10 +243,10 @@ export function compilesView(app) {
   /**
    * What differs from the nearest graph whose parameters are known.
    * @param {NonNullable<CompileRow['nearest']>} nearest
-   * @param {Compiles} all
+   * @param {Compiles} document
    */
-  const diff = ({ graph, parameters }, all) => [
-    h('h3', null, 'Parameters against ', graphLink(graph, all)),
+  const diff = ({ graph, parameters }, document) => [
+    h('h3', null, 'Parameters against ', graphLink(graph, document)),
     table({
       label: 'Parameters that differ', items: parameters,
       columns: [countColumn('Parameter', 'index'),
@@ -253,21 +254,21 @@ export function compilesView(app) {
     }),
   ];
 
-  /** @param {string} name @param {Compiles} all */
-  function graphLink(name, all) {
-    const row = all.compiles.find(({ graph }) => graph === name);
+  /** @param {string} name @param {Compiles} document */
+  function graphLink(name, document) {
+    const row = document.compiles.find(({ graph }) => graph === name);
     return row ? link(nameOf(row).filter(Boolean).join(' '), () => choose(row)) : name;
   }
 
   function filter() {
-    devices = app.selectedDevices(known);
+    devices = app.selectedDevices(sessionDevices);
     return draw();
   }
 
   const data = createDocumentView(app, 'compiles', element, (/** @type {Compiles} */ next, session) => {
     answer = next;
-    known = session.devices;
-    every = session.session.hosts.length;
+    sessionDevices = session.devices;
+    hostCount = session.session.hosts.length;
     return filter();
   });
   return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(mark) };

@@ -20,8 +20,8 @@ import { peaksText } from './peaks.js';
 export function devicePlaces({ session: { hosts }, devices }) {
   const places = new Map(hosts.map(({ name }, at) => [name, at]));
   return new Map(
-    [...groupBy(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, own]) =>
-      own.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device])),
+    [...groupBy(devices, (/** @type {Device} */ { host }) => host)].flatMap(([host, hostDevices]) =>
+      hostDevices.map((device, core) => /** @type {Placed} */ ([`${places.get(host)}.${core}`, device])),
     ),
   );
 }
@@ -43,11 +43,13 @@ export function deviceChoices(session, dd, listed) {
     ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all')
       ? [/** @type {Choice} */ (['all', `all ${count(session.devices.length)}`])]
       : []),
-    ...hosts.flatMap(([host, own]) => [
-      ...(several && own.length > 1
-        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(own.length)} cores`])]
+    ...hosts.flatMap(([host, hostPlaces]) => [
+      ...(several && hostPlaces.length > 1
+        ? [/** @type {Choice} */ ([String(host), `${shorts[host]}, ${count(hostPlaces.length)} cores`])]
         : []),
-      ...own.map(([place, { name }]) => /** @type {Choice} */ ([place, several ? `${name} · ${shorts[host]}` : name])),
+      ...hostPlaces.map(
+        ([place, { name }]) => /** @type {Choice} */ ([place, several ? `${name} · ${shorts[host]}` : name]),
+      ),
     ]),
   ];
 }
@@ -67,7 +69,7 @@ export function filterChoices(
   on,
 ) {
   const named = (/** @type {string[]} */ names) => names.map((name) => /** @type {Choice} */ ([name, name]));
-  const known = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
+  const hasPeaks = peaks.flops_per_s !== null || peaks.bytes_per_s !== null;
   return [
     labelledSelect('device', deviceChoices(session, dd, listed), dd, on.device, 'device-pick'),
     labelledSelect(
@@ -84,6 +86,6 @@ export function filterChoices(
     labelledSelect('category', [['', 'any'], ...named(categories)], category ?? '', on.category, 'device-category'),
     h('span', { class: 'grow' }),
     h('span', { class: 'small sec', 'data-testid': 'device-peaks' }, peaksText(peaks)),
-    button(known ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
+    button(hasPeaks ? 'change' : 'Set peaks…', on.peaks, { class: 'link small', 'data-testid': 'peaks-change' }),
   ];
 }

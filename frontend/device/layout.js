@@ -38,18 +38,19 @@ export const placed = (rows) =>
 
 /** Whole decades around what is drawn. @param {OpRow[]} rows @param {Roof} roof @returns {Axes} */
 export function axesOf(rows, { flops, bytes }) {
-  const all = placed(rows);
-  const whole = total(all, 'ps');
-  const told = all.filter(({ ps }) => ps >= LEAST_PART * whole);
+  const placedRows = placed(rows);
+  const totalPs = total(placedRows, 'ps');
+  const lasting = placedRows.filter(({ ps }) => ps >= LEAST_PART * totalPs);
   const ridge = flops && bytes ? [flops / bytes] : [];
-  /** @param {number[]} values @param {number} least decades @returns {[number, number]} */
-  function decades(values, least) {
-    if (!values.length) return [0, least];
+  /** @param {number[]} values @param {number} minDecades decades @returns {[number, number]} */
+  function decades(values, minDecades) {
+    if (!values.length) return [0, minDecades];
     const [low, high] = [Math.floor(Math.log10(minimum(values)) - 1e-9), Math.ceil(Math.log10(maximum(values)) + 1e-9)];
-    return [Math.max(low, high - MOST_DECADES), Math.max(high, low + least)];
+    return [Math.max(low, high - MOST_DECADES), Math.max(high, low + minDecades)];
   }
-  const x = decades([...told.map((row) => row.intensity ?? 1), ...ridge.flatMap((own) => [own / 3, own * 3])], 2);
-  const rates = [...told.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
+  const aroundRidge = ridge.flatMap((intensity) => [intensity / 3, intensity * 3]);
+  const x = decades([...lasting.map((row) => row.intensity ?? 1), ...aroundRidge], 2);
+  const rates = [...lasting.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
   const y = decades(rates, 2);
   const top = Math.log10(maximum(rates));
   return { x, y: flops ? [Math.min(y[0], Math.floor(top - LEAST_HIGH)), top + HEADROOM] : y };
@@ -76,10 +77,10 @@ export function scales({ x, y }, width, height) {
  */
 export function dotsOf(rows, axes, width, height) {
   const { x, y } = scales(axes, width, height);
-  const all = [...placed(rows)].sort((a, b) => b.ps - a.ps);
-  const largest = PX_OF_MS * Math.sqrt((all[0]?.ps ?? 0) / 1e9);
+  const sorted = [...placed(rows)].sort((a, b) => b.ps - a.ps);
+  const largest = PX_OF_MS * Math.sqrt((sorted[0]?.ps ?? 0) / 1e9);
   const factor = largest ? clamp(largest, LARGEST[0], LARGEST[1]) / largest : 1;
-  return all.map((row) => ({
+  return sorted.map((row) => ({
     row, r: Math.max(LEAST_RADIUS, factor * PX_OF_MS * Math.sqrt(row.ps / 1e9)),
     x: clamp(x(row.intensity ?? 1), LEFT, width - RIGHT), y: clamp(y(row.flops_per_s ?? 1), TOP, height - BOTTOM),
   }));
@@ -125,16 +126,16 @@ function meet(a, b, c, d) {
   return side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
 }
 
-/** Whether the line of a label crosses that of another, or its text. @param {Label} one @param {Label} other */
-function cross(one, { dot, box, line }) {
-  if (!one.line) return false;
+/** Whether the line of a label crosses that of another, or its text. @param {Label} label @param {Label} other */
+function cross(label, { dot, box, line }) {
+  if (!label.line) return false;
   /** @type {[number[], number[]]} */
-  const own = [[one.dot.x, one.dot.y], lineEnd(one.dot, one.box)];
+  const segment = [[label.dot.x, label.dot.y], lineEnd(label.dot, label.box)];
   const [left, right, top, bottom] = [box.x, box.x + box.w, box.y, box.y + box.h];
   return (
-    meet(...own, [left, top], [right, bottom]) ||
-    meet(...own, [left, bottom], [right, top]) ||
-    (line && meet(...own, [dot.x, dot.y], lineEnd(dot, box)))
+    meet(...segment, [left, top], [right, bottom]) ||
+    meet(...segment, [left, bottom], [right, top]) ||
+    (line && meet(...segment, [dot.x, dot.y], lineEnd(dot, box)))
   );
 }
 
@@ -152,7 +153,7 @@ const DISTANCES = [0, 14, 30, 48, 68, 90];
 /**
  * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out,
  * unless they must be there.
- * @param {Dot[]} wanted in order of importance
+ * @param {Dot[]} labelled in order of importance
  * @param {Dot[]} dots
  * @param {(dot: Dot) => number} widthOf px
  * @param {number} width
@@ -161,9 +162,9 @@ const DISTANCES = [0, 14, 30, 48, 68, 90];
  * @param {(dot: Dot) => boolean} [always]
  * @returns {Label[]}
  */
-export function placeLabels(wanted, dots, widthOf, width, height, taken, always = () => false) {
-  /** The best place beside labels that are there already. @param {Dot} dot @param {Label[]} others */
-  function placeOf(dot, others) {
+export function placeLabels(labelled, dots, widthOf, width, height, taken, always = () => false) {
+  /** The best place beside labels that are there already. @param {Dot} dot @param {Label[]} labels */
+  function placeOf(dot, labels) {
     const w = widthOf(dot);
     /** @type {{cost: number, label: Label}|null} */
     let best = null;
@@ -177,15 +178,15 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
         const label = {
           dot,
           box,
-          line: distance > 0 || dots.some((other) => other !== dot && away(other, box) < away(dot, box)),
+          line: distance > 0 || dots.some((neighbour) => neighbour !== dot && away(neighbour, box) < away(dot, box)),
         };
         const touched =
-          total([...taken, ...others.map((other) => other.box)], (/** @type {Box} */ other) =>
-            overlap(grown(box), other),
+          total([...taken, ...labels.map((otherBox) => otherBox.box)], (/** @type {Box} */ otherBox) =>
+            overlap(grown(box), otherBox),
           ) +
-          10 * total(dots, (/** @type {Dot} */ other) => covered(other, box));
-        const cost =
-          touched * 4 + distance + (others.some((other) => cross(label, other) || cross(other, label)) ? CROSSING : 0);
+          10 * total(dots, (/** @type {Dot} */ neighbour) => covered(neighbour, box));
+        const crosses = labels.some((neighbour) => cross(label, neighbour) || cross(neighbour, label));
+        const cost = touched * 4 + distance + (crosses ? CROSSING : 0);
         if (!best || cost < best.cost) best = { cost, label };
         if (cost === distance) return best;
       }
@@ -196,22 +197,22 @@ export function placeLabels(wanted, dots, widthOf, width, height, taken, always 
   /** Label by label, and again for each, now that the others have theirs. @param {Dot[]} order */
   function placeAll(order) {
     /** @type {Map<Dot, {cost: number, label: Label}>} */
-    const found = new Map();
+    const placements = new Map();
     for (let pass = 0; pass < PASSES; pass += 1) {
       for (const dot of order) {
-        found.delete(dot);
-        const others = [...found.values()].map(({ label }) => label);
-        const best = placeOf(dot, others);
-        if (best && (always(dot) || !others.some(({ box }) => overlap(best.label.box, box)))) found.set(dot, best);
+        placements.delete(dot);
+        const labels = [...placements.values()].map(({ label }) => label);
+        const best = placeOf(dot, labels);
+        if (best && (always(dot) || !labels.some(({ box }) => overlap(best.label.box, box)))) placements.set(dot, best);
       }
     }
     return {
-      labels: wanted.flatMap((dot) => found.get(dot)?.label ?? []),
-      cost: total(wanted, (dot) => found.get(dot)?.cost ?? LEFT_OUT),
+      labels: labelled.flatMap((dot) => placements.get(dot)?.label ?? []),
+      cost: total(labelled, (dot) => placements.get(dot)?.cost ?? LEFT_OUT),
     };
   }
-  const [one, other] = [wanted, [...wanted].reverse()].map(placeAll);
-  return (one.cost <= other.cost ? one : other).labels;
+  const [forward, backward] = [labelled, [...labelled].reverse()].map(placeAll);
+  return (forward.cost <= backward.cost ? forward : backward).labels;
 }
 
 /** @param {Box} box */

@@ -186,7 +186,7 @@ export function paintRoofline(
    * @param {number} half of the text's width
    */
   function freePart(from, to, half) {
-    const long = Math.hypot(to[0] - from[0], to[1] - from[1]);
+    const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
     const away = (/** @type {number} */ part) =>
       minimum(
         dots
@@ -196,7 +196,7 @@ export function paintRoofline(
           ),
         CROWD,
       );
-    return PARTS.filter((part) => Math.min(part, 1 - part) * long > half).reduce(
+    return PARTS.filter((part) => Math.min(part, 1 - part) * length > half).reduce(
       (best, part) => (away(part) > away(best) ? part : best),
       PARTS[0],
     );
@@ -233,13 +233,13 @@ export function paintRoofline(
 
   /** @param {Dot} dot */
   function drawDot(dot) {
-    const own = tone(dot);
+    const toneIndex = tone(dot);
     const look =
-      own === undefined
+      toneIndex === undefined
         ? { fill: palette.surface2, edge: palette.ink3 }
-        : own < 0
+        : toneIndex < 0
           ? { fill: palette.surface, edge: palette.hatch }
-          : palette.phases[own];
+          : palette.phases[toneIndex];
     g.globalAlpha = faint(dot) ? 0.14 : 0.92;
     g.beginPath();
     g.arc(dot.x, dot.y, dot.r, 0, 7);
@@ -248,7 +248,7 @@ export function paintRoofline(
     if (!faint(dot)) g.globalAlpha = 1;
     g.strokeStyle = look.edge;
     g.lineWidth = 1;
-    if (own === -1) g.setLineDash([2, 2]);
+    if (toneIndex === -1) g.setLineDash([2, 2]);
     g.stroke();
     g.setLineDash([]);
     g.globalAlpha = 1;
@@ -287,25 +287,25 @@ export function paintRoofline(
   drawGrid();
   if (ridge) drawRoof(ridge);
   dots.forEach(drawDot);
-  const seen = dots.filter((dot) => !faint(dot));
-  const [own, hovered] = [chosen, lifted].map((id) => dots.find(({ row }) => row.id === id));
+  const passing = dots.filter((dot) => !faint(dot));
+  const [selected, hovered] = [chosen, lifted].map((id) => dots.find(({ row }) => row.id === id));
   if (hovered) ring(hovered, 1);
-  if (own) ring(own, 2);
+  if (selected) ring(selected, 2);
   write(palette.ink2, 'area of a dot: self time', LEFT + 8, TOP + 10);
   taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
-  const wanted = [...new Set([...(own ? [own] : []), ...seen.slice(0, all ? MOST_LABELS : LABELS)])];
-  const key = JSON.stringify([width, height, axes, roof, wanted.map(({ row, x: at }) => [row.id, row.ps, at])]);
+  const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MOST_LABELS : LABELS)])];
+  const key = JSON.stringify([width, height, axes, roof, labelled.map(({ row, x: at }) => [row.id, row.ps, at])]);
   if (kept.key !== key) {
     Object.assign(kept, {
       key,
       labels: placeLabels(
-        wanted,
+        labelled,
         dots,
         (dot) => textWidth(textOf(dot)),
         width,
         height,
         taken,
-        (dot) => dot === own,
+        (dot) => dot === selected,
       ),
     });
   }

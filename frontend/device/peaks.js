@@ -67,8 +67,8 @@ export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, ap
       {
         onsubmit: (/** @type {Event} */ event) => {
           event.preventDefault();
-          const [own, its] = [Number(compute.value), Number(memory.value)];
-          if (own > 0 && its > 0) close(`${own}e12,${its}e9`);
+          const [flopsPeak, bytesPeak] = [Number(compute.value), Number(memory.value)];
+          if (flopsPeak > 0 && bytesPeak > 0) close(`${flopsPeak}e12,${bytesPeak}e9`);
           else message.textContent = 'Give two numbers above 0.';
         },
       },

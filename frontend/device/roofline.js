@@ -61,7 +61,7 @@ export function createRoofline(on) {
   let lifted = '';
   /** @type {import('./paint.js').Picture['kept']} */
   const kept = { key: '', labels: [] };
-  let all = false;
+  let allLabels = false;
   let visible = false;
 
   function draw() {
@@ -77,7 +77,7 @@ export function createRoofline(on) {
       precision,
       chosen,
       lifted,
-      all,
+      all: allLabels,
       kept,
       faint: ({ row }) => !passes(row),
       tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)),
@@ -135,9 +135,9 @@ export function createRoofline(on) {
 
   /** @param {number} by */
   function move(by) {
-    const seen = dots.filter(({ row }) => shown?.passes(row));
-    const at = seen.findIndex(({ row }) => row.id === shown?.chosen);
-    const next = seen[at < 0 ? 0 : Math.max(0, Math.min(seen.length - 1, at + by))];
+    const passing = dots.filter(({ row }) => shown?.passes(row));
+    const at = passing.findIndex(({ row }) => row.id === shown?.chosen);
+    const next = passing[at < 0 ? 0 : Math.max(0, Math.min(passing.length - 1, at + by))];
     if (next) on.select(next.row);
   }
   onKeys(element, '*', {
@@ -148,11 +148,11 @@ export function createRoofline(on) {
     Home: () => move(-Infinity),
     End: () => move(Infinity),
     Enter: () => {
-      const own = dots.find(({ row }) => row.id === shown?.chosen);
-      if (own) on.open(own.row);
+      const selected = dots.find(({ row }) => row.id === shown?.chosen);
+      if (selected) on.open(selected.row);
     },
     l: () => {
-      all = !all;
+      allLabels = !allLabels;
       request();
     },
   });

@@ -36,15 +36,15 @@ export const isReached = ({ verdict }) => verdict !== null && verdict.reached >=
 /** @param {DeviceDocument} document @returns {OpRow[]} in its order */
 export function opRows(document) {
   const { ops, programs, categories, paths, sources, rows } = document;
-  const by = divisor(document);
+  const divideBy = divisor(document);
   /** @type {Map<string, number>} */
   const named = new Map();
   return ops.op.map((op, at) => {
-    const again = (named.get(op) ?? 0) + 1;
-    named.set(op, again);
+    const occurrence = (named.get(op) ?? 0) + 1;
+    named.set(op, occurrence);
     const [flops, bytes, run] = [ops.flops[at], ops.hbm_bytes[at], ops.run[at]];
     return {
-      id: again > 1 ? `${op}~${again}` : op,
+      id: occurrence > 1 ? `${op}~${occurrence}` : op,
       op,
       program: programs[ops.program[at]],
       category: categories[ops.category[at]],
@@ -52,8 +52,8 @@ export function opRows(document) {
       shape: ops.shape[at] ?? '',
       source: sources[ops.source[at]] ?? '',
       kind: ops.kind[at],
-      executions: ops.executions[at] / by,
-      ps: ops.self_ps[at] / by,
+      executions: ops.executions[at] / divideBy,
+      ps: ops.self_ps[at] / divideBy,
       flops,
       hbm_bytes: bytes,
       flops_share: ops.flops_share[at],
@@ -85,34 +85,34 @@ export const restRows = (document) =>
  */
 export function treeRows(document) {
   const { tree, paths } = document;
-  const by = divisor(document);
+  const divideBy = divisor(document);
   /** @type {Map<string, number[]>} */
   const inside = new Map();
-  const known = new Set(tree.path.map((at) => paths[at]));
-  tree.path.forEach((own, at) => {
-    if (own < 0) return;
-    const around = paths[own].slice(0, Math.max(0, paths[own].lastIndexOf('/')));
-    const place = known.has(around) ? around : '';
+  const annotated = new Set(tree.path.map((at) => paths[at]));
+  tree.path.forEach((pathIndex, at) => {
+    if (pathIndex < 0) return;
+    const around = paths[pathIndex].slice(0, Math.max(0, paths[pathIndex].lastIndexOf('/')));
+    const place = annotated.has(around) ? around : '';
     inside.set(place, [...inside.get(place) ?? [], at]);
   });
-  /** @param {number} at @param {number} depth @param {boolean} own @returns {TreeRow} */
-  function row(at, depth, own) {
+  /** @param {number} at @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
+  function row(at, depth, ownTime) {
     const path = paths[tree.path[at]] ?? null;
     const [first, last] = [tree.first_ps[at], tree.last_ps[at]];
-    const key = path === null ? ITSELF : own ? path + ITSELF : path;
-    const name = path === null ? 'no annotation' : own ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
+    const key = path === null ? ITSELF : ownTime ? path + ITSELF : path;
+    const name = path === null ? 'no annotation' : ownTime ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
     return {
       key,
       name,
       path,
       depth,
-      own: own || path === null,
-      parent: !own && path !== null && inside.has(path),
-      ps: (own ? tree.own_ps : tree.self_ps)[at] / by,
-      flops_share: (own ? tree.own_flops_share : tree.flops_share)[at],
-      bytes_share: (own ? tree.own_bytes_share : tree.bytes_share)[at],
-      bound_by: (own ? tree.own_bound_by : tree.bound_by)[at],
-      place: own || first === null || last === null ? null : [first, last],
+      own: ownTime || path === null,
+      parent: !ownTime && path !== null && inside.has(path),
+      ps: (ownTime ? tree.own_ps : tree.self_ps)[at] / divideBy,
+      flops_share: (ownTime ? tree.own_flops_share : tree.flops_share)[at],
+      bytes_share: (ownTime ? tree.own_bytes_share : tree.bytes_share)[at],
+      bound_by: (ownTime ? tree.own_bound_by : tree.bound_by)[at],
+      place: ownTime || first === null || last === null ? null : [first, last],
     };
   }
   /** @param {string} around @param {number} depth @returns {TreeRow[]} */
@@ -127,8 +127,8 @@ export function treeRows(document) {
       ];
     });
   }
-  const none = tree.path.indexOf(-1);
-  return [...below('', 0), ...(none < 0 ? [] : [row(none, 0, false)])];
+  const bareIndex = tree.path.indexOf(-1);
+  return [...below('', 0), ...(bareIndex < 0 ? [] : [row(bareIndex, 0, false)])];
 }
 
 /**
@@ -152,14 +152,14 @@ export function treeTexts(rows) {
   const leaves = rows.filter(({ parent }) => !parent);
   const { times, shares } = rounded(leaves.map(({ ps }) => ps));
   return new Map(rows.map((row) => {
-    const own = leaves.flatMap((leaf, at) =>
+    const leafIndices = leaves.flatMap((leaf, at) =>
       leaf === row || (row.parent && isOf(leaf.path, row.path ?? '')) ? [at] : [],
     );
     return [
       row,
       {
-        text: total(own, (/** @type {number} */ at) => times[at]),
-        share: Math.round(total(own, (/** @type {number} */ at) => shares[at]) * 1000) / 1000,
+        text: total(leafIndices, (/** @type {number} */ at) => times[at]),
+        share: Math.round(total(leafIndices, (/** @type {number} */ at) => shares[at]) * 1000) / 1000,
       },
     ];
   }));
@@ -186,7 +186,7 @@ export function passes(row, { an, bound, text = '' }) {
   return (
     isOf(row.path, an) &&
     (!bound || row.bound_by === bound) &&
-    (!words || [row.op, row.category, row.source].some((own) => own.toLowerCase().includes(words)))
+    (!words || [row.op, row.category, row.source].some((field) => field.toLowerCase().includes(words)))
   );
 }
 
@@ -197,8 +197,8 @@ export function passes(row, { an, bound, text = '' }) {
  */
 export function tonesOf(rows) {
   const leaves = rows.filter(({ parent, path, ps }) => !parent && path !== null && ps > 0);
-  const most = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, 6));
-  const shown = leaves.filter((row) => most.has(row));
+  const toned = new Set([...leaves].sort((a, b) => b.ps - a.ps).slice(0, 6));
+  const shown = leaves.filter((row) => toned.has(row));
   const last = Math.max(1, shown.length - 1);
   return new Map(shown.map(({ path }, at) => [String(path), shown.length > 1 ? Math.round((at * 5) / last) : 3]));
 }

@@ -25,7 +25,7 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
  * @param {DeviceDocument} document
  * @param {OpRow[]} rows all that the server lists
  * @param {RestRow[]} rest the others
- * @param {OpRow[]} found rows that pass the filters
+ * @param {OpRow[]} passing rows that pass the filters
  * @param {object} on
  * @param {Filter} on.filter
  * @param {boolean} on.opened
@@ -42,31 +42,31 @@ export function opsTable(
   document,
   rows,
   rest,
-  found,
+  passing,
   { filter, opened, toggle, chosen, tones, select, open, copy, lift, order },
 ) {
   const { unit, times: texts, shares } = rounded([...rows, ...rest].map(({ ps }) => ps));
   const place = new Map([...rows, ...rest].map((row, at) => [row, at]));
   const at = (/** @type {OpRow|RestRow} */ row) => place.get(row) ?? -1;
-  const sum = (/** @type {(OpRow|RestRow)[]} */ some) =>
-    h('span', { 'data-ps': Math.round(total(some, 'ps')) }, digits(total(some, (row) => texts[at(row)]) / 1000, 3));
-  const part = (/** @type {(OpRow|RestRow)[]} */ some) =>
+  const sum = (/** @type {(OpRow|RestRow)[]} */ group) =>
+    h('span', { 'data-ps': Math.round(total(group, 'ps')) }, digits(total(group, (row) => texts[at(row)]) / 1000, 3));
+  const part = (/** @type {(OpRow|RestRow)[]} */ group) =>
     share(
-      Math.round(total(some, (row) => shares[at(row)]) * 1000) / 1000 ||
-        (some.length ? total(some, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0),
+      Math.round(total(group, (row) => shares[at(row)]) * 1000) / 1000 ||
+        (group.length ? total(group, 'ps') / (total([...rows, ...rest], 'ps') || 1) : 0),
     );
-  const most = maximum(
+  const longest = maximum(
     rows.map(({ ps }) => ps),
     1,
   );
   // Searching needs the texts of all: whoever searches has them listed.
-  const others = rest.filter(
+  const passingRest = rest.filter(
     (row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound),
   );
-  const folds = found.length + others.length > LISTED + 1 && !filter.text;
-  const items = folds && !opened ? found.filter((row, index) => index < LISTED || row.id === chosen) : found;
-  const more = [...found.filter((row) => !items.includes(row)), ...others];
-  const known = hasRates(rows);
+  const folds = passing.length + passingRest.length > LISTED + 1 && !filter.text;
+  const items = folds && !opened ? passing.filter((row, index) => index < LISTED || row.id === chosen) : passing;
+  const more = [...passing.filter((row) => !items.includes(row)), ...passingRest];
+  const withRates = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
     textColumn('Op', 'op', {
@@ -88,9 +88,9 @@ export function opsTable(
     }),
     countColumn('Executions', 'executions', { key: 'count', cell: ({ executions }) => times(executions) }),
     timeColumn('Self time', unit, 'ps', { key: 'self', cell: (row) => digits(texts[at(row)] / 1000, 3) }),
-    { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / most) },
+    { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / longest) },
     shareColumn('Share', 'ps', { key: 'share', cell: (row) => part([row]) }),
-    ...(known
+    ...(withRates
       ? [
           shareColumn('FLOP/s, of peak', (/** @type {OpRow} */ row) => row.flops_share, { key: 'flops' }),
           shareColumn('HBM, of peak', (/** @type {OpRow} */ row) => row.bytes_share, { key: 'hbm' }),
@@ -126,16 +126,16 @@ export function opsTable(
     },
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
   ];
-  const all = [...items, ...more];
+  const listed = [...items, ...more];
   const filtered = Boolean(filter.an || filter.bound || filter.text);
-  const kindsOf = (/** @type {(OpRow|RestRow)[]} */ some) => total(some, (row) => ('kinds' in row ? row.kinds : 1));
+  const kindsOf = (/** @type {(OpRow|RestRow)[]} */ group) => total(group, (row) => ('kinds' in row ? row.kinds : 1));
   /** @type {Record<string, Node|string>} */
   const sums = {
-    op: filtered ? `${count(kindsOf(all))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'All ops',
-    self: sum(all),
-    share: all.length ? part(all) : MISSING,
+    op: filtered ? `${count(kindsOf(listed))} of ${count(kindsOf([...rows, ...rest]))} rows` : 'All ops',
+    self: sum(listed),
+    share: listed.length ? part(listed) : MISSING,
     count: filtered
-      ? times(total(all, 'executions'))
+      ? times(total(listed, 'executions'))
       : times(document.total.executions / Math.max(1, document.core_steps)),
     ...(filtered ? {} : { flops: share(document.total.flops_share), hbm: share(document.total.bytes_share) }),
   };

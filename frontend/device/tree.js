@@ -62,14 +62,14 @@ export function closedAtFirst(rows) {
   const places = new Map(rows.map((row, at) => [row, at]));
   const byTime = (/** @type {TreeRow} */ a, /** @type {TreeRow} */ b) => b.ps - a.ps;
   let waiting = [...inside.get(-1) ?? []].sort(byTime);
-  let seen = waiting.length;
+  let openCount = waiting.length;
   while (closed.size && waiting.length) {
     const row = /** @type {TreeRow} */ (waiting.shift());
-    const its = inside.get(places.get(row) ?? -1) ?? [];
-    if (its.length > 1 && seen + its.length > AT_FIRST) continue;
+    const children = inside.get(places.get(row) ?? -1) ?? [];
+    if (children.length > 1 && openCount + children.length > AT_FIRST) continue;
     closed.delete(row.key);
-    seen += its.length;
-    if (its.length) waiting = [...waiting, ...its].sort(byTime);
+    openCount += children.length;
+    if (children.length) waiting = [...waiting, ...children].sort(byTime);
   }
   return closed;
 }
@@ -81,8 +81,8 @@ export function closedAtFirst(rows) {
  * @param {TreeState} state
  */
 export function treeTable(document, rows, shares, { an, closed, tones, select, redraw, open }) {
-  const all = document.total.self_ps / divisor(document);
-  const unit = unitFor(all);
+  const totalPs = document.total.self_ps / divisor(document);
+  const unit = unitFor(totalPs);
   const texts = treeTexts(rows);
   const number = (/** @type {any} */ content, /** @type {number|null} */ ps = null) =>
     h('td', { class: 'num', 'data-ps': ps === null ? null : Math.round(ps) }, content);
@@ -126,8 +126,8 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
         h(
           'div',
           { class: 'share' },
-          lengthBar(all ? ps / all : 0),
-          h('span', { class: 'num' }, share(part || (all ? ps / all : 0))),
+          lengthBar(totalPs ? ps / totalPs : 0),
+          h('span', { class: 'num' }, share(part || (totalPs ? ps / totalPs : 0))),
         ),
       ),
       shares && [
@@ -180,11 +180,11 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
         'tr',
         { 'data-testid': 'device-sum' },
         h('td', null, 'All ops'),
-        number(sum, all),
+        number(sum, totalPs),
         h(
           'td',
           null,
-          h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(all ? 1 : null))),
+          h('div', { class: 'share' }, h('span', null), h('span', { class: 'num' }, share(totalPs ? 1 : null))),
         ),
         shares && [number(share(sums.flops_share)), number(share(sums.bytes_share)), h('td', null)],
       ),
@@ -221,8 +221,8 @@ const MOST_NAMED = 3;
  */
 export function unknownNote(document, rows, explained, toggle) {
   const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
-  const by = divisor(document);
-  const part = (/** @type {number} */ ps) => `${timeText(ps / by)}, ${share(self_ps ? ps / self_ps : null)}`;
+  const divideBy = divisor(document);
+  const part = (/** @type {number} */ ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
   // Ops of several programs may have one name.
   const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MOST_NAMED);
   const more = uncounted.filter(({ op }) => !named.includes(op)).length;
@@ -263,7 +263,7 @@ export function unknownNote(document, rows, explained, toggle) {
       drawn &&
         empty.length > 0 &&
         `${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies, cannot be drawn ` +
-        `(${part(total(empty, 'ps') * by)}). `,
+        `(${part(total(empty, 'ps') * divideBy)}). `,
       other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`,
     ),
     custom && explained && h('p', null, ADVICE),

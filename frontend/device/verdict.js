@@ -33,7 +33,7 @@ const KNOWN = 0.5;
 const LONGEST_NAME = 60;
 
 /** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceDocument} document */
-const whole = ({ chosen: { st, category } }) =>
+const wholeText = ({ chosen: { st, category } }) =>
   `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ` +
   `${category === null ? 'op time' : `time in ${category}`}`;
 
@@ -47,25 +47,26 @@ function near({ flops_share, bytes_share }) {
 
 /** ` at 17 % of peak FLOP/s and 48 % of HBM bandwidth`, as far as known. @param {TreeRow} row */
 function rates({ flops_share, bytes_share }) {
-  const told = [
+  const parts = [
     ...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]),
     ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`]),
   ];
-  return told.length ? ` at ${told.join(' and ')}` : '';
+  return parts.length ? ` at ${parts.join(' and ')}` : '';
 }
 
 /**
  * The innermost annotation that has half of the time, without one the largest of the outermost; in place of one with
  * nearly all of it its largest part.
  * @param {TreeRow[]} tree
- * @param {number} all
+ * @param {number} totalPs
  */
-function mainRow(tree, all) {
-  const largest = (/** @type {(row: TreeRow) => boolean} */ of) => tree.filter(of).sort((a, b) => b.ps - a.ps)[0];
+function mainRow(tree, totalPs) {
+  const largest = (/** @type {(row: TreeRow) => boolean} */ filter) =>
+    tree.filter(filter).sort((a, b) => b.ps - a.ps)[0];
   const row =
-    tree.filter(({ ps }) => 2 * ps >= all).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
+    tree.filter(({ ps }) => 2 * ps >= totalPs).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
   const part = largest(({ parent }) => !parent);
-  return row.ps >= NEARLY_ALL * all && part.ps >= TELLING * all ? part : row;
+  return row.ps >= NEARLY_ALL * totalPs && part.ps >= TELLING * totalPs ? part : row;
 }
 
 /** @param {TreeRow} row @param {boolean} [inside] of a sentence */
@@ -82,7 +83,7 @@ const nameOf = (row, inside = false) =>
  */
 export function verdictParts(document, tree, rows, rest) {
   const { total: sums, verdict, paths } = document;
-  const all = sums.self_ps / divisor(document);
+  const totalPs = sums.self_ps / divisor(document);
   if (!sums.kinds) {
     const { st, category } = document.chosen;
     return [
@@ -90,30 +91,30 @@ export function verdictParts(document, tree, rows, rest) {
       `${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`,
     ];
   }
-  const known = verdict ? verdict.known_ps / (sums.self_ps - sums.other_ps) : 0;
-  const told = (/** @type {Bound} */ bound) =>
+  const knownShare = verdict ? verdict.known_ps / (sums.self_ps - sums.other_ps) : 0;
+  const shareOfBound = (/** @type {Bound} */ bound) =>
     total(
       [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
       'ps',
-    ) / all;
+    ) / totalPs;
   for (const [bound, text] of /** @type {[Bound, string][]} */ ([
     ['wait', 'only waits for copies or other asynchronous ops'],
     ['link', 'is collectives and transfers'],
   ])) {
-    const most = rows.find(({ bound_by }) => bound_by === bound);
-    if (told(bound) > 0.5 && most) {
+    const longest = rows.find(({ bound_by }) => bound_by === bound);
+    if (shareOfBound(bound) > 0.5 && longest) {
       return [
-        strong(share(told(bound))),
-        ` of ${whole(document)} ${text}; ${most.op} alone is ${timeText(most.ps)}.`,
-        ...(verdict && known >= KNOWN
+        strong(share(shareOfBound(bound))),
+        ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
+        ...(verdict && knownShare >= KNOWN
           ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
           : []),
       ];
     }
   }
-  const largest = mainRow(tree, all);
+  const largest = mainRow(tree, totalPs);
   // Where nothing is annotated, the category tells more.
-  const bare = largest.path === null && largest.ps >= NEARLY_ALL * all && document.chosen.category === null;
+  const bare = largest.path === null && largest.ps >= NEARLY_ALL * totalPs && document.chosen.category === null;
   /** @type {(row: TreeRow) => (string|[string])[]} */
   const takes = (row) =>
     bare && row === largest
@@ -121,9 +122,9 @@ export function verdictParts(document, tree, rows, rest) {
           strong(`${document.categories[0]} ops`),
           ' take ',
           strong(share(document.category_ps[0] / sums.self_ps)),
-          ` of ${whole(document)}, ${row.ps < all ? 'nearly all of ' : ''}which has no annotation`,
+          ` of ${wholeText(document)}, ${row.ps < totalPs ? 'nearly all of ' : ''}which has no annotation`,
         ]
-      : [strong(nameOf(row)), ' takes ', strong(share(row.ps / all)), ` of ${whole(document)}`];
+      : [strong(nameOf(row)), ' takes ', strong(share(row.ps / totalPs)), ` of ${wholeText(document)}`];
   const alone = (/** @type {OpRow} */ op) =>
     ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
   if (!verdict) {
@@ -140,30 +141,32 @@ export function verdictParts(document, tree, rows, rest) {
     ];
   }
   const path = paths[verdict.path] ?? null;
-  const own = tree.find((row) => !row.parent && row.path === path) ?? largest;
-  const few = known < KNOWN && (own !== largest || isReached(document));
-  const start = few ? [...takes(largest), `. FLOPs and bytes are known of ${share(known)} of the work`] : [];
+  const worst = tree.find((row) => !row.parent && row.path === path) ?? largest;
+  const mostlyUnknown = knownShare < KNOWN && (worst !== largest || isReached(document));
+  const start = mostlyUnknown
+    ? [...takes(largest), `. FLOPs and bytes are known of ${share(knownShare)} of the work`]
+    : [];
   if (isReached(document)) {
-    return few
+    return mostlyUnknown
       ? [...start, ', which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
       : [
           'The ops run at ',
           strong(share(verdict.reached)),
           ' of what their kind allows; ',
           strong(nameOf(largest, true)),
-          `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / all)} of ${whole(document)}.`,
+          `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / totalPs)} of ${wholeText(document)}.`,
         ];
   }
-  if (few) {
+  if (mostlyUnknown) {
     return [
       ...start,
       '; farthest from the roof is ',
-      strong(nameOf(own, true)),
-      `, ${share(own.ps / all)} of the time${rates(own)}.`,
+      strong(nameOf(worst, true)),
+      `, ${share(worst.ps / totalPs)} of the time${rates(worst)}.`,
     ];
   }
   const op = rows[verdict.op];
-  return [...takes(own), `${rates(own)}: ${BOUND_TEXTS[own.bound_by]}.${op ? alone(op) : ''}`];
+  return [...takes(worst), `${rates(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
 }
 
 /** Why it is not known how near the roof is. @param {DeviceDocument} document @param {OpRow[]} rows */
@@ -178,12 +181,12 @@ function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
  * @param {RestRow[]} rest
- * @param {string} of which hosts this is, where not all
+ * @param {string} coverage which hosts this is, where not all
  */
-export function verdictBlock(document, tree, rows, rest, of) {
+export function verdictBlock(document, tree, rows, rest, coverage) {
   const { total: sums, cores, chosen: { st } } = document;
   const ps = sums.self_ps / divisor(document);
-  const core = cores > 1 ? `, per core${of ? ' of these hosts' : ''}` : '';
+  const core = cores > 1 ? `, per core${coverage ? ' of these hosts' : ''}` : '';
   const steps =
     st === 'all' ? 'the session' : st === 'mean' ? `mean of ${plural(document.whole_steps, 'step')}` : 'one step';
   /** @param {string} name @param {string} value @param {string} meaning @param {Record<string, any>} [more] */
@@ -207,7 +210,7 @@ export function verdictBlock(document, tree, rows, rest, of) {
           typeof part === 'string' ? part : h('b', null, part[0]),
         ),
       ),
-      of && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, of),
+      coverage && h('p', { class: 'small sec', 'data-testid': 'device-hosts' }, coverage),
     ),
     h(
       'dl',

@@ -71,20 +71,23 @@ export function deviceView(app) {
   let opened = false;
   let explained = false;
   /** What the document was asked for. */
-  let asked = '';
+  let requestedQuery = '';
   /** All ops of a document are asked for. @type {{of: DeviceDocument, done: Promise<void>}|null} */
-  let bringing = null;
+  let loading = null;
 
   const roofline = createRoofline({ select, open, lift: (row) => liftRow(row) });
 
   const cat = () => filtersValue(app.link.state.f).get('cat');
   /** What the server is asked for: what the link names, else the usual. */
-  function query(/** @type {Ready} */ own) {
+  function query(/** @type {Ready} */ openSession) {
     const { dd, st, pk } = app.link.state;
-    const places = devicePlaces(own);
-    const some = app.selectedDevices(own.devices);
-    const first = some.length < own.devices.length ? [...places].find(([, device]) => device === some[0])?.[0] : null;
-    return { dd: dd ?? first, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
+    const places = devicePlaces(openSession);
+    const selected = app.selectedDevices(openSession.devices);
+    const firstPlace =
+      selected.length < openSession.devices.length
+        ? [...places].find(([, device]) => device === selected[0])?.[0]
+        : null;
+    return { dd: dd ?? firstPlace, st: st ?? null, category: cat() ?? null, pk: peaksOfLink(pk) ? pk : null };
   }
   const filter = () => {
     const values = filtersValue(app.link.state.f);
@@ -136,8 +139,8 @@ export function deviceView(app) {
 
   /** @param {OpRow|null} row */
   function liftRow(row) {
-    for (const own of list.querySelectorAll('tr')) {
-      own.classList.toggle('lifted', row !== null && own.dataset.key === row.id);
+    for (const tableRow of list.querySelectorAll('tr')) {
+      tableRow.classList.toggle('lifted', row !== null && tableRow.dataset.key === row.id);
     }
   }
 
@@ -147,11 +150,11 @@ export function deviceView(app) {
     follow(true);
   }
 
-  /** Draws what a filter changes. @param {boolean} [say] */
-  function follow(say = false) {
+  /** Draws what a filter changes. @param {boolean} [announce] */
+  function follow(announce = false) {
     drawTree();
     drawRoofline();
-    drawOps(say);
+    drawOps(announce);
   }
 
   function drawTree() {
@@ -179,11 +182,11 @@ export function deviceView(app) {
 
   function drawRoofline() {
     const { peaks } = answer;
-    const own = filter();
+    const current = filter();
     if (!placed(rows).length) return;
     roofline.set({
       rows,
-      passes: (row) => passes(row, own),
+      passes: (row) => passes(row, current),
       roof: { flops: peaks.flops_per_s, bytes: peaks.bytes_per_s },
       precision: precisionOf(peaks),
       tones,
@@ -192,19 +195,19 @@ export function deviceView(app) {
   }
 
   function drawRoofCard() {
-    const known = rows.some(({ flops }) => flops);
+    const counted = rows.some(({ flops }) => flops);
     const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
     const drawn = placed(rows);
     const why =
-      !known && !sized
+      !counted && !sized
         ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
         : !sized
           ? 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.'
-          : !known
+          : !counted
             ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`
             : 'None of these ops has both FLOPs and HBM traffic.';
     const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
-    const others = drawn.some(({ path }) => path !== null && !tones.has(path));
+    const untoned = drawn.some(({ path }) => path !== null && !tones.has(path));
     fill(
       marks,
       drawn.length > 0 &&
@@ -212,7 +215,7 @@ export function deviceView(app) {
           ...paths.map((path) =>
             h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1)),
           ),
-          others && h('span', null, toneChip('', new Map()), 'other'),
+          untoned && h('span', null, toneChip('', new Map()), 'other'),
           drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
         ].filter(Boolean),
     );
@@ -240,12 +243,12 @@ export function deviceView(app) {
 
   const setPeaks = () => openPeaks(answer.peaks, (pk) => ask({ pk }));
 
-  /** @param {boolean} [say] */
-  function drawOps(say = false) {
-    const own = filter();
-    const found = rows.filter((row) => passes(row, own));
-    const { element: table } = opsTable(answer, rows, rest, found, {
-      filter: own,
+  /** @param {boolean} [announce] */
+  function drawOps(announce = false) {
+    const current = filter();
+    const passing = rows.filter((row) => passes(row, current));
+    const { element: table } = opsTable(answer, rows, rest, passing, {
+      filter: current,
       opened,
       chosen: chosen(),
       tones,
@@ -264,7 +267,7 @@ export function deviceView(app) {
     heading.textContent = `${count(kinds)} kinds${mean ? ' in all steps' : ''}, ` +
       `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' a step' : ''}` +
       `${answer.cores > 1 ? ' a core' : ''}, by self time`;
-    if (say) app.live.announce(`${count(found.length)} ops.`);
+    if (announce) app.live.announce(`${count(passing.length)} ops.`);
   }
 
   /** Lists all ops, or those with most time again. */
@@ -278,24 +281,24 @@ export function deviceView(app) {
   /** Brings the ops that the first answer has as sums. */
   function bringAll() {
     if (!rest.length) return;
-    if (bringing?.of !== answer) bringing = { of: answer, done: bring(answer) };
-    return bringing.done;
+    if (loading?.of !== answer) loading = { of: answer, done: fetchAll(answer) };
+    return loading.done;
 
-    /** @param {DeviceDocument} of */
-    async function bring(of) {
+    /** @param {DeviceDocument} document */
+    async function fetchAll(document) {
       try {
         const next = await get('device', { ...session.of, ...query(session), whole: 1 });
-        if (of === answer) take(next);
+        if (document === answer) setDocument(next);
       } catch (error) {
-        if (of !== answer) return;
-        bringing = null;
+        if (document !== answer) return;
+        loading = null;
         app.reportError('ops', error);
       }
     }
   }
 
   /** @param {DeviceDocument} next */
-  function take(next) {
+  function setDocument(next) {
     answer = next;
     [rows, rest, tree] = [opRows(next), restRows(next), treeRows(next)];
     tones = tonesOf(tree);
@@ -313,17 +316,17 @@ export function deviceView(app) {
 
   /** Which hosts a sum of all is about, where it is not all of them. */
   function coverage() {
-    const { shown, of } = answer.hosts;
-    if (answer.chosen.dd !== 'all' || shown.length >= of) return '';
+    const { shown, of: hostCount } = answer.hosts;
+    if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
     const names = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
-    return `Of ${count(shown.length)} of ${count(of)} hosts, those that are read: ${names}` +
+    return `Of ${count(shown.length)} of ${count(hostCount)} hosts, those that are read: ${names}` +
       `${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
   }
 
   function draw() {
     const values = filtersValue(app.link.state.f);
     search.value = values.get('op') ?? '';
-    asked = JSON.stringify(query(session));
+    requestedQuery = JSON.stringify(query(session));
     drawFilters();
     fill(verdict, verdictBlock(answer, tree, rows, rest, coverage()));
     drawRoofCard();
@@ -367,16 +370,16 @@ export function deviceView(app) {
     follow();
   });
 
-  const data = createDocumentView(app, 'device', element, (/** @type {DeviceDocument} */ next, own) => {
-    const fresh = session !== own;
-    session = own;
-    if (!own.devices.length) {
+  const data = createDocumentView(app, 'device', element, (/** @type {DeviceDocument} */ next, openSession) => {
+    const sessionChanged = session !== openSession;
+    session = openSession;
+    if (!openSession.devices.length) {
       fill(element, noDeviceCard('Device', 'This view needs'));
       return /** @type {'empty'} */ ('empty');
     }
-    take(next);
+    setDocument(next);
     opened = false;
-    if (fresh) {
+    if (sessionChanged) {
       explained = false;
       closed = closedAtFirst(tree);
     }
@@ -399,7 +402,7 @@ export function deviceView(app) {
 
   /** What a link says may be another selection, or only other filters. */
   const move = data.whenDrawn(() => {
-    if (JSON.stringify(query(session)) !== asked) data.reload();
+    if (JSON.stringify(query(session)) !== requestedQuery) data.reload();
     else draw();
   });
 

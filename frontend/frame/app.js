@@ -93,7 +93,7 @@ export function createApp() {
   let partial = false;
   let looking = false;
   let counted = false;
-  let ahead = false;
+  let prefetched = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
   /** What each view said of itself: it counts while the view is in front. @type {Map<string, State>} */
@@ -109,7 +109,7 @@ export function createApp() {
     setState: () => {},
     open(changes) {
       link.set(changes, 'push');
-      if (session && wanted() !== session.session.name) return void open(wanted());
+      if (session && linkedName() !== session.session.name) return void open(linkedName());
       if ('h' in changes) filtered();
       else show();
       views.get(current)?.move?.();
@@ -118,9 +118,9 @@ export function createApp() {
     count: (view, text) => tabs.count(view, text),
     counts({ lost, ...numbers }) {
       counted = true;
-      const least = partial ? '≥\u202f' : '';
-      Object.entries(numbers).forEach(([id, number]) => tabs.count(id, least + count(number)));
-      if (lost) tabs.count('propagation', `${least}${count(lost)} lost`);
+      const prefix = partial ? '≥\u202f' : '';
+      Object.entries(numbers).forEach(([id, number]) => tabs.count(id, prefix + count(number)));
+      if (lost) tabs.count('propagation', `${prefix}${count(lost)} lost`);
     },
     selection: hostSelection.selection,
     tracedSelection: hostSelection.tracedSelection,
@@ -183,13 +183,13 @@ export function createApp() {
       live.announce(loadingText(shown));
     },
     ready: showSession,
-    error: (message) => failed(message, () => { void open(wanted(), true); }),
+    error: (message) => failed(message, () => { void open(linkedName(), true); }),
     refused: (error) => app.reportError('stop', error),
   });
 
   const loadingCard = createLoadingCard(() => loader.stop());
   const newest = () => list?.sessions[0]?.name ?? '';
-  const wanted = () => link.state.s || newest();
+  const linkedName = () => link.state.s || newest();
 
   /** Fills the view's place with something that is not a view. @param {string} name @param {HTMLElement} element */
   function state(name, element) {
@@ -198,23 +198,23 @@ export function createApp() {
     fill(panel, element);
   }
 
-  /** @param {string} message @param {() => void} again */
-  function failed(message, again) {
-    state('error', errorCard(message, again));
+  /** @param {string} message @param {() => void} retry */
+  function failed(message, retry) {
+    state('error', errorCard(message, retry));
     live.announceError(message);
   }
 
   /** @param {Ready} next */
   function showSession(next) {
     const { name, hosts } = next.session;
-    const all = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
+    const listedHosts = list?.sessions.find((entry) => entry.name === name)?.hosts.length ?? 0;
     session = next;
     hostSelection.open(next);
     tabs.environment(next.environment.label);
     tabs.clear();
-    if (hosts.length > 1) tabs.count('hosts', count(Math.max(all, hosts.length)));
+    if (hosts.length > 1) tabs.count('hosts', count(Math.max(listedHosts, hosts.length)));
     counted = false;
-    partial = Boolean(next.partial) || all > hosts.length;
+    partial = Boolean(next.partial) || listedHosts > hosts.length;
     place.toggleAttribute('data-reading', Boolean(next.partial));
     /** @type {import('./diagnostics.js').Note[]} */
     const notes = [];
@@ -227,7 +227,7 @@ export function createApp() {
       notes.push({
         id: 'partial',
         severity: 'warning',
-        message: `${count(hosts.length)} of ${count(all)} hosts read.`,
+        message: `${count(hosts.length)} of ${count(listedHosts)} hosts read.`,
       });
     }
     diagnostics.set(name, [...notes, ...next.diagnostics]);
@@ -261,33 +261,37 @@ export function createApp() {
     current = id;
     if (session.partial && !OF_REPORT.includes(id)) return state('loading', loadingCard.element);
     header.open(session, id === 'timeline' ? app.tracedSelection() : app.selection(), link.state.c);
-    const known = views.get(id);
-    const view = known ?? create({ ...app, setState: (how = 'ready') => {
-      if (states.get(id) !== how && current === id) live.announceVerdict(panel);
-      states.set(id, how);
-      tell(id);
+    const existing = views.get(id);
+    const view = existing ?? create({ ...app, setState: (viewState = 'ready') => {
+      if (states.get(id) !== viewState && current === id) live.announceVerdict(panel);
+      states.set(id, viewState);
+      showState(id);
     } });
     views.set(id, view);
     if (view.element.parentNode !== panel) fill(panel, view.element);
-    tell(id);
-    if (!known) view.open(session);
+    showState(id);
+    if (!existing) view.open(session);
     view.show(true);
     const chosen = `${link.state.h}\n${link.state.d}`;
     if ((choices.get(id) ?? chosen) !== chosen) view.filter?.();
     choices.set(id, chosen);
   }
 
-  function tell(/** @type {string} */ id) {
-    const how = states.get(id) ?? 'loading';
-    if (views.get(id)?.element.parentNode === panel) place.dataset.state = partial && how === 'ready' ? 'partial' : how;
-    if (how === 'loading' || !session) return;
+  function showState(/** @type {string} */ id) {
+    const viewState = states.get(id) ?? 'loading';
+    if (views.get(id)?.element.parentNode === panel) {
+      place.dataset.state = partial && viewState === 'ready' ? 'partial' : viewState;
+    }
+    if (viewState === 'loading' || !session) return;
     // Only now: what is looked at comes first.
-    if (!ahead) prefetchViews(VIEWS);
-    ahead = true;
+    if (!prefetched) prefetchViews(VIEWS);
+    prefetched = true;
     if (counted) return;
     counted = true;
-    const own = session;
-    get('counts', own.of).then(({ counts }) => { if (own === session) app.counts(counts); }).catch(() => {});
+    const requested = session;
+    get('counts', requested.of)
+      .then(({ counts }) => { if (requested === session) app.counts(counts); })
+      .catch(() => {});
   }
 
   /** @param {string} id */
@@ -298,15 +302,15 @@ export function createApp() {
 
   /** @param {HTMLElement} below */
   async function pickHosts(below) {
-    const own = session;
-    if (!own) return;
+    const opened = session;
+    if (!opened) return;
     try {
       const { openPicker } = await import('../hosts/view.js');
       openPicker({
-        session: own.session.name,
-        hosts: own.session.hosts.map(({ name }) => name),
+        session: opened.session.name,
+        hosts: opened.session.hosts.map(({ name }) => name),
         linked: link.state.h,
-        rows: own.rows.length / own.session.hosts.length,
+        rows: opened.rows.length / opened.session.hosts.length,
         below,
         apply(hosts) {
           link.set({ h: hosts }, 'push');
@@ -330,14 +334,15 @@ export function createApp() {
   /** @param {string} name @param {boolean} [reload] */
   async function open(name, reload) {
     header.sessions(list?.sessions ?? [], name);
-    const entry = session?.session.name === name ? session.session : list?.sessions.find((own) => own.name === name);
+    const entry =
+      session?.session.name === name ? session.session : list?.sessions.find((listed) => listed.name === name);
     await loader.load(name, hostSelection.requested(entry ?? { name, hosts: [] }), reload);
   }
 
   onSessionReread((name) => { if (name === session?.session.name) void open(name); });
 
   async function copyLink() {
-    if (await app.copy(link.address({ s: wanted() }), 'The link')) header.copied();
+    if (await app.copy(link.address({ s: linkedName() }), 'The link')) header.copied();
   }
 
   /** Looks what sessions there are; opens one if none is open. */
@@ -358,20 +363,20 @@ export function createApp() {
       if (!session) state('empty', noSessionsCard(list, look, () => capture.click()));
       return;
     }
-    if (session) return header.sessions(list.sessions, wanted());
-    const known = list.sessions.some(({ name }) => name === link.state.s);
-    if (link.state.s && !known) {
+    if (session) return header.sessions(list.sessions, linkedName());
+    const isListed = list.sessions.some(({ name }) => name === link.state.s);
+    if (link.state.s && !isListed) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
       link.set({ ...NOTHING_CHOSEN, s: '' }, 'replace');
       await open(newest());
       return app.addNote({ id: 'stale', message });
     }
-    await open(wanted());
+    await open(linkedName());
   }
 
   link.onNavigation(() => {
     if (!list) return;
-    if (session && wanted() !== session.session.name) return void open(wanted());
+    if (session && linkedName() !== session.session.name) return void open(linkedName());
     void hostSelection.rank();
     filtered();
     views.get(current)?.move?.();

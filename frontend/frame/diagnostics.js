@@ -28,7 +28,7 @@ export function createDiagnostics() {
   let notes = [];
   /** @type {Set<string>} */
   const dismissed = new Set();
-  let all = false;
+  let expanded = false;
   let scope = '';
 
   const keyOf = (/** @type {Note} */ note) => [scope, note.id, note.host ?? '', note.message].join('\n');
@@ -36,7 +36,7 @@ export function createDiagnostics() {
   /** An error goes once its remedy is tried: it is told anew where that fails. @param {Note} note */
   function act(note) {
     if (note.severity === 'error') {
-      notes = notes.filter((other) => other !== note);
+      notes = notes.filter((remaining) => remaining !== note);
       draw();
     }
     note.action?.run();
@@ -67,10 +67,10 @@ export function createDiagnostics() {
     );
 
   function draw() {
-    const left = notes.filter((note) => !dismissed.has(keyOf(note)));
-    const infos = left.filter(({ severity }) => severity === 'info');
-    const lines = left.filter((note) => !infos.includes(note));
-    const shown = all ? lines : lines.slice(0, MOST_LINES);
+    const open = notes.filter((note) => !dismissed.has(keyOf(note)));
+    const infos = open.filter(({ severity }) => severity === 'info');
+    const lines = open.filter((note) => !infos.includes(note));
+    const shown = expanded ? lines : lines.slice(0, MOST_LINES);
     const more = lines.length - shown.length;
     fill(
       element,
@@ -80,7 +80,7 @@ export function createDiagnostics() {
           more > 0 &&
             index === shown.length - 1 &&
             link(`+${more} more`, () => {
-              all = true;
+              expanded = true;
               draw();
             }),
         ),
@@ -98,7 +98,7 @@ export function createDiagnostics() {
     /** @param {string} session @param {Note[]} next */
     set(session, next) {
       scope = session;
-      all = false;
+      expanded = false;
       notes = [...next].sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
       draw();
     },

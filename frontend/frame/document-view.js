@@ -19,33 +19,35 @@ export function createDocumentView(app, route, element, draw, more) {
   /** @type {Ready|null} */
   let session = null;
   let shown = false;
-  let have = false;
+  let requestedOnce = false;
   /** The session whose data is drawn. @type {Ready|null} */
   let drawn = null;
   const channel = createLatestChannel(route);
 
-  async function bring() {
-    const own = session;
-    if (!own || have || !shown) return;
-    have = true;
+  async function load() {
+    const requested = session;
+    if (!requested || requestedOnce || !shown) return;
+    requestedOnce = true;
     const timer = setTimeout(() => {
-      if (own === session && !element.hasChildNodes()) {
+      if (requested === session && !element.hasChildNodes()) {
         fill(
           element,
-          analysisCard(own, () => app.open({ v: 'timeline' })),
+          analysisCard(requested, () => app.open({ v: 'timeline' })),
         );
       }
     }, SAY_AFTER_MS);
     try {
-      const answer = await (more ? channel.get({ ...own.of, ...more(own) }) : getShared(route, own.of));
-      if (own !== session) return;
-      drawn = own;
-      app.setState(draw(answer, own));
+      const answer = await (more
+        ? channel.get({ ...requested.of, ...more(requested) })
+        : getShared(route, requested.of));
+      if (requested !== session) return;
+      drawn = requested;
+      app.setState(draw(answer, requested));
     } catch (error) {
-      if (own !== session) return;
-      have = false;
+      if (requested !== session) return;
+      requestedOnce = false;
       const { message } = /** @type {Error} */ (error);
-      fill(element, errorCard(message, bring));
+      fill(element, errorCard(message, load));
       app.live.announceError(message);
       app.setState('error');
     } finally {
@@ -55,8 +57,8 @@ export function createDocumentView(app, route, element, draw, more) {
 
   /** Requests the document again, with the current arguments. */
   function reload() {
-    have = false;
-    void bring();
+    requestedOnce = false;
+    void load();
   }
 
   return {
@@ -71,7 +73,7 @@ export function createDocumentView(app, route, element, draw, more) {
     /** @param {boolean} on */
     show(on) {
       shown = on;
-      void bring();
+      void load();
     },
   };
 }

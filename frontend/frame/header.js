@@ -27,11 +27,11 @@ export function createHeader(on, notes, capture) {
   });
   const hostPick = h('span', { class: 'pick none', title: 'hosts' }, h('span', null, 'hosts'), hosts);
   const devices = createMultiSelect('devices', 'device-select', on.devices);
-  const others = labelledSelect('compare with', [], '', on.compare, 'compare-select');
+  const comparison = labelledSelect('compare with', [], '', on.compare, 'compare-select');
   /** @type {string[]} */
-  let known = [];
+  let names = [];
   sessions.classList.add('none');
-  others.classList.add('none');
+  comparison.classList.add('none');
   const synthetic = h(
     'span',
     { class: 'tag warning none', 'data-testid': 'synthetic', title: 'Made by a program, not recorded on a machine.' },
@@ -46,7 +46,7 @@ export function createHeader(on, notes, capture) {
     synthetic,
     hostPick,
     devices.element,
-    others,
+    comparison,
     h('span', { class: 'grow' }),
     notes,
     capture,
@@ -59,43 +59,45 @@ export function createHeader(on, notes, capture) {
     /** @param {import('../lib/types').SessionEntry[]} entries @param {string} name */
     sessions(entries, name) {
       sessions.classList.toggle('none', !name);
-      known = entries.map((entry) => entry.name);
+      names = entries.map((entry) => entry.name);
       setOptions(
         /** @type {HTMLSelectElement} */ (sessions.lastElementChild),
-        known.includes(name) ? known : [name, ...known],
+        names.includes(name) ? names : [name, ...names],
         name,
       );
     },
     /**
      * @param {import('../lib/types').Ready} ready
      * @param {{hosts: string[], devices: string[]}} chosen
-     * @param {string} [other]
+     * @param {string} [compared]
      */
-    open(ready, chosen, other) {
-      others.classList.toggle('none', known.length < 2);
+    open(ready, chosen, compared) {
+      comparison.classList.toggle('none', names.length < 2);
       setOptions(
-        /** @type {HTMLSelectElement} */ (others.lastElementChild),
-        [['', 'none'], ...known.filter((own) => own !== ready.session.name)],
-        other,
+        /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
+        [['', 'none'], ...names.filter((name) => name !== ready.session.name)],
+        compared,
       );
       synthetic.classList.toggle('none', !ready.environment.synthetic);
-      const all = ready.session.hosts.map(({ name }) => name);
-      hostPick.classList.toggle('none', !all.length);
-      const short = shortNames(all);
-      const shorts = new Map(all.map((name, at) => [name, short[at]]));
+      const hostNames = ready.session.hosts.map(({ name }) => name);
+      hostPick.classList.toggle('none', !hostNames.length);
+      const short = shortNames(hostNames);
+      const shorts = new Map(hostNames.map((name, at) => [name, short[at]]));
       const shortOf = (/** @type {string} */ name) => shorts.get(name) ?? name;
-      const named = chosen.hosts.length === 2 && all.length > 2 ? `: ${chosen.hosts.map(shortOf).join(', ')}` : '';
+      const named = chosen.hosts.length === 2 && hostNames.length > 2
+          ? `: ${chosen.hosts.map(shortOf).join(', ')}`
+          : '';
       hosts.textContent =
         chosen.hosts.length === 1
           ? shown(chosen.hosts[0])
-          : `${count(chosen.hosts.length)} of ${count(all.length)}${named}`;
+          : `${count(chosen.hosts.length)} of ${count(hostNames.length)}${named}`;
       hosts.setAttribute('aria-label', `hosts, ${hosts.textContent}`);
-      const whose = new Set(chosen.hosts);
-      const visible = ready.devices.filter(({ host }) => whose.has(host));
+      const chosenHosts = new Set(chosen.hosts);
+      const visible = ready.devices.filter(({ host }) => chosenHosts.has(host));
       devices.set(
         visible.map((device) => ({
           value: device.id,
-          label: deviceName({ ...device, host: shortOf(device.host) }, all),
+          label: deviceName({ ...device, host: shortOf(device.host) }, hostNames),
           note: share(device.duty_cycle),
         })),
         chosen.devices,

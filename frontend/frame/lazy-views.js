@@ -32,7 +32,7 @@ function laterView(app, label, load) {
   let shown = false;
   let missing = false;
 
-  async function bring() {
+  async function fetchView() {
     const done = beginActivity();
     try {
       const create = await load().catch(failed);
@@ -50,7 +50,7 @@ function laterView(app, label, load) {
   async function failed(error) {
     console.error(error);
     if (await answers()) {
-      say('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
+      showError('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
     }
     missing = true;
     app.setState('error');
@@ -60,13 +60,13 @@ function laterView(app, label, load) {
     try {
       return await get('sessions');
     } catch (error) {
-      say(/** @type {Error} */ (error).message);
+      showError(/** @type {Error} */ (error).message);
       return null;
     }
   }
 
   /** @param {string} message */
-  function say(message) {
+  function showError(message) {
     fill(place, errorCard(message, retry, `${label} cannot be shown`, 'Retry'));
     app.live.announceError(message);
   }
@@ -76,7 +76,7 @@ function laterView(app, label, load) {
     if (await answers()) location.reload();
   }
 
-  void bring();
+  void fetchView();
   return {
     get element() { return view?.element ?? place; },
     open(next) {

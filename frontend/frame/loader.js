@@ -25,18 +25,18 @@ export function createLoader(on) {
      * @param {boolean} [reload] read the files again
      */
     async load(session, hosts, reload = false) {
-      const own = ++ticket;
+      const request = ++ticket;
       const done = beginActivity();
       const began = performance.now();
-      let seen = 0;
+      let hostsShown = 0;
       name = session;
       try {
-        for (let again = reload; own === ticket; again = false) {
+        for (let reread = reload; request === ticket; reread = false) {
           /** @type {import('../lib/types').SessionAnswer} */
-          const answer = await (again
-            ? post('reload', { session, hosts, seen })
-            : get('session', { session, hosts, seen }));
-          if (own !== ticket) return;
+          const answer = await (reread
+            ? post('reload', { session, hosts, seen: hostsShown })
+            : get('session', { session, hosts, seen: hostsShown }));
+          if (request !== ticket) return;
           if (answer.state === 'ready' && answer.mark) setFingerprint(session, answer.mark);
           if (answer.state === 'ready') {
             return on.ready({
@@ -49,7 +49,7 @@ export function createLoader(on) {
           if (answer.state === 'error') return on.error(answer.message);
           const { head, partial } = answer;
           if (head && partial) {
-            seen = head.session.hosts.length;
+            hostsShown = head.session.hosts.length;
             on.ready({
               ...head,
               devices: deviceRows(head.devices),
@@ -63,7 +63,7 @@ export function createLoader(on) {
           await delay(ASK_AGAIN_MS);
         }
       } catch (error) {
-        if (own === ticket) on.error(/** @type {Error} */ (error).message);
+        if (request === ticket) on.error(/** @type {Error} */ (error).message);
       } finally {
         done();
       }

@@ -23,14 +23,14 @@ export function createMultiSelect(label, testid, changed) {
     /**
      * @param {Choice[]} choices
      * @param {string[]} chosen
-     * @param {number} [all] how many there are beside the choices
+     * @param {number} [choiceCount] how many there are beside the choices
      */
-    set(choices, chosen, all = choices.length) {
+    set(choices, chosen, choiceCount = choices.length) {
       element.classList.toggle('none', !choices.length);
       summary.textContent =
         chosen.length === 1
           ? escapeInvisible(choices.find(({ value }) => value === chosen[0])?.label ?? '')
-          : `${count(chosen.length)} of ${count(all)}`;
+          : `${count(chosen.length)} of ${count(choiceCount)}`;
       summary.ariaLabel = `${label}, ${summary.textContent}`;
       draw = () => drawMenu(choices, chosen);
       if (details.open) draw();
@@ -42,8 +42,8 @@ export function createMultiSelect(label, testid, changed) {
     const focused = menu.contains(document.activeElement) && document.activeElement?.getAttribute('value');
     const on = new Set(chosen);
     const boxes = choices.map(({ value }) => h('input', { type: 'checkbox', value, checked: on.has(value), onchange() {
-      const now = boxes.filter((box) => box.checked).map((box) => box.value);
-      changed(now.length < choices.length ? now : []);
+      const checked = boxes.filter((box) => box.checked).map((box) => box.value);
+      changed(checked.length < choices.length ? checked : []);
     } }));
     fill(
       menu,

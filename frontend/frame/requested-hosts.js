@@ -15,6 +15,6 @@ export function requestedHosts(linked, names, needed) {
     names.includes(term) ? [names.indexOf(term)] : /^\d+(-\d+)?$/.test(term) ? findHosts(term, names) : [];
   const terms = (linked ?? '').split(',').flatMap((term) => (words.includes(term) ? term : placesOf(term).map(String)));
   const more = [...needed].map(String);
-  const all = [...new Set([...(terms.length || !more.length ? terms : RANK_WORDS), ...more])];
-  return all.length ? all.join(',') : null;
+  const requested = [...new Set([...(terms.length || !more.length ? terms : RANK_WORDS), ...more])];
+  return requested.length ? requested.join(',') : null;
 }

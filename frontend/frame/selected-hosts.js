@@ -22,27 +22,27 @@ export function createHostSelection(link, learned) {
 
   /** The devices of some hosts that the link names, else all of theirs. @param {string[]} hosts */
   function devicesOf(hosts) {
-    const whose = new Set(hosts);
-    const there = (session?.devices ?? []).filter(({ host }) => whose.has(host)).map(({ id }) => id);
+    const wantedHosts = new Set(hosts);
+    const ids = (session?.devices ?? []).filter(({ host }) => wantedHosts.has(host)).map(({ id }) => id);
     const named = new Set(link.state.d?.split(','));
-    const some = there.filter((id) => named.has(id));
-    return some.length ? some : there;
+    const linkedIds = ids.filter((id) => named.has(id));
+    return linkedIds.length ? linkedIds : ids;
   }
 
   /** Hosts by name and devices by id: all of the session, unless the link names some. */
   function selection() {
-    const all = (session?.session.hosts ?? []).map(({ name }) => name);
-    const some = linkedHosts(link.state.h, all, ranks);
-    const hosts = some.length ? some : all;
+    const names = (session?.session.hosts ?? []).map(({ name }) => name);
+    const linkedNames = linkedHosts(link.state.h, names, ranks);
+    const hosts = linkedNames.length ? linkedNames : names;
     return { hosts, devices: devicesOf(hosts) };
   }
 
   /** Asks whom `slowest` and `median` name, where the link says them; until then all hosts are chosen. */
   async function resolveRanks() {
-    const own = session;
-    if (!own || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
-    const { hosts, order, median_host } = await getShared('hosts', own.of).catch(() => ({}));
-    if (own !== session || median_host == null) return;
+    const requested = session;
+    if (!requested || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
+    const { hosts, order, median_host } = await getShared('hosts', requested.of).catch(() => ({}));
+    if (requested !== session || median_host == null) return;
     ranks = { slowest: hosts.name[order[0]], median: hosts.name[median_host] };
     learned();
   }
@@ -52,15 +52,15 @@ export function createHostSelection(link, learned) {
     rank: resolveRanks,
     /** The same of what the timeline has rows of. */
     tracedSelection() {
-      const own = session;
-      if (!own?.chosen) return selection();
-      const hosts = own.chosen.map((at) => own.session.hosts[at].name);
+      const open = session;
+      if (!open?.chosen) return selection();
+      const hosts = open.chosen.map((at) => open.session.hosts[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
-    /** Those devices that are chosen. @template {{id: string}} T @param {T[]} all */
-    selectedDevices(all) {
+    /** Those devices that are chosen. @template {{id: string}} T @param {T[]} candidates */
+    selectedDevices(candidates) {
       const devices = new Set(selection().devices);
-      return all.filter(({ id }) => devices.has(id));
+      return candidates.filter(({ id }) => devices.has(id));
     },
     /** The id of a host's first device; empty without. @param {string} host */
     firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
@@ -69,9 +69,9 @@ export function createHostSelection(link, learned) {
      * @param {number[]} hosts
      */
     addNeeded(hosts) {
-      const own = session;
+      const open = session;
       const more = hosts.filter(
-        (at) => own?.chosen && own.session.hosts[at] && !own.chosen.includes(at) && !needed.has(at),
+        (at) => open?.chosen && open.session.hosts[at] && !open.chosen.includes(at) && !needed.has(at),
       );
       more.forEach((at) => needed.add(at));
       return more.length > 0;

@@ -63,11 +63,11 @@ function leftText(seconds) {
  * @param {import('../lib/types').Loading} loading
  */
 export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_left }) {
-  const who = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
+  const subject = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
   const left = seconds_left == null ? '' : ` · ${leftText(seconds_left)}`;
   const does = {
-    reading: `Reading ${who} · ${amount(bytes_read, whole)}`,
-    building: `Placing the events of ${who} on their threads and devices`,
+    reading: `Reading ${subject} · ${amount(bytes_read, whole)}`,
+    building: `Placing the events of ${subject} on their threads and devices`,
     drawing: 'Preparing the timeline',
   };
   return does[stage] + left;
@@ -82,8 +82,9 @@ export function partialText({ partial, bytes_read, bytes: whole, seconds_left })
   const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
   if (hosts_read === hosts_in_all) return `${read}. Their report is being made.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
-  const told = hosts_told < hosts_read ? ` The numbers cover ${plural(hosts_told, 'host')}.` : '';
-  return `${read}; the last one may still come. ${amount(bytes_read, whole)} read${whole ? left : ' so far'}.${told}`;
+  const coverage = hosts_told < hosts_read ? ` The numbers cover ${plural(hosts_told, 'host')}.` : '';
+  const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;
+  return `${read}; the last one may still come. ${progress}${coverage}`;
 }
 
 /** @param {HostProgress} host */
@@ -162,14 +163,13 @@ const MOVE_MS = 200;
  */
 export function analysisCard({ session: { hosts }, loaded_ms = 0 }, timeline) {
   const events = total(hosts, 'events');
-  const usual = Math.max(loaded_ms / OPENING * (1 - OPENING), events * MS_PER_EVENT, 1);
+  const expectedMs = Math.max(loaded_ms / OPENING * (1 - OPENING), events * MS_PER_EVENT, 1);
   const began = performance.now();
   const bar = h('div', null);
-  const move = () =>
-    fill(
-      bar,
-      meter(Math.min(0.99, 1 - (1 - OPENING) * Math.exp((-1.5 * (performance.now() - began)) / usual)), 'Analysing'),
-    );
+  const move = () => {
+    const left = (1 - OPENING) * Math.exp((-1.5 * (performance.now() - began)) / expectedMs);
+    fill(bar, meter(Math.min(0.99, 1 - left), 'Analysing'));
+  };
   move();
   const timer = setInterval(() => (bar.isConnected ? move() : clearInterval(timer)), MOVE_MS);
   return stateCard(
@@ -181,24 +181,24 @@ export function analysisCard({ session: { hosts }, loaded_ms = 0 }, timeline) {
   );
 }
 
-/** @param {string} message @param {() => void} again @param {string} [title] @param {string} [label] of the button */
-export const errorCard = (message, again, title = 'This session cannot be shown', label = 'Try again') =>
+/** @param {string} message @param {() => void} retry @param {string} [title] @param {string} [label] of the button */
+export const errorCard = (message, retry, title = 'This session cannot be shown', label = 'Try again') =>
   stateCard(
     'error',
     title,
     h('p', null, h('span', { class: 'tag critical' }, 'error'), ' ', message),
-    h('p', null, button(label, again, { 'data-testid': 'try-again' })),
+    h('p', null, button(label, retry, { 'data-testid': 'try-again' })),
   );
 
 const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(3294)';
 const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3000';
 
-/** @param {import('../lib/types').SessionList} list @param {() => void} again @param {() => void} capture */
-export const noSessionsCard = (list, again, capture) => stateCard('no-sessions', 'No profile under this logdir.',
+/** @param {import('../lib/types').SessionList} list @param {() => void} retry @param {() => void} capture */
+export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No profile under this logdir.',
   h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
   h('p', null, 'Capture while the loop runs, from another process or here:'),
   h('pre', null, h('code', null, CAPTURE_CODE)),
   list.capture ? h('p', null, button('Capture…', capture)) : null,
-  h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', again)));
+  h('p', { class: 'sec' }, 'This page looks again when it gets the focus. ', button('Look again', retry)));

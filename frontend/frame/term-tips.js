@@ -15,11 +15,11 @@ export function createTermTips(around) {
   let described = null;
 
   /** @param {EventTarget|null} target @returns {[HTMLElement, string]|null} */
-  function found(target) {
-    const own = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(PLACES)) : null;
-    const text = own?.dataset.term ?? own?.textContent ?? '';
-    const term = own && text.length <= MOST_LETTERS ? termOf(text) : null;
-    return own && term ? [own, term] : null;
+  function findTerm(target) {
+    const holder = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(PLACES)) : null;
+    const text = holder?.dataset.term ?? holder?.textContent ?? '';
+    const term = holder && text.length <= MOST_LETTERS ? termOf(text) : null;
+    return holder && term ? [holder, term] : null;
   }
 
   function hide() {
@@ -30,13 +30,13 @@ export function createTermTips(around) {
 
   /** @param {Event} event */
   function show({ target }) {
-    const word = found(target);
+    const word = findTerm(target);
     hide();
     if (!word) return;
-    const [own, term] = word;
+    const [holder, term] = word;
     tip.textContent = TERMS[term];
     tip.classList.remove('none');
-    const box = own.getBoundingClientRect();
+    const box = holder.getBoundingClientRect();
     tip.style.left = `${Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8))}px`;
     const fitsBelow = box.bottom + 4 + tip.offsetHeight <= innerHeight;
     tip.style.top = `${fitsBelow ? box.bottom + 4 : box.top - tip.offsetHeight - 4}px`;

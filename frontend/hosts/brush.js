@@ -51,16 +51,16 @@ export function createBrush(moved) {
     set(values, called) {
       steps = values.length;
       name = /** @type {StringConstructor} */ (called);
-      const most = maximum(values, 1);
+      const highest = maximum(values, 1);
       heights = new Array(Math.min(MOST_BARS, steps)).fill(0);
       values.forEach((value, index) => {
-        const at = Math.floor((index * heights.length) / steps);
-        heights[at] = Math.max(heights[at], value / most);
+        const bar = Math.floor((index * heights.length) / steps);
+        heights[bar] = Math.max(heights[bar], value / highest);
       });
     },
-    /** @param {number} from @param {number} many */
-    draw(from, many) {
-      [first, fits] = [from, many];
+    /** @param {number} from @param {number} shownSteps */
+    draw(from, shownSteps) {
+      [first, fits] = [from, shownSteps];
       if (element.classList.toggle('none', steps <= fits)) return;
       fill(element, heights.map((part) => h('i', { style: { height: percent(part) } })),
         h('b', { style: { left: percent(first / steps), width: percent(fits / steps) } }));

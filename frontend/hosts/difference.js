@@ -17,9 +17,9 @@ import { classLabel, rangeName, US } from './verdict.js';
 /**
  * Bars to both sides of a middle line: longer to the right, shorter to the left.
  * @param {{name: string, us: number}[]} parts
- * @param {number} most µs of one side
+ * @param {number} scale µs of one side
  */
-export function apartBar(parts, most) {
+export function apartBar(parts, scale) {
   const sides = [parts.filter(({ us }) => us < 0), parts.filter(({ us }) => us > 0)];
   return h(
     'span',
@@ -32,7 +32,7 @@ export function apartBar(parts, most) {
           .sort((a, b) => Math.abs(b.us) - Math.abs(a.us))
           .map(({ name, us }) =>
             h('i', {
-              ...tone(/** @type {ClassName} */ (name), { width: `${Math.min(100, (Math.abs(us) / most) * 100)}%` }),
+              ...tone(/** @type {ClassName} */ (name), { width: `${Math.min(100, (Math.abs(us) / scale) * 100)}%` }),
               title: `${classLabel(name)} ${difference(us / 1000, 3)}\u202fms`,
             }),
           ),
@@ -48,7 +48,7 @@ export function apartBar(parts, most) {
  */
 export function differenceCard(document, rows, host, range, steps, on) {
   const { classes, class_us, median_host, order } = document;
-  const own = rows[host];
+  const row = rows[host];
   const choice = labelledSelect(
     'host',
     order.map((at) => /** @type {[string, string]} */ ([String(at), rows[at].short])),
@@ -56,14 +56,14 @@ export function differenceCard(document, rows, host, range, steps, on) {
     (at) => on.choose(Number(at)),
     'host-difference-select',
   );
-  const title = range ? `${own.name} against the median` : 'This host against the median';
+  const title = range ? `${row.name} against the median` : 'This host against the median';
   const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
   if (median_host === null) return marked(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
-  const other = rows[median_host];
-  const [mine, theirs] = range
+  const medianRow = rows[median_host];
+  const [hostTimes, medianTimes] = range
     ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)]
     : [class_us[host], class_us[median_host]];
-  if (!mine || !theirs) {
+  if (!hostTimes || !medianTimes) {
     return marked(
       card(
         title,
@@ -71,17 +71,18 @@ export function differenceCard(document, rows, host, range, steps, on) {
         h(
           'p',
           { class: 'sec' },
-          steps ? `${own.name} or ${other.name} has no such step.` : 'The steps of this host are asked for.',
+          steps ? `${row.name} or ${medianRow.name} has no such step.` : 'The steps of this host are asked for.',
         ),
       ),
     );
   }
   const items = classes.flatMap((name, at) =>
-    name === DEVICE || !(mine[at] || theirs[at])
+    name === DEVICE || !(hostTimes[at] || medianTimes[at])
       ? []
-      : [{ name, own: mine[at], other: theirs[at], apart: mine[at] - theirs[at] }],
+      : [{ name, own: hostTimes[at], other: medianTimes[at], apart: hostTimes[at] - medianTimes[at] }],
   );
-  const most = maximum(items.map(({ apart }) => Math.abs(apart)), 1);
+  const deviceClass = classes.indexOf(DEVICE);
+  const scale = maximum(items.map(({ apart }) => Math.abs(apart)), 1);
   const sums = { own: total(items, 'own'), other: total(items, 'other') };
   /** @param {number} us */
   const signed = (us) => difference(us / 1000, 3);
@@ -108,16 +109,16 @@ export function differenceCard(document, rows, host, range, steps, on) {
               value: ({ name }) => classLabel(name),
               cell: ({ name }) => classCell(/** @type {ClassName} */ (name)),
             },
-            column('own', own.short),
-            ...(own === other
+            column('own', row.short),
+            ...(row === medianRow
               ? []
               : [
-                  column('other', other.short),
+                  column('other', medianRow.short),
                   {
                     head: '',
                     name: 'Bar',
                     cell: (/** @type {typeof items[number]} */ { name, apart }) =>
-                      apartBar([{ name, us: apart }], most),
+                      apartBar([{ name, us: apart }], scale),
                   },
                   {
                     key: 'difference',
@@ -132,7 +133,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
           foot: [
             range && range[0] === range[1] ? 'Step' : 'Step, mean',
             cell(sums.own, (sums.own / 1000).toFixed(3)),
-            ...(own === other
+            ...(row === medianRow
               ? []
               : [
                   cell(sums.other, (sums.other / 1000).toFixed(3)),
@@ -145,13 +146,13 @@ export function differenceCard(document, rows, host, range, steps, on) {
       h(
         'p',
         { class: 'sec', 'data-testid': 'host-sentence' },
-        sentence(document, own, other, range, items, mine[classes.indexOf(DEVICE)], theirs[classes.indexOf(DEVICE)]),
+        sentence(document, row, medianRow, range, items, hostTimes[deviceClass], medianTimes[deviceClass]),
       ),
       h(
         'p',
         { class: 'row wrapped' },
         button(
-          own === other ? `Timeline of ${own.short}` : `Timeline of ${own.short} and ${other.short}`,
+          row === medianRow ? `Timeline of ${row.short}` : `Timeline of ${row.short} and ${medianRow.short}`,
           on.timeline,
           { class: 'primary', 'data-testid': 'hosts-timeline' },
         ),
@@ -173,46 +174,47 @@ function marked(element) {
 
 /**
  * What takes longer, and whether the others wait for it.
- * @param {HostsDocument} document @param {HostRow} own @param {HostRow} other @param {StepRange|null} range
+ * @param {HostsDocument} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
  * @param {{name: string, own: number, other: number, apart: number}[]} items
  * @param {number|undefined} work the busiest core's, µs
  * @param {number|undefined} otherWork
  */
-export function sentence({ verdict, kind, steps, state, late_us }, own, other, range, items, work, otherWork) {
-  if (own === other) return 'This is the median host: the one that is closest to what all of them do.';
+export function sentence({ verdict, kind, steps, state, late_us }, row, medianRow, range, items, work, otherWork) {
+  if (row === medianRow) return 'This is the median host: the one that is closest to what all of them do.';
   const [first] = items.filter(({ name }) => !WAITING.includes(name)).sort((a, b) => b.apart - a.apart);
   const waits = total(items.filter(({ name }) => WAITING.includes(name)), 'apart');
   const step = total(items, 'apart');
   const length = total(items, 'own');
   const alike = Math.abs(step) <= 0.05 * length;
-  const blamed = !range && verdict.hosts[0] === own.at && verdict.cause !== null && verdict.cause_us !== null;
+  const blamed = !range && verdict.hosts[0] === row.at && verdict.cause !== null && verdict.cause_us !== null;
   const text = [];
   if (blamed) {
     const name = verdict.annotation?.split('/').at(-1) ?? classLabel(verdict.cause ?? '');
-    const [mine, usual] = briefTimes((verdict.cause_us ?? 0) * US, (verdict.median_cause_us ?? 0) * US);
+    const [causeText, medianText] = briefTimes((verdict.cause_us ?? 0) * US, (verdict.median_cause_us ?? 0) * US);
     text.push(
-      `${name} takes ${mine} in ${verdict.steps.length} of ${steps.number.length} steps, ${usual} on ${other.short}.`,
+      `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} steps, ` +
+        `${medianText} on ${medianRow.short}.`,
     );
   } else if (first && first.apart > 0.005 * length) {
-    text.push(`${classLabel(first.name)} takes ${briefTime(first.apart * US)} longer than on ${other.short}.`);
+    text.push(`${classLabel(first.name)} takes ${briefTime(first.apart * US)} longer than on ${medianRow.short}.`);
   } else text.push('No class takes clearly longer.');
   if (state === 'compared' && first && first.apart > 0.005 * length && waits < 0 && alike) {
     const places = stepsIn(range, steps.number.length);
-    const late = total(places, (/** @type {number} */ index) => Math.max(0, late_us[own.at][index])) / places.length;
+    const late = total(places, (/** @type {number} */ index) => Math.max(0, late_us[row.at][index])) / places.length;
     // A host that works ahead of its device is late only by what it does not have in hand.
     text.push(
       late >= 0.5 * first.apart
-        ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${own.short} ` +
-          `takes longer, ${other.short} waits in the ${kind ?? 'collective'}.`
+        ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${row.short} ` +
+          `takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
         : late >= 0.05 * first.apart
-          ? `${own.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
+          ? `${row.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
             `for the rest it waits less for its device.`
-          : `${own.short} arrives no later for it: it waits less for its device instead.`,
+          : `${row.short} arrives no later for it: it waits less for its device instead.`,
     );
   }
   if (work !== undefined && otherWork !== undefined && Math.abs(work - otherWork) > 0.005 * length) {
-    const [mine, usual] = briefTimes(work * US, otherWork * US);
-    text.push(`Its busiest core computes for ${mine}, that of ${other.short} for ${usual}.`);
+    const [workText, medianText] = briefTimes(work * US, otherWork * US);
+    text.push(`Its busiest core computes for ${workText}, that of ${medianRow.short} for ${medianText}.`);
   }
   return text.join(' ');
 }

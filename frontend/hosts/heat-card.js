@@ -75,12 +75,12 @@ export function createHeatCard(on) {
 
   function scaleOf() {
     const { answer: { steps, hosts, figures }, arrival } = shown;
-    const all = steps.number.map((_, step) => step);
+    const allSteps = steps.number.map((_, step) => step);
     if (arrival) {
-      const values = all.flatMap((step) => (steps.last[step] >= 0 ? valueOf(steps.last[step], step) ?? 0 : []));
+      const values = allSteps.flatMap((step) => (steps.last[step] >= 0 ? valueOf(steps.last[step], step) ?? 0 : []));
       return { from: 0, to: Math.max(percentile(values), (LEAST_SCALE * (figures.step_ps ?? 0)) / US) };
     }
-    const values = hosts.name.flatMap((_, host) => all.flatMap((step) => valueOf(host, step) ?? []));
+    const values = hosts.name.flatMap((_, host) => allSteps.flatMap((step) => valueOf(host, step) ?? []));
     return { from: percentile(values, 0.05), to: percentile(values) };
   }
 
@@ -91,8 +91,8 @@ export function createHeatCard(on) {
     const { from, to } = scaleOf();
     const layout = heatRows(named, thin);
     const waits = waitTexts(rows);
-    const all = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
-    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(all)}`;
+    const stepCount = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
+    const lastOf = (/** @type {number} */ host) => `last in ${count(rows[host].last_steps)} of ${count(stepCount)}`;
     const stepOf = (/** @type {number} */ host) =>
       rows[host].step_us === null ? '' : `median ${timeText((rows[host].step_us ?? 0) * US, 1)}`;
     const lastTogether = total(thin, (/** @type {number} */ host) => rows[host].last_steps);
@@ -119,13 +119,13 @@ export function createHeatCard(on) {
           plural(thin.length, named.length ? 'other host' : 'host'),
           ...(arrival && lastTogether
             ? [
-                `last in ${count(lastTogether)} of ${count(all)}`,
+                `last in ${count(lastTogether)} of ${count(stepCount)}`,
                 latest ? `≤\u202f${timeText(latest * US, 1)} late` : '',
               ]
             : []),
           layout.each > 1 ? `each row ${layout.each} hosts` : '',
         ].filter(Boolean),
-        waits: ({ hosts: own }) => (waits.known ? waits.sum(own.map((host) => rows[host])) : ''),
+        waits: ({ hosts: members }) => (waits.known ? waits.sum(members.map((host) => rows[host])) : ''),
         othersWait: waits.known ? waits.sum(thin.map((host) => rows[host])) : '',
         waitsHead: waits.known ? `waits, ${waits.unit.name}` : '',
       },
@@ -152,7 +152,7 @@ export function createHeatCard(on) {
     const ends = arrival
       ? ['0', `${timeText(to * US, to < 1000 ? 3 : to < 10_000 ? 1 : 0)} late`]
       : [digits(from / 1000, 1), `${digits(to / 1000, 1)}\u202fms`];
-    const how = !arrival
+    const encoding = !arrival
       ? 'step time:'
       : !named.length
         ? 'tone:'
@@ -168,7 +168,7 @@ export function createHeatCard(on) {
         ]),
         ...(arrival && named.length ? [[chip('dev-2'), 'not last']] : []),
         ...(arrival && lastThin ? [[chip('dev'), named.length ? 'last, in a thin row' : 'last']] : []),
-        [how, ` ${ends[0]} `, scale, ` ${ends[1]}`],
+        [encoding, ` ${ends[0]} `, scale, ` ${ends[1]}`],
       ]),
     );
   }
@@ -269,18 +269,18 @@ export function createHeatCard(on) {
     element: place, words: wordsOf, show: heat.show, recolor: heat.recolor,
     /** @param {Shown} next */
     draw(next) {
-      const anew = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
+      const dataChanged = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
       // In a large pod only what is selected is drawn anew.
-      const marks = !anew && !listed && shown.rows === next.rows;
-      const again =
-        listed && !anew && body.contains(document.activeElement)
+      const marks = !dataChanged && !listed && shown.rows === next.rows;
+      const focusedIndex =
+        listed && !dataChanged && body.contains(document.activeElement)
           ? document.activeElement?.closest('tr')?.dataset.index
           : undefined;
       shown = next;
       if (marks) return heat.mark({ host: next.host, range: next.range });
-      if (anew) drawCard();
+      if (dataChanged) drawCard();
       drawBody();
-      /** @type {HTMLElement|null} */ (body.querySelector(`tr[data-index="${again}"]`))?.focus();
+      /** @type {HTMLElement|null} */ (body.querySelector(`tr[data-index="${focusedIndex}"]`))?.focus();
     },
   };
 }

@@ -139,7 +139,7 @@ export function createHeat(on) {
   element.addEventListener('pointerleave', () => tip.classList.add('none'));
 
   /** Where the keyboard is: the selected step, or the first in sight. */
-  const here = () => marked.range?.[0] ?? first;
+  const currentStep = () => marked.range?.[0] ?? first;
   /** @param {number} by */
   function along(by) {
     const at = marked.range ? (by > 0 ? marked.range[1] : marked.range[0]) + by : first;
@@ -160,7 +160,8 @@ export function createHeat(on) {
   }
   /** The next or previous step in which the host is last. @param {1|-1} by */
   function toLast(by) {
-    for (let step = marked.range ? here() + by : by > 0 ? 0 : steps() - 1; step >= 0 && step < steps(); step += by) {
+    const start = marked.range ? currentStep() + by : by > 0 ? 0 : steps() - 1;
+    for (let step = start; step >= 0 && step < steps(); step += by) {
       if (picture?.last[step] === marked.host) return toStep(step);
     }
   }
@@ -171,7 +172,7 @@ export function createHeat(on) {
     ArrowUp: () => across(-1),
     Home: () => toStep(0),
     End: () => toStep(steps() - 1),
-    Enter: () => on.open(marked.host, here()),
+    Enter: () => on.open(marked.host, currentStep()),
     n: () => toLast(1),
     N: () => toLast(-1),
   });

@@ -28,8 +28,8 @@ const MOST_COLUMNS = 120;
 export const columnsThatFit = (width, steps) =>
   Math.min(steps, MOST_COLUMNS, Math.max(1, Math.floor(width / LEAST_COLUMN)));
 
-/** Rows from top to bottom. @param {number[]} named @param {number[]} others */
-export function heatRows(named, others) {
+/** Rows from top to bottom. @param {number[]} named @param {number[]} unnamed */
+export function heatRows(named, unnamed) {
   /** @type {HeatRow[]} */
   const rows = named.map((host, index) => ({
     hosts: [host],
@@ -38,9 +38,9 @@ export function heatRows(named, others) {
     named: true,
   }));
   const top = HEAD + named.length * (NAMED + AFTER_NAMED) + (named.length ? BEFORE_THIN : 0);
-  const each = Math.ceil(others.length / THIN_TOGETHER);
-  const groups = Array.from({ length: each ? Math.ceil(others.length / each) : 0 }, (_, index) =>
-    others.slice(index * each, (index + 1) * each),
+  const hostsPerRow = Math.ceil(unnamed.length / THIN_TOGETHER);
+  const groups = Array.from({ length: hostsPerRow ? Math.ceil(unnamed.length / hostsPerRow) : 0 }, (_, index) =>
+    unnamed.slice(index * hostsPerRow, (index + 1) * hostsPerRow),
   );
   const high = Math.min(THIN_MOST, THIN_TOGETHER / groups.length);
   groups.forEach((hosts, index) => {
@@ -48,7 +48,8 @@ export function heatRows(named, others) {
     rows.push({ hosts, y, h: Math.round(top + (index + 1) * high) - y, named: false });
   });
   const last = rows.at(-1);
-  return { rows, top, each, bottom: Math.max(last ? last.y + last.h : top, others.length ? top + THIN_WORDS : 0) };
+  const bottom = Math.max(last ? last.y + last.h : top, unnamed.length ? top + THIN_WORDS : 0);
+  return { rows, top, each: hostsPerRow, bottom };
 }
 
 /**

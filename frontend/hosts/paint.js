@@ -88,17 +88,17 @@ export function paint(
   function drawHead() {
     write(palette.ink3, 'step', 4, 8);
     if (picture.waitsHead) write(palette.ink3, picture.waitsHead, width - 4 - textWidth(picture.waitsHead), 8);
-    const every = labelEvery(column, maximum(steps.map((step) => textWidth(picture.step(step)))) + 14);
+    const labelStep = labelEvery(column, maximum(steps.map((step) => textWidth(picture.step(step)))) + 14);
     steps
-      .filter((_, index) => index % every === 0)
+      .filter((_, index) => index % labelStep === 0)
       .forEach((step) => centred(picture.step(step), (x(step) + x(step + 1)) / 2 - 1, 8, palette.ink2));
     if (!arrival) return;
     write(palette.ink2, 'last to arrive', 4, 26);
     const keys = steps.map((step) => `${last[step]} ${clear[step]}`);
-    const each = steps.every((step) => last[step] < 0 || textWidth(picture.number(last[step])) <= column - 2);
-    for (const [begin, end] of each ? steps.map((_, index) => [index, index]) : runsOf(keys)) {
-      const who = last[first + begin];
-      const text = who < 0 ? '' : picture.number(who);
+    const allFit = steps.every((step) => last[step] < 0 || textWidth(picture.number(last[step])) <= column - 2);
+    for (const [begin, end] of allFit ? steps.map((_, index) => [index, index]) : runsOf(keys)) {
+      const lastHost = last[first + begin];
+      const text = lastHost < 0 ? '' : picture.number(lastHost);
       const room = x(first + end + 1) - x(first + begin);
       if (textWidth(text) <= room - 2) {
         centred(
@@ -106,7 +106,7 @@ export function paint(
           (x(first + begin) + x(first + end + 1)) / 2 - 1,
           26,
           clear[first + begin] ? palette.ink : palette.ink3,
-          clear[first + begin] && picture.blamed.includes(who),
+          clear[first + begin] && picture.blamed.includes(lastHost),
         );
       }
     }
@@ -119,21 +119,21 @@ export function paint(
       y,
       h,
     } = row;
-    const own = host === chosen;
-    if (own) box(palette.wash, 0, y - 2, width, h + 4);
+    const selected = host === chosen;
+    if (selected) box(palette.wash, 0, y - 2, width, h + 4);
     const [name, note] = picture.words(host);
-    if (own) g.font = `600 ${font}`;
+    if (selected) g.font = `600 ${font}`;
     write(palette.ink, fitText(name, LEFT - 10), 4, y + 10);
     g.font = font;
     write(palette.ink2, note, 4, y + 24);
-    atRight(picture.waits(row), y + h / 2, own);
+    atRight(picture.waits(row), y + h / 2, selected);
     for (const step of steps) {
       const us = value(host, step);
       const [left, w] = [x(step), wide(step)];
       if (us === null) {
         drawSlice(left, y, w, h, { fill: palette.surface, on: palette.ink, edge: palette.line2 }, 'light', '');
       } else if (!arrival) box(toneOf(palette, part(us)), left, y, w, h);
-      else drawBar(row, step, us, left, w, own);
+      else drawBar(row, step, us, left, w, selected);
     }
   }
 
@@ -143,23 +143,23 @@ export function paint(
    * @param {number} us
    * @param {number} left
    * @param {number} w
-   * @param {boolean} own
+   * @param {boolean} selected
    */
-  function drawBar(row, step, us, left, w, own) {
+  function drawBar(row, step, us, left, w, selected) {
     const {
       hosts: [host],
       y,
       h,
     } = row;
-    box(own ? palette.surface : palette.surface2, left, y, w, h);
+    box(selected ? palette.surface : palette.surface2, left, y, w, h);
     box(palette.line, left, y + h - 1, w, 1);
-    const tall = Math.round(part(us) * h);
+    const barHeight = Math.round(part(us) * h);
     if (!isLast(row, step)) {
-      if (us > 0) box(palette.dev2.fill, left, y + h - Math.max(1, tall), w, Math.max(1, tall));
+      if (us > 0) box(palette.dev2.fill, left, y + h - Math.max(1, barHeight), w, Math.max(1, barHeight));
       return;
     }
     const tone = fillOf(palette, picture.cause(host, step));
-    const high = Math.max(3, tall);
+    const high = Math.max(3, barHeight);
     drawSlice(left, y + h - high, w, high, tone, null, '');
     const text = digits(us / 1000);
     if (us > to && textWidth(text) <= w - 2) centred(text, left + w / 2, y + h / 2, tone.on);
@@ -197,9 +197,9 @@ export function paint(
         }
       }
     }
-    const own = thin.find(({ hosts }) => hosts.includes(chosen));
-    if (own) {
-      outline(palette.accent, 1, x(first) - 1, own.y - 1, x(first + fits) - x(first) + 1, own.h + 2);
+    const selectedRow = thin.find(({ hosts }) => hosts.includes(chosen));
+    if (selectedRow) {
+      outline(palette.accent, 1, x(first) - 1, selectedRow.y - 1, x(first + fits) - x(first) + 1, selectedRow.h + 2);
     }
   }
 

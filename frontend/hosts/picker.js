@@ -34,7 +34,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   let touched = false;
   let order = [...names.keys()];
   /** @type {number[]} */
-  let found = order;
+  let matches = order;
   let active = 0;
   /** @type {HostsDocument|null} */
   let ranks = null;
@@ -78,34 +78,34 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   /**
    * Hosts that are still to come have no numbers.
    * @template T
-   * @param {(hosts: HostsDocument['hosts']) => T[]} of
+   * @param {(hosts: HostsDocument['hosts']) => T[]} column
    * @param {number} at
    */
-  const known = (of, at) => (ranks ? of(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
-  const lastOf = (/** @type {number} */ at) => known(({ last }) => last, at);
-  const waitOf = (/** @type {number} */ at) => known(({ waits_us }) => waits_us, at);
+  const rankedValue = (column, at) => (ranks ? column(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);
+  const lastOf = (/** @type {number} */ at) => rankedValue(({ last }) => last, at);
+  const waitOf = (/** @type {number} */ at) => rankedValue(({ waits_us }) => waits_us, at);
 
   /** @returns {{id: string, label: string, hosts: number[], words: string}[]} */
   function choices() {
-    const ever = order.filter((at) => lastOf(at));
+    const lastOnce = order.filter((at) => lastOf(at));
     const median = medianHost();
     return [
       ...(ranks && median !== null && names.length > 1
         ? [{ id: 'slowest', label: 'slowest and median', hosts: [order[0], median], words: 'slowest,median' }]
         : []),
-      ...(ever.length
-        ? [{ id: 'last', label: `last at least once, ${count(ever.length)}`, hosts: ever, words: '' }]
+      ...(lastOnce.length
+        ? [{ id: 'last', label: `last at least once, ${count(lastOnce.length)}`, hosts: lastOnce, words: '' }]
         : []),
       { id: 'all', label: `all ${count(names.length)}`, hosts: order, words: '' },
       { id: 'none', label: 'none', hosts: [], words: '' },
     ];
   }
 
-  const same = (/** @type {number[]} */ places) =>
+  const isChosen = (/** @type {number[]} */ places) =>
     new Set(places).size === chosen.size && places.every((at) => chosen.has(at));
 
   /** @param {number[]} places @param {string} [as] */
-  function take(places, as = '') {
+  function setChosen(places, as = '') {
     touched = true;
     chosen = new Set(places);
     words = as;
@@ -124,17 +124,17 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     refill(
       sets,
       choices().map(({ id, label, hosts: places, words: as }) =>
-        button(label, () => take(places, as), {
+        button(label, () => setChosen(places, as), {
           class: 'small-button',
-          'aria-pressed': String(same(places)),
+          'aria-pressed': String(isChosen(places)),
           'data-testid': `host-picker-${id}`,
         }),
       ),
       search.value.trim() !== '' &&
-        found.length > 0 &&
-        button(`these ${count(found.length)}`, () => take(found), {
+        matches.length > 0 &&
+        button(`these ${count(matches.length)}`, () => setChosen(matches), {
           class: 'small-button',
-          'aria-pressed': String(same(found)),
+          'aria-pressed': String(isChosen(matches)),
           'data-testid': 'host-picker-found',
         }),
     );
@@ -146,14 +146,14 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
       h('span', { class: 'num' }, ranks ? 'Last in' : ''),
       h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''),
     );
-    hits.textContent = `${count(found.length)} of ${count(names.length)}`;
+    hits.textContent = `${count(matches.length)} of ${count(names.length)}`;
     drawRows(unit.ps);
-    const many = chosen.size > MANY_IN_TIMELINE;
+    const tooMany = chosen.size > MANY_IN_TIMELINE;
     fill(
       sum,
       h('b', null, `${count(chosen.size)} of ${count(names.length)}`),
       ' chosen',
-      many
+      tooMany
         ? [
             ' ',
             h(
@@ -170,11 +170,11 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   /** @param {number} unit ps */
   function drawRows(unit) {
     const from = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 4);
-    const to = Math.min(found.length, from + ROWS_IN_SIGHT + 8);
+    const to = Math.min(matches.length, from + ROWS_IN_SIGHT + 8);
     const focused = list.contains(document.activeElement);
-    list.style.height = `${found.length * ROW}px`;
+    list.style.height = `${matches.length * ROW}px`;
     list.style.paddingTop = `${from * ROW}px`;
-    fill(list, found.slice(from, to).map((at, index) => row(at, unit, from + index)));
+    fill(list, matches.slice(from, to).map((at, index) => row(at, unit, from + index)));
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('input[tabindex="0"]'))?.focus();
     const median = medianHost();
     fill(pinned, median !== null && row(median, unit, -1));
@@ -222,22 +222,22 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
 
   function find() {
     const places = new Set(findHosts(search.value, names));
-    found = order.filter((at) => places.has(at));
+    matches = order.filter((at) => places.has(at));
     active = 0;
     scroller.scrollTop = 0;
     draw();
   }
 
   function accept() {
-    const all = chosen.size === names.length;
-    apply(words || (all ? (names.length > MANY ? 'all' : '') : hostsText([...chosen], names)));
+    const allChosen = chosen.size === names.length;
+    apply(words || (allChosen ? (names.length > MANY ? 'all' : '') : hostsText([...chosen], names)));
     dialog.close();
     say(`${plural(chosen.size, 'host')} of ${count(names.length)} chosen.`);
   }
 
   /** @param {number} to */
   function move(to) {
-    active = clamp(to, 0, found.length - 1);
+    active = clamp(to, 0, matches.length - 1);
     const top = active * ROW;
     scroller.scrollTop = clamp(scroller.scrollTop, top - (ROWS_IN_SIGHT - 1) * ROW, top);
     draw();
@@ -247,7 +247,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     ArrowDown: () => move(active + 1),
     ArrowUp: () => (active ? move(active - 1) : search.focus()),
     Home: () => move(0),
-    End: () => move(found.length - 1),
+    End: () => move(matches.length - 1),
     PageDown: () => move(active + ROWS_IN_SIGHT),
     PageUp: () => move(active - ROWS_IN_SIGHT),
     Enter: () => {
@@ -257,7 +257,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   onKeys(search, '*', {
     ArrowDown: () => move(0),
     Enter: () => {
-      if (search.value.trim()) take(found);
+      if (search.value.trim()) setChosen(matches);
       else if (chosen.size) accept();
     },
   });
@@ -275,10 +275,10 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (
       ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {}
     );
-    const own = linkedHosts(linked, names, ranked).map((name) => names.indexOf(name));
-    if (own.length) take(own, /slowest|median/.test(linked ?? '') ? linked : '');
-    else if (names.length > MANY && median !== null) take([order[0], median], 'slowest,median');
-    else take(names.length > MANY && !ranks ? [] : order);
+    const linkedPlaces = linkedHosts(linked, names, ranked).map((name) => names.indexOf(name));
+    if (linkedPlaces.length) setChosen(linkedPlaces, /slowest|median/.test(linked ?? '') ? linked : '');
+    else if (names.length > MANY && median !== null) setChosen([order[0], median], 'slowest,median');
+    else setChosen(names.length > MANY && !ranks ? [] : order);
     touched = false;
   }
 
@@ -290,8 +290,8 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   dialog.showModal();
   get('hosts', { session }).then((/** @type {HostsDocument} */ document) => {
     ranks = document;
-    const told = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
-    order = [...new Set([...told, ...order])];
+    const rankedPlaces = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
+    order = [...new Set([...rankedPlaces, ...order])];
     if (!touched) begin();
     find();
   }).catch((error) => { if (dialog.isConnected) fail(error); });

@@ -31,11 +31,11 @@ export function hostRows(document, range) {
   const counted = document.state === 'compared';
   const inRange = (/** @type {number} */ step) => !range || (step >= range[0] && step <= range[1]);
   const places = [...charges.step.keys()].filter((at) => inRange(charges.step[at]));
-  const all = total(places, (/** @type {number} */ at) => charges.last[at]);
+  const allLast = total(places, (/** @type {number} */ at) => charges.last[at]);
   const charged = groupBy(places, (/** @type {number} */ at) => charges.host[at]);
   return hosts.name.map((name, at) => {
-    const own = charged.get(at) ?? [];
-    const last = total(own, (/** @type {number} */ place) => charges.last[place]);
+    const ownCharges = charged.get(at) ?? [];
+    const last = total(ownCharges, (/** @type {number} */ place) => charges.last[place]);
     const times = stepsIn(range, document.steps.number.length).flatMap((step) => stepUs(document, at, step) ?? []);
     return {
       at,
@@ -45,14 +45,14 @@ export function hostRows(document, range) {
       steps: range ? times.length : hosts.steps[at],
       step_us: median(times),
       last: !range ? hosts.last[at] : counted ? last : null,
-      share: !range ? hosts.last_share[at] : counted && all ? last / all : null,
+      share: !range ? hosts.last_share[at] : counted && allLast ? last / allLast : null,
       last_steps: range
         ? stepsIn(range, 0).filter((step) => document.steps.last[step] === at).length
         : hosts.last_steps[at],
       waits_us: !range
         ? hosts.waits_us[at]
         : counted
-          ? total(own, (/** @type {number} */ place) => charges.waits_us[place])
+          ? total(ownCharges, (/** @type {number} */ place) => charges.waits_us[place])
           : null,
       duty: hosts.duty_cycle[at],
       span_us: hosts.span_us[at],
@@ -80,21 +80,24 @@ export function stepUs({ steps, step_apart_us }, host, step) {
   return apart == null ? null : steps.step_us[step] + apart;
 }
 
-/** Per class of host time, how much longer. @param {string[]} classes @param {number[]} own @param {number[]} other */
-const apartFrom = (classes, own, other) =>
-  classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: own[index] - other[index] }]));
+/**
+ * The difference from the median host per class of host time, in µs.
+ * @param {string[]} classes @param {number[]} times @param {number[]} medianTimes
+ */
+const apartFrom = (classes, times, medianTimes) =>
+  classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: times[index] - medianTimes[index] }]));
 
 /**
  * The class that took longest against the median host, of those that can hold up others; null where none did.
  * @param {string[]} classes
- * @param {number[]|null|undefined} own
- * @param {number[]|null|undefined} other
+ * @param {number[]|null|undefined} times
+ * @param {number[]|null|undefined} medianTimes
  */
-export function longestClass(classes, own, other) {
-  if (!own || !other) return null;
-  const longer = classes.map((name, index) => (WAITING.includes(name) ? 0 : own[index] - other[index]));
-  const most = maximum(longer);
-  return most > 0 ? classes[longer.indexOf(most)] : null;
+export function longestClass(classes, times, medianTimes) {
+  if (!times || !medianTimes) return null;
+  const longer = classes.map((name, index) => (WAITING.includes(name) ? 0 : times[index] - medianTimes[index]));
+  const longest = maximum(longer);
+  return longest > 0 ? classes[longer.indexOf(longest)] : null;
 }
 
 /**
@@ -103,10 +106,10 @@ export function longestClass(classes, own, other) {
  * @param {StepRange|null} range
  */
 export function meanOf(steps, range) {
-  const there = stepsIn(range, steps.length).flatMap((step) => (steps[step] ? [steps[step]] : []));
-  return there.length
-    ? there[0].map((_, index) => Math.round(total(there, (/** @type {number[]} */ step) => step[index]) / there.length))
-    : null;
+  const present = stepsIn(range, steps.length).flatMap((step) => (steps[step] ? [steps[step]] : []));
+  if (!present.length) return null;
+  const sumOf = (/** @type {number} */ index) => total(present, (/** @type {number[]} */ step) => step[index]);
+  return present[0].map((_, index) => Math.round(sumOf(index) / present.length));
 }
 
 /**
@@ -115,9 +118,9 @@ export function meanOf(steps, range) {
  * @param {number} at
  */
 export function stepKey({ number }, at) {
-  const own = number[at];
-  if (own == null) return String(at);
-  return number.indexOf(own) === number.lastIndexOf(own) ? String(own) : `${own}.${at}`;
+  const stepNumber = number[at];
+  if (stepNumber == null) return String(at);
+  return number.indexOf(stepNumber) === number.lastIndexOf(stepNumber) ? String(stepNumber) : `${stepNumber}.${at}`;
 }
 
 /**

@@ -21,8 +21,8 @@ export function waitTexts(rows) {
   const unit = unitFor(total(parts, Number));
   const rounded = roundParts(parts, unit.ps / 1000);
   const known = rows.some(({ waits_us }) => waits_us !== null);
-  /** @param {HostRow[]} some */
-  const sum = (some) => (known ? digits(total(some, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
+  /** @param {HostRow[]} group */
+  const sum = (group) => (known ? digits(total(group, (row) => rounded[rows.indexOf(row)]) / 1000, 3) : MISSING);
   return { unit, known, sum };
 }
 
@@ -37,13 +37,13 @@ export function waitTexts(rows) {
  */
 export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
   const { unit, known, sum } = waitTexts(all);
-  const most = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
-  const seen = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= LEAST_APART_US);
+  const longest = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
+  const notable = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= LEAST_APART_US);
   const side = maximum(
     all.flatMap((row) =>
       [-1, 1].map((sign) =>
         total(
-          seen(row).filter(({ us }) => us * sign > 0),
+          notable(row).filter(({ us }) => us * sign > 0),
           ({ us }) => Math.abs(us),
         ),
       ),
@@ -76,13 +76,13 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
       key: 'waits',
       cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
     }),
-    { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / most) },
+    { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / longest) },
     shareColumn('Duty cycle', 'duty', { key: 'duty' }),
     ...(apart
       ? [
           {
             head: 'Against the median host, ms a step',
-            cell: (/** @type {HostRow} */ row) => apartBar(seen(row), side),
+            cell: (/** @type {HostRow} */ row) => apartBar(notable(row), side),
           },
           {
             key: 'differs',
@@ -112,10 +112,10 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
   const listed = filtered ? rows : all;
-  const steady = (/** @type {(row: HostRow) => number} */ of) =>
-    new Set(listed.map(of)).size === 1
-      ? count(of(listed[0]))
-      : `${count(minimum(listed.map(of)))} – ${count(maximum(listed.map(of)))}`;
+  const steady = (/** @type {(row: HostRow) => number} */ valueOf) =>
+    new Set(listed.map(valueOf)).size === 1
+      ? count(valueOf(listed[0]))
+      : `${count(minimum(listed.map(valueOf)))} – ${count(maximum(listed.map(valueOf)))}`;
   const sums = listed.length
     ? {
         host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
@@ -123,7 +123,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
         step: digits(middleOf(listed) / 1000, 3),
         last: known ? count(total(listed, 'last')) : MISSING,
         share:
-          known && listed.some(({ share: own }) => own !== null)
+          known && listed.some(({ share: rowShare }) => rowShare !== null)
             ? share(Math.round(total(listed, (row) => (shareOf(row) ?? 0) * 1000)) / 1000)
             : MISSING,
         waits: h('span', { 'data-ps': total(listed, 'waits_us') * US }, partial && known ? '≥\u202f' : '', sum(listed)),

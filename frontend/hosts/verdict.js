@@ -38,13 +38,16 @@ export function rangeVerdict(document, rows, range) {
     return `No host stands out in ${where}: each is last in ${share(minimum(shares))} – ${share(maximum(shares))} ` +
       `of ${ops}.`;
   }
-  const [own, other] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map(
-    (each) => each && meanOf(each, range),
+  const [times, medianTimes] = [step_class_us[late.at], step_class_us[median_host ?? -1]].map(
+    (stepTimes) => stepTimes && meanOf(stepTimes, range),
   );
-  const cause = longestClass(classes, own ?? null, other ?? null);
+  const cause = longestClass(classes, times ?? null, medianTimes ?? null);
   const at = classes.indexOf(cause ?? '');
-  const [mine, usual] = own && other ? briefTimes(own[at] * US, other[at] * US) : [];
-  const why = cause && mine ? `: ${classLabel(cause)} takes ${mine}, ${usual} on ${rows[median_host ?? 0].name}` : '';
+  const [causeText, medianText] = times && medianTimes ? briefTimes(times[at] * US, medianTimes[at] * US) : [];
+  const why =
+    cause && causeText
+      ? `: ${classLabel(cause)} takes ${causeText}, ${medianText} on ${rows[median_host ?? 0].name}`
+      : '';
   const waits = (late.waits_us ?? 0) * US;
   return `In ${where} ${late.name} arrives last in ${share(late.share)} of ${ops}${why}. The others wait ` +
     `${briefTime(waits)} for it, ${briefTime(waits / (rows.length - 1) / stepsIn(range, 0).length)} each in a step.`;
@@ -88,7 +91,7 @@ export function verdictBlock(document, rows, range, capture) {
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((at) => rows[at]);
   const cores = document.state === 'one_host';
-  const told = compared || (cores && verdict.kind !== 'unknown');
+  const withWaits = compared || (cores && verdict.kind !== 'unknown');
   const fixed = verdict.core
     ? `were ${verdict.core.split('/').at(-1)} like the rest`
     : late.length === 1
@@ -109,9 +112,11 @@ export function verdictBlock(document, rows, range, capture) {
       ),
       h('dt', null, meaning),
     );
-  const each = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
+  const stepCounts = range ? [stepsIn(range, 0).length] : hosts.steps.filter(Boolean);
   const number =
-    new Set(each).size > 1 ? `${count(minimum(each))} – ${count(maximum(each))} steps` : plural(each[0] ?? 0, 'step');
+    new Set(stepCounts).size > 1
+      ? `${count(minimum(stepCounts))} – ${count(maximum(stepCounts))} steps`
+      : plural(stepCounts[0] ?? 0, 'step');
   return h(
     'section',
     { class: 'verdict', 'aria-label': 'Verdict' },
@@ -139,14 +144,14 @@ export function verdictBlock(document, rows, range, capture) {
       'dl',
       { class: 'figures' },
       figure('step', step_ps, `mean step, ${number}`),
-      told &&
+      withWaits &&
         figure(
           'waits',
           waits_ps,
           cores ? 'of it waits for other cores, per step and core' : 'of it waits for other hosts, per step and host',
           true,
         ),
-      told &&
+      withWaits &&
         !range &&
         !partial &&
         (!cores || verdict.core) &&

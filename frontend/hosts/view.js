@@ -48,7 +48,7 @@ export function hostsView(app) {
   /** Of which these are, as a text; empty: none yet. */
   let rowsOf = '';
   /** What hosts did in each step, as far as it was asked for. @type {Map<number, HostSteps>} */
-  let known = new Map();
+  let stepsByHost = new Map();
   let opened = false;
 
   const heat = createHeatCard({
@@ -60,7 +60,7 @@ export function hostsView(app) {
       app.link.set({ hm: arrival ? '' : 'step' }, 'push');
       follow();
     },
-    classes: (at) => answer.step_class_us[at] ?? known.get(at)?.step_class_us ?? null,
+    classes: (at) => answer.step_class_us[at] ?? stepsByHost.get(at)?.step_class_us ?? null,
   });
 
   /** Steps of the link: one that a cell selected, or some for all hosts. */
@@ -70,15 +70,15 @@ export function hostsView(app) {
   /** Who is selected: the link's, or the one of the verdict. */
   function host() {
     const at = answer.hosts.name.indexOf(app.link.state.hs ?? '');
-    return at >= 0 ? at : usual();
+    return at >= 0 ? at : defaultHost();
   }
-  const usual = () => answer.verdict.hosts[0] ?? answer.order[0] ?? 0;
+  const defaultHost = () => answer.verdict.hosts[0] ?? answer.order[0] ?? 0;
 
   /** @param {number} at @param {StepRange|null} steps @param {boolean} [forAll] */
   function choose(at, steps, forAll = false) {
     const keys = steps?.map((step) => stepKey(answer.steps, step));
     app.link.set(
-      { hs: at === usual() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] },
+      { hs: at === defaultHost() ? '' : answer.hosts.name[at], st: !keys ? '' : forAll ? keys.join('-') : keys[0] },
       'push',
     );
     follow();
@@ -95,11 +95,11 @@ export function hostsView(app) {
   /** Draws what depends on what is selected. */
   function follow() {
     const steps = range();
-    const of = wide() ? steps : null;
-    if (String(of) !== rowsOf) {
-      rows = hostRows(answer, of);
-      rowsOf = String(of);
-      fill(verdict, verdictBlock(answer, rows, of, app.capture()));
+    const shownRange = wide() ? steps : null;
+    if (String(shownRange) !== rowsOf) {
+      rows = hostRows(answer, shownRange);
+      rowsOf = String(shownRange);
+      fill(verdict, verdictBlock(answer, rows, shownRange, app.capture()));
     }
     heat.draw({
       answer,
@@ -115,36 +115,37 @@ export function hostsView(app) {
 
   function drawDifference() {
     const [at, steps] = [host(), range()];
-    const own = answer.step_class_us[at] ?? known.get(at)?.step_class_us ?? null;
-    refill(aside, differenceCard(answer, rows, at, steps, own, {
-      choose: (other) => choose(other, steps, wide()), timeline: () => void timeline(at, steps?.[0], steps?.[1]),
+    const stepTimes = answer.step_class_us[at] ?? stepsByHost.get(at)?.step_class_us ?? null;
+    refill(aside, differenceCard(answer, rows, at, steps, stepTimes, {
+      choose: (hostIndex) => choose(hostIndex, steps, wide()),
+      timeline: () => void timeline(at, steps?.[0], steps?.[1]),
       worst: () => choose(at, [answer.hosts.worst_step[at], answer.hosts.worst_step[at]]),
     }));
-    if (steps && !own) {
-      void stepsOf(at).then((found) => {
-        if (found && at === host()) drawDifference();
+    if (steps && !stepTimes) {
+      void stepsOf(at).then((loaded) => {
+        if (loaded && at === host()) drawDifference();
       }, failed(session));
     }
   }
 
   /**
    * Does what an answer is for, unless another session was opened before it came.
-   * @param {import('../lib/types').Ready} own
+   * @param {import('../lib/types').Ready} requested
    * @param {() => void} act
    */
-  const ifOpen = (own, act) => data.whenDrawn(() => { if (own === session) act(); })();
-  const failed = (/** @type {import('../lib/types').Ready} */ own) => (/** @type {unknown} */ error) =>
-    ifOpen(own, () => app.reportError('host-steps', error));
+  const ifOpen = (requested, act) => data.whenDrawn(() => { if (requested === session) act(); })();
+  const failed = (/** @type {import('../lib/types').Ready} */ requested) => (/** @type {unknown} */ error) =>
+    ifOpen(requested, () => app.reportError('host-steps', error));
 
   /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
-    const [own, name] = [session, answer.hosts.name[at]];
+    const [requested, name] = [session, answer.hosts.name[at]];
     /** @type {HostSteps} */
-    const found = known.get(at) ?? await get('hosts', { session: own.session.name, host: name });
+    const steps = stepsByHost.get(at) ?? await get('hosts', { session: requested.session.name, host: name });
     // More hosts may have come meanwhile: then its steps are counted as in the document that comes next.
-    if (own !== session || found.partial?.hosts_read !== answer.partial?.hosts_read) return null;
-    known.set(at, found);
-    return found;
+    if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
+    stepsByHost.set(at, steps);
+    return steps;
   }
 
   /**
@@ -154,17 +155,17 @@ export function hostsView(app) {
    * @param {number} [to]
    */
   async function timeline(at, from, to = from) {
-    const both = [...new Set([at, answer.median_host ?? at])];
-    const names = hostsText(both, answer.hosts.name);
+    const compared = [...new Set([at, answer.median_host ?? at])];
+    const names = hostsText(compared, answer.hosts.name);
     if (from === undefined || to === undefined) return app.open({ v: 'timeline', h: names, w: '', sel: '' });
-    const own = session;
+    const requested = session;
     try {
-      const found = (await Promise.all(both.map(stepsOf))).flatMap((each) => each ?? []);
-      const starts = found.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
-      const ends = found.flatMap(({ start_ps, duration_ps }) =>
+      const hostSteps = (await Promise.all(compared.map(stepsOf))).flatMap((steps) => steps ?? []);
+      const starts = hostSteps.flatMap(({ start_ps }) => start_ps.slice(from, to + 1).flatMap((ps) => ps ?? []));
+      const ends = hostSteps.flatMap(({ start_ps, duration_ps }) =>
         start_ps.flatMap((ps, step) => (ps === null || step < from || step > to ? [] : ps + (duration_ps[step] ?? 0))),
       );
-      ifOpen(own, () =>
+      ifOpen(requested, () =>
         app.open({
           ...(starts.length ? windowPlace(minimum(starts), maximum(ends)) : { v: 'timeline' }),
           h: names,
@@ -172,7 +173,7 @@ export function hostsView(app) {
         }),
       );
     } catch (error) {
-      failed(own)(error);
+      failed(requested)(error);
     }
   }
 
@@ -184,7 +185,7 @@ export function hostsView(app) {
     drawList(true);
   }
 
-  function drawList(say = false) {
+  function drawList(announce = false) {
     const filters = filtersValue(app.link.state.f);
     const [last, name, text = ''] = [filters.get('last'), filters.get('class'), filters.get('host')];
     const places = findHosts(text, answer.hosts.name);
@@ -193,14 +194,14 @@ export function hostsView(app) {
       range() && wide()
         ? [...answer.order].sort((a, b) => (rows[b].waits_us ?? 0) - (rows[a].waits_us ?? 0))
         : answer.order;
-    const found = ranked
+    const passing = ranked
       .map((at) => rows[at])
       .filter(
         (row) =>
           places.includes(row.at) && (!last || Boolean(row.last) === (last === '1')) && (!name || row.differs === name),
       );
     const { element: table } = hostsTable(
-      found,
+      passing,
       ranked.map((at) => rows[at]),
       {
         opened,
@@ -220,14 +221,14 @@ export function hostsView(app) {
     const focused = list.querySelector('tbody:focus-within') !== null;
     fill(list, table);
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
-    const number = filtered ? `${count(found.length)} of ${count(rows.length)}` : count(rows.length);
+    const number = filtered ? `${count(passing.length)} of ${count(rows.length)}` : count(rows.length);
     const steps = wide() && range();
     heading.textContent = [
       number,
       answer.state === 'compared' && ', by how long the others wait for them',
       steps && `, in ${rangeName(answer.steps, steps)}; duty cycle, differences and clocks of all steps`,
     ].filter(Boolean).join('');
-    if (say) app.live.announce(`${number} hosts.`);
+    if (announce) app.live.announce(`${number} hosts.`);
   }
 
   function draw() {
@@ -301,18 +302,18 @@ export function hostsView(app) {
   search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
   bindSearchKeys(search, list, () => setFilter('host', ''));
 
-  const data = createDocumentView(app, 'hosts', element, (/** @type {HostsDocument} */ next, own) => {
-    [answer, session] = [next, own];
-    known = new Map();
+  const data = createDocumentView(app, 'hosts', element, (/** @type {HostsDocument} */ next, openSession) => {
+    [answer, session] = [next, openSession];
+    stepsByHost = new Map();
     opened = false;
     // That there is one host, or nothing that ties them, the verdict says.
     if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) {
       app.addNote({ id: 'clocks', severity: 'warning', message: next.note });
     }
     const focused = /** @type {HTMLElement|null} */ (document.activeElement);
-    const how = draw();
+    const state = draw();
     if (focused && element.contains(focused)) focused.focus({ preventScroll: true });
-    return how;
+    return state;
   });
   /** @type {(() => void)|null} */
   let removeKeys = null;

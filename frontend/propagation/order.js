@@ -29,18 +29,18 @@ export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / 
  */
 export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, deviceAt) {
   /** @type {Record<number, number>} */
-  const whole = {};
-  for (const own of ribbons) whole[own.host] = (whole[own.host] ?? 0) + device[own.device].device_ps;
+  const devicePs = {};
+  for (const ribbon of ribbons) devicePs[ribbon.host] = (devicePs[ribbon.host] ?? 0) + device[ribbon.device].device_ps;
   /** @type {Record<number, number>} */
   const used = {};
-  return ribbons.map((own) => {
-    const [from, to] = [host[own.host], device[own.device]];
-    const before = used[own.host] ?? 0;
-    used[own.host] = before + to.device_ps;
+  return ribbons.map((ribbon) => {
+    const [from, to] = [host[ribbon.host], device[ribbon.device]];
+    const before = used[ribbon.host] ?? 0;
+    used[ribbon.host] = before + to.device_ps;
     const along = (/** @type {number} */ ps) =>
-      hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, whole[own.host]));
+      hostAt(from.start_ps + ((from.end_ps - from.start_ps) * ps) / Math.max(1, devicePs[ribbon.host]));
     return {
-      ...own,
+      ...ribbon,
       from: [along(before), along(before + to.device_ps)],
       to: [deviceAt(to.start_ps), deviceAt(to.end_ps)],
     };
@@ -65,7 +65,7 @@ function ribbonPath({ from, to }) {
 export function createOrder(answer, on) {
   const { phases, step, strips, unannotated } = answer;
   // Ops may have the step's own scope: then they have no phase, but a scope.
-  const none =
+  const noPhaseName =
     total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps
       ? 'no phase'
       : 'no scope';
@@ -74,8 +74,11 @@ export function createOrder(answer, on) {
   const [first, last] = [strips.device[0].start_ps, maximum(strips.device.map(({ end_ps }) => end_ps))];
   const deviceAt = axisOf(first, last);
   const length = last - first;
-  const nameOf = (/** @type {number|null} */ phase) =>
-    phase === null ? none : phases[phase].name + (phases[phase].repetition ? ` ${phases[phase].repetition + 1}` : '');
+  const nameOf = (/** @type {number|null} */ phase) => {
+    if (phase === null) return noPhaseName;
+    const { name, repetition } = phases[phase];
+    return repetition ? `${name} ${repetition + 1}` : name;
+  };
   const lostOf = (/** @type {number|null} */ phase) => (phase === null ? null : phases[phase].lost);
 
   /**
@@ -115,15 +118,15 @@ export function createOrder(answer, on) {
         text && (all[index + 1]?.at ?? 2) - at > LABEL ? h('span', null, text) : null,
       ),
     );
-  const device = strips.device.map((own, at) =>
+  const device = strips.device.map((stretch, at) =>
     piece(
-      own.phase === null ? 'of-bare' : '',
-      own.phase,
-      own.phase === null ? '' : nameOf(own.phase),
-      `${nameOf(own.phase)}: device ${timeText(own.device_ps)}, ${plural(own.ops, 'op')}` +
-      `${own.inverted ? ', ▼ inverted' : ''}${own.merged > 1 ? `, ${own.merged} short stretches` : ''}`,
-      deviceAt(own.start_ps),
-      deviceAt(own.end_ps),
+      stretch.phase === null ? 'of-bare' : '',
+      stretch.phase,
+      stretch.phase === null ? '' : nameOf(stretch.phase),
+      `${nameOf(stretch.phase)}: device ${timeText(stretch.device_ps)}, ${plural(stretch.ops, 'op')}` +
+      `${stretch.inverted ? ', ▼ inverted' : ''}${stretch.merged > 1 ? `, ${stretch.merged} short stretches` : ''}`,
+      deviceAt(stretch.start_ps),
+      deviceAt(stretch.end_ps),
       () => on.run(at),
     ),
   );
@@ -157,10 +160,10 @@ export function createOrder(answer, on) {
     ribbons,
   );
 
-  /** @param {((shape: typeof shapes[number]) => boolean)|null} which */
-  function lift(which) {
-    picture.classList.toggle('lifting', which !== null);
-    ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', which?.(shapes[index]) ?? false));
+  /** @param {((shape: typeof shapes[number]) => boolean)|null} isLifted */
+  function lift(isLifted) {
+    picture.classList.toggle('lifting', isLifted !== null);
+    ribbons.forEach((ribbon, index) => ribbon.classList.toggle('on', isLifted?.(shapes[index]) ?? false));
   }
 
   const move = (/** @type {Element|null} */ to) => /** @type {HTMLElement|null} */ (to)?.focus();
@@ -175,8 +178,8 @@ export function createOrder(answer, on) {
     );
     element.addEventListener('focusout', on.leave);
     onKeys(element, '*', {
-      ArrowRight: (own) => move(own.nextElementSibling),
-      ArrowLeft: (own) => move(own.previousElementSibling),
+      ArrowRight: (from) => move(from.nextElementSibling),
+      ArrowLeft: (from) => move(from.previousElementSibling),
     });
     return element;
   }
@@ -197,7 +200,7 @@ export function createOrder(answer, on) {
           ...[
             ['in order', ''],
             ['inverted: runs after a later phase has begun', 'inverted'],
-            [none, 'of-bare'],
+            [noPhaseName, 'of-bare'],
           ].map(([text, sign]) => [chip('p2', `ribbon-chip ${sign}`), text]),
         ],
         { 'aria-hidden': 'true' },
@@ -214,15 +217,18 @@ export function createOrder(answer, on) {
       { class: 'order', 'data-testid': 'order-strip' },
       rows.flatMap(([label, note, row]) => [h('span', null, label, h('small', null, note)), row]),
     ),
-    /** Lifts the ribbons of some runs; null lifts none. @param {((own: Stretch, at: number) => boolean)|null} which */
-    lift: (which) => lift(which && (({ device: at }) => which(strips.device[at], at))),
+    /**
+     * Raises the ribbons of the runs that a predicate selects; null raises none.
+     * @param {((stretch: Stretch, run: number) => boolean)|null} isLifted
+     */
+    lift: (isLifted) => lift(isLifted && (({ device: at }) => isLifted(strips.device[at], at))),
     /** Outlines what is picked. @param {number|null} phase @param {number} run */
     mark(phase, run) {
-      host.forEach((own, at) =>
-        own.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)),
+      host.forEach((button, at) =>
+        button.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)),
       );
-      device.forEach((own, at) =>
-        own.setAttribute(
+      device.forEach((button, at) =>
+        button.setAttribute(
           'aria-pressed',
           String(run < 0 ? phase !== null && strips.device[at].phase === phase : at === run),
         ),

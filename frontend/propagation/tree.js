@@ -58,11 +58,11 @@ export function treeTable(
   const rest = valuesOf(unannotated, mode);
   const top = tree.filter(({ depth }) => !depth).map((row) => valuesOf(row, mode));
   const sum = total([rest, ...top], 'device');
-  const most = maximum(
+  const longest = maximum(
     [rest, ...top].flatMap(({ host, device }) => [host, device]),
     1,
   );
-  const unit = unitFor(Math.max(sum, most));
+  const unit = unitFor(Math.max(sum, longest));
   const cell = (/** @type {any} */ content) => h('td', { class: 'num' }, content);
   const time = (/** @type {number} */ ps, /** @type {Place|null|undefined} */ place) =>
     h(
@@ -74,13 +74,13 @@ export function treeTable(
     h(
       'td',
       { class: 'duo', 'aria-hidden': 'true' },
-      lengthBar(host / most, 'var(--ink)'),
-      lengthBar(device / most, 'var(--dev)'),
+      lengthBar(host / longest, 'var(--ink)'),
+      lengthBar(device / longest, 'var(--dev)'),
     );
 
   const rows = shownRows(tree, closed).map(({ row, parent }) => {
     const { path } = row;
-    const own = valuesOf(row, mode);
+    const values = valuesOf(row, mode);
     return h(
       'tr',
       {
@@ -115,10 +115,10 @@ export function treeTable(
         chip(tone(row)),
         row.name,
       ),
-      time(own.host, row.host_place),
-      time(own.device, row.device_place),
-      bars(own),
-      cell(count(own.ops)),
+      time(values.host, row.host_place),
+      time(values.device, row.device_place),
+      bars(values),
+      cell(count(values.ops)),
       mode ? null : [cell(count(row.executions)), cell(count(row.programs))],
       h(
         'td',
@@ -141,13 +141,13 @@ export function treeTable(
   }
 
   /** Where the whole run, and what of it has no annotation, lies. */
-  const none = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
+  const unscoped = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
   const run = mode === 'step_' ? strips.device : [];
   const heads = [
     'Annotation',
     `Host, ${unit.name}`,
     `Device, ${unit.name}`,
-    `0 – ${timeCell(most, unit, 0)} ${unit.name}`,
+    `0 – ${timeCell(longest, unit, 0)} ${unit.name}`,
     'Ops',
     ...(mode ? [] : ['Executions', 'Programs']),
     'On the device',
@@ -177,7 +177,7 @@ export function treeTable(
         { class: 'rest', 'data-testid': 'annotation-none' },
         h('td', null, chip(''), 'no annotation'),
         cell(MISSING),
-        time(rest.device, none && [none.start_ps, none.end_ps]),
+        time(rest.device, unscoped && [unscoped.start_ps, unscoped.end_ps]),
         bars(),
         cell(count(rest.ops)),
         last('bare and none'),

@@ -70,17 +70,17 @@ export function propagationView(app) {
   /** @type {Set<string>} */
   let closed = new Set();
   /** The selection of the link that is shown here. @type {string|undefined} */
-  let known;
+  let shownSelection;
   let tones = new Map();
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
     app.open(windowPlace(start_ps, end_ps));
-  const wanted = () => app.link.state.sel !== known && pickedQuery(app.link.state.sel);
-  const asked = (/** @type {import('../lib/types').Ready} */ { devices }) => {
+  const pendingPick = () => app.link.state.sel !== shownSelection && pickedQuery(app.link.state.sel);
+  const documentQuery = (/** @type {import('../lib/types').Ready} */ { devices }) => {
     const chosen = app.selectedDevices(devices);
     return {
       st: app.link.state.st,
-      ...(wanted() || {
+      ...(pendingPick() || {
         device: filtersValue(app.link.state.f).get('device') ?? (chosen.length < devices.length ? chosen[0].id : null),
       }),
     };
@@ -95,7 +95,8 @@ export function propagationView(app) {
     answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))
       ?.phase ?? null;
   const stepOf = (/** @type {Propagation} */ { step }) => (step ? String(step.number ?? step.index) : '');
-  const stepName = (/** @type {Propagation} */ own) => (own.step ? `step ${stepOf(own)}` : 'whole capture');
+  const stepName = (/** @type {Propagation} */ document) =>
+    document.step ? `step ${stepOf(document)}` : 'whole capture';
   const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
     path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation';
@@ -107,21 +108,21 @@ export function propagationView(app) {
    * @param {number} [depth]
    */
   function select([start_ps, end_ps], row, depth) {
-    const own = ofWindow(start_ps, end_ps);
-    known = selectionText(row ? { ...own, kind: 'event', row, depth: depth ?? 0 } : own);
-    app.link.set({ sel: known, w: windowPlace(start_ps, end_ps).w }, 'push');
+    const selection = ofWindow(start_ps, end_ps);
+    shownSelection = selectionText(row ? { ...selection, kind: 'event', row, depth: depth ?? 0 } : selection);
+    app.link.set({ sel: shownSelection, w: windowPlace(start_ps, end_ps).w }, 'push');
     mark();
   }
 
   /** @param {string|null|undefined} path */
   function choose(path) {
-    const row = answer.tree.find((own) => own.path === path);
+    const row = answer.tree.find((candidate) => candidate.path === path);
     const place = row?.host_place ?? row?.device_place;
     picked = row?.path ?? null;
     run = -1;
     if (!row || !place) return mark();
     const host = session.devices.find(({ id }) => id === answer.device?.id)?.host;
-    const lane = session.rows.find((own) => own.kind === 'annotations' && (!host || own.host === host));
+    const lane = session.rows.find(({ kind, host: rowHost }) => kind === 'annotations' && (!host || rowHost === host));
     const drawn = row.host_place && lane && row.path.split('/')[0] === answer.step?.name && row.depth < lane.depths;
     select(place, drawn ? lane.id : '', row.depth);
     app.live.announceNow(`${row.name} is selected${row.lost ? `, lost: ${row.lost}` : ''}.`);
@@ -129,11 +130,11 @@ export function propagationView(app) {
 
   /** @param {number} at */
   function chooseRun(at) {
-    const own = answer.strips.device[at];
-    if (!own) return;
+    const stretch = answer.strips.device[at];
+    if (!stretch) return;
     run = at;
-    picked = rowAt(own.phase)?.path ?? null;
-    select([own.start_ps, own.end_ps]);
+    picked = rowAt(stretch.phase)?.path ?? null;
+    select([stretch.start_ps, stretch.end_ps]);
     app.live.announceNow(readout.textContent ?? '');
   }
 
@@ -143,11 +144,11 @@ export function propagationView(app) {
     drawLines();
     order?.mark(phaseAt(picked), run);
     lift(null);
-    const own = answer.strips.device[run];
+    const stretch = answer.strips.device[run];
     fill(
       readout,
-      own && order
-        ? [`${order.titleOf(run)} `, link('Show', () => open(own))]
+      stretch && order
+        ? [`${order.titleOf(run)} `, link('Show', () => open(stretch))]
         : 'A ribbon or a run selects its window; arrows move along a strip.',
     );
   }
@@ -156,7 +157,7 @@ export function propagationView(app) {
   function lift(path) {
     const phase = phaseAt(path ?? picked);
     order?.lift(
-      path === null && run >= 0 ? (_, at) => at === run : phase === null ? null : (own) => own.phase === phase,
+      path === null && run >= 0 ? (_, at) => at === run : phase === null ? null : (stretch) => stretch.phase === phase,
     );
   }
 
@@ -179,22 +180,22 @@ export function propagationView(app) {
     if (focused) [...tree.querySelectorAll('tr')].find(({ dataset }) => dataset.path === focused)?.focus();
   }
 
-  /** @param {Propagation} own @param {import('../lib/types').Ready} ready */
-  function coverageCard(own, ready) {
-    const { coverage, total, steps, device } = own;
+  /** @param {Propagation} document @param {import('../lib/types').Ready} ready */
+  function coverageCard(document, ready) {
+    const { coverage, total, steps, device } = document;
     const [parts, wholes] = [coverage, total].map((sums) =>
       STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]),
     );
     const items = [...STATES.keys()];
-    const its = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
-    const others = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
+    const inStep = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
+    const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
     const chosen = app.selectedDevices(ready.devices);
-    const devices = ready.devices.filter((each) => chosen.includes(each) || each.id === device?.id);
-    const backward = own.lost.some(({ reason }) => reason === 'autograd thread');
+    const devices = ready.devices.filter((option) => chosen.includes(option) || option.id === device?.id);
+    const backward = document.lost.some(({ reason }) => reason === 'autograd thread');
     const bar = STATES.map(([name], index) => {
-      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${its.texts[index]}` +
-        `\u202f${its.unit.name} · ${share(its.shares[index])}`;
-      const part = its.shares[index];
+      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${inStep.texts[index]}` +
+        `\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
+      const part = inStep.shares[index];
       const shown = part > 0.12 ? text : part > 0.03 ? share(part) : '';
       return parts[index]
         ? h(
@@ -208,13 +209,15 @@ export function propagationView(app) {
       'Where the device time went',
       {
         class: 'across',
-        note: [stepName(own), device?.name, `${timeText(coverage.device_ps)} on the device`].filter(Boolean).join(', '),
+        note: [stepName(document), device?.name, `${timeText(coverage.device_ps)} on the device`]
+          .filter(Boolean)
+          .join(', '),
         right: [
-          own.step
+          document.step
             ? labelledSelect(
                 'step',
                 steps.numbers.map((number, index) => String(number ?? steps.first + index)),
-                stepOf(own),
+                stepOf(document),
                 (st) => ask({ st }),
                 'propagation-step',
               )
@@ -222,7 +225,7 @@ export function propagationView(app) {
           devices.length > 1
             ? labelledSelect(
                 'device',
-                devices.map((each) => [each.id, deviceName(each, ready.session.hosts)]),
+                devices.map((option) => [option.id, deviceName(option, ready.session.hosts)]),
                 device?.id,
                 (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }),
                 'propagation-device',
@@ -230,12 +233,12 @@ export function propagationView(app) {
             : null,
         ],
       },
-      own.hint &&
+      document.hint &&
         h(
           'p',
           { 'data-testid': 'propagation-hint' },
-          own.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '',
-          h('span', { class: 'sec' }, own.hint),
+          document.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '',
+          h('span', { class: 'sec' }, document.hint),
         ),
       coverage.device_ps
         ? [
@@ -254,12 +257,12 @@ export function propagationView(app) {
                 label: 'Coverage',
                 testid: 'coverage-table',
                 items,
-                foot: ['Device run', its.sum, share(1), others.sum, ''],
+                foot: ['Device run', inStep.sum, share(1), inCapture.sum, ''],
                 columns: [
                   { head: 'Scope', cell: (index) => STATES[index][0] },
-                  its.time,
-                  its.share,
-                  others.time,
+                  inStep.time,
+                  inStep.share,
+                  inCapture.time,
                   { head: 'From', cell: (index) => STATES[index][1] },
                 ],
               }),
@@ -269,21 +272,21 @@ export function propagationView(app) {
     );
   }
 
-  /** @param {Propagation} own */
-  function treeCard(own) {
-    const { means, lost, left_off } = own;
+  /** @param {Propagation} document */
+  function treeCard(document) {
+    const { means, lost, left_off } = document;
     /** @type {[string, string][]} */
     const modes = [
-      ['step_', stepName(own)],
+      ['step_', stepName(document)],
       ['mean_', `mean of ${plural(means.steps, 'step')}`],
       ['', 'whole capture'],
     ];
-    const all = session.session.hosts.length;
-    const some = own.hosts.length <= 3 ? `: ${own.hosts.join(', ')}` : '';
+    const hostCount = session.session.hosts.length;
+    const hostNames = document.hosts.length <= 3 ? `: ${document.hosts.join(', ')}` : '';
     return card(
       'Annotations',
       {
-        note: own.hosts.length < all ? `${hosts(all, own.hosts.length)}${some}` : null,
+        note: document.hosts.length < hostCount ? `${hosts(hostCount, document.hosts.length)}${hostNames}` : null,
         right: [
           legend([
             [chip('ink'), 'host'],
@@ -291,7 +294,7 @@ export function propagationView(app) {
           ]),
           labelledSelect(
             'times',
-            modes.filter(([name]) => !name || (name === 'step_' ? own.step : means.steps)),
+            modes.filter(([name]) => !name || (name === 'step_' ? document.step : means.steps)),
             mode,
             (value) => {
               mode = /** @type {Mode} */ (value);
@@ -336,25 +339,25 @@ export function propagationView(app) {
     );
   }
 
-  /** @param {Propagation} own */
-  function orderCard(own) {
-    const { order: told, strips: { device } } = own;
+  /** @param {Propagation} document */
+  function orderCard(document) {
+    const { order: summary, strips: { device } } = document;
     if (!device.length) return null;
-    if (!own.phases.length) {
+    if (!document.phases.length) {
       return emptyCard(
         'Host order against device order',
         'No annotations lie within steps, so there is no order to compare.',
       );
     }
-    const made = (order = createOrder(own, {
-      tone: (phase) => toneOf(own.phases[phase].name) || (phase % 6) + 1,
+    const strips = (order = createOrder(document, {
+      tone: (phase) => toneOf(document.phases[phase].name) || (phase % 6) + 1,
       run: chooseRun,
       phase: (phase) => choose(rowAt(phase)?.path),
       leave: () => lift(null),
     }));
-    const unit = unitFor(made.length);
+    const unit = unitFor(strips.length);
     const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
-    const each = columnUnit(device, 'device_ps');
+    const runUnit = columnUnit(device, 'device_ps');
     const fold = h(
       'details',
       {
@@ -373,12 +376,12 @@ export function propagationView(app) {
         selected: (at) => at === run,
         open: (at) => open(device[at]),
         columns: [
-          textColumn('Phase', (at) => made.nameOf(device[at].phase)),
+          textColumn('Phase', (at) => strips.nameOf(device[at].phase)),
           linkedColumn(
             startColumn((at) => device[at].start_ps),
             (at) => open(device[at]),
           ),
-          timeColumn('Time', each, (at) => device[at].device_ps),
+          timeColumn('Time', runUnit, (at) => device[at].device_ps),
           countColumn('Ops', (at) => device[at].ops),
           textColumn('Order', (at) => (device[at].inverted ? '▼ inverted' : '')),
         ],
@@ -386,30 +389,30 @@ export function propagationView(app) {
     return card(
       'Host order against device order',
       {
-        note: `phases of ${stepName(own)} · device time, 0 – ${timeText(made.length)}`,
-        right: told.runs
+        note: `phases of ${stepName(document)} · device time, 0 – ${timeText(strips.length)}`,
+        right: summary.runs
           ? h(
               'span',
               { class: 'sec small' },
-              `${count(told.runs)} runs of ${plural(told.phases, 'phase')} · inversions `,
-              h('b', null, share(told.inversion_share)),
+              `${count(summary.runs)} runs of ${plural(summary.phases, 'phase')} · inversions `,
+              h('b', null, share(summary.inversion_share)),
               ' of device time',
             )
           : null,
       },
-      made.element,
+      strips.element,
       readout,
-      told.runs ? h('h3', null, 'Phases on the device') : null,
-      told.runs
+      summary.runs ? h('h3', null, 'Phases on the device') : null,
+      summary.runs
         ? table({
             label: 'Phases on the device',
             testid: 'order-table',
-            items: told.by_phase,
+            items: summary.by_phase,
             columns: [
-              textColumn('Phase', ({ phase }) => made.nameOf(phase)),
+              textColumn('Phase', ({ phase }) => strips.nameOf(phase)),
               countColumn('Runs', 'runs'),
               linkedColumn(
-                timeColumn('Time', unit, (/** @type {typeof told.by_phase[number]} */ { device_ps }) => device_ps),
+                timeColumn('Time', unit, (/** @type {typeof summary.by_phase[number]} */ { device_ps }) => device_ps),
                 open,
               ),
               timeColumn('First', unit, (row) => after(row.start_ps)),
@@ -526,21 +529,21 @@ export function propagationView(app) {
     tones = phaseTones(ready.phases);
     if (next.picked) app.link.set({ st: stepOf(next) }, 'replace');
     if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
-    const own = selectionValue(sel);
+    const selection = selectionValue(sel);
     /**
      * A window is rounded to ns by its link; of an event that only tells the start.
      * @param {number} start
      * @param {number} end
      */
     const isOwn = (start, end) =>
-      own !== null &&
-      Math.abs(start - own.start_ps) < 1000 &&
-      (own.kind === 'window' ? Math.abs(end - own.end_ps) < 2000 : Boolean(next.picked));
+      selection !== null &&
+      Math.abs(start - selection.start_ps) < 1000 &&
+      (selection.kind === 'window' ? Math.abs(end - selection.end_ps) < 2000 : Boolean(next.picked));
     run = next.strips.device.findIndex(({ start_ps, end_ps }) => isOwn(start_ps, end_ps));
-    if (sel !== known) {
+    if (sel !== shownSelection) {
       picked = next.picked ?? next.tree.find(({ host_place }) => host_place && isOwn(...host_place))?.path ?? null;
     }
-    known = sel;
+    shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
     order = null;
     app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
@@ -555,7 +558,7 @@ export function propagationView(app) {
     );
     mark();
     return ready.devices.length || next.tree.length ? 'ready' : 'empty';
-  }, asked);
+  }, documentQuery);
 
   /** @param {import('../lib/link.js').LinkState} changes another step or device */
   function ask(changes) {
@@ -566,14 +569,15 @@ export function propagationView(app) {
   /** Asks again where another view has selected an annotation, a scope or a window. */
   const move = data.whenDrawn(() => {
     const { sel, st } = app.link.state;
-    if (wanted() || (sel !== known && sel?.startsWith('win:')) || (st && st !== stepOf(answer))) data.reload();
+    const windowChanged = sel !== shownSelection && sel?.startsWith('win:');
+    if (pendingPick() || windowChanged || (st && st !== stepOf(answer))) data.reload();
   });
 
   return {
     element, move, filter: data.reload,
     open(next) {
       picked = null;
-      known = undefined;
+      shownSelection = undefined;
       mode = 'step_';
       data.open(next);
     },
