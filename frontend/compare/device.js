@@ -1,4 +1,4 @@
-/** What the device's ops took in both sessions: by annotation and one by one, by how much of the step it differs. */
+/** Times of device ops in both sessions, by annotation and by op, sorted by the difference per step. */
 
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
@@ -13,7 +13,7 @@ import { chanceTitle, verdictCell } from './verdict.js';
 
 const FOUND = { both: '', only_a: 'only in A', only_b: 'only in B', changed: 'changed' };
 
-/** What is hardly anything has no sign. @param {number|null} of */
+/** Negligible differences have no sign. @param {number|null} of */
 function stepShare(of) {
   const text = of == null ? MISSING : share(Math.abs(of));
   return of && /^\d/.test(text) ? `${of < 0 ? '−' : '+'}${text}` : text;

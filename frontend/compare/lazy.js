@@ -1,4 +1,4 @@
-/** Lazy against dynamo, of two sessions: in Compare, and in Executions beside a second session. */
+/** Comparison of lazy and dynamo executions of two sessions, for Compare and Executions. */
 
 import { card, codeCell } from '../lib/cards.js';
 import { columnUnit } from '../lib/totals.js';
@@ -24,7 +24,7 @@ export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(v
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 
-/** What a step of each takes. @param {LazyDynamo} answer */
+/** The times of a step, lazy and dynamo. @param {LazyDynamo} answer */
 export function lazySteps(answer) {
   const items = KINDS.map((kind) => ({ kind, ...answer.step[answer[kind]] }));
   const unit = columnUnit(items, 'wall_ps');

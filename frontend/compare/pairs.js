@@ -79,7 +79,7 @@ export async function readPairs(text, compared) {
   };
 }
 
-/** As the command line reads numbers: none of `0x10`, `Infinity`, the empty cell. @param {string} cell */
+/** Parses a number as the command line does: rejects `0x10`, `Infinity`, empty cells. @param {string} cell */
 const number = (cell) => (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d\d?)?$/i.test(cell) ? Number(cell) : NaN);
 
 /**

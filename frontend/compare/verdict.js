@@ -1,4 +1,4 @@
-/** What a row's test of chance says, in words. */
+/** Words for the significance test of a row. */
 
 import { h } from '../lib/dom.js';
 import { share } from '../lib/format.js';
@@ -8,6 +8,6 @@ const WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chan
 /** @param {import('./types').Verdict|undefined} verdict */
 export const verdictCell = (verdict) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]);
 
-/** What is behind a verdict. @param {{p?: number|null}} row */
+/** The p-value behind a verdict, as a title. @param {{p?: number|null}} row */
 export const chanceTitle = ({ p }) =>
   p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`;

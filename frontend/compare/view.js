@@ -1,4 +1,4 @@
-/** Compare: two sessions side by side. A is the open one, B that of the header. */
+/** The Compare view: the open session A beside session B, chosen in the header. */
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { get } from '../lib/api.js';

@@ -1,4 +1,4 @@
-/** What executions cost per run, per step or in all, and what fewer of them would save. Nothing here draws. */
+/** Costs of executions per run, per step or in total, and the savings of fewer executions. */
 
 /** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {'host_ps'|'device_ps'|'queue_ps'|'overhead_ps'} CostName */
@@ -64,7 +64,7 @@ export function savings(rows, fit, stepsAndCores) {
 }
 
 /**
- * Puts spans that overlap into rows under each other: the first row that is free.
+ * Assigns overlapping spans to rows: each to the first free row.
  * @param {{start: number, end: number}[]} spans by start @param {number} most rows; what does not fit shares the last
  * @returns {number[]} the row of each
  */

@@ -1,4 +1,4 @@
-/** The executions of one step on one axis: the host's call until it is complete, the device's run, idle between. */
+/** The executions of one step on one axis: host calls until completion, device runs, idle time between. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { card, cores, deviceName, windowPlace } from '../lib/cards.js';

@@ -1,4 +1,4 @@
-/** Executions: what each program's runs cost the host, and how much of it is the device's work. */
+/** The Executions view: host time of each program's runs, and the device's share of it. */
 
 import { fill, h, percent, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
@@ -66,16 +66,16 @@ export function executionsView(app) {
     app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
     void fetchStep(step);
   });
-  /** The step that is drawn where the link names none. */
+  /** The step drawn if the link names none. */
   let usualStep = -1;
   const stepChannel = createLatestChannel('executions');
-  /** The choice of devices, where it is one. */
+  /** Query parameter for the chosen devices; null if all are chosen. */
   const deviceQuery = (/** @type {import('../lib/types').Ready} */ openSession) => {
     const { devices } = app.selection();
     return { devices: devices.length < openSession.devices.length ? devices.join(',') : null };
   };
 
-  /** Another step on the axis: only its runs are asked for again. @param {number} step index */
+  /** Draws another step; fetches only its runs. @param {number} step index */
   async function fetchStep(step) {
     const requested = session;
     stepChannel.cancel();
@@ -157,7 +157,7 @@ export function executionsView(app) {
     );
   }
 
-  /** Brings the second session of the link, if there is one. */
+  /** Fetches the second session of the link, if any. */
   async function fetchCompared() {
     const [openSource] = sources;
     const otherName = app.link.state.c;
@@ -289,14 +289,14 @@ export function executionsView(app) {
   }
 
   /**
-   * Does what an answer is for, unless another session was opened before it came.
+   * Runs `act` unless another session was opened meanwhile.
    * @param {string} name
    * @param {() => void} act
    */
   const ifOpen = (name, act) => data.whenDrawn(() => { if (name === session.session.name) act(); })();
 
   /**
-   * Leads to a program's run in the step that is drawn, else to its longest one on the chosen devices.
+   * Opens a program's run in the drawn step, else its longest run on the chosen devices.
    * @param {string} program
    */
   async function openRun(program) {

@@ -1,4 +1,4 @@
-/** Gaps at the same time on several cores are one row; filters of the list. Nothing here draws. */
+/** Groups of gaps at the same time on several cores, and the filters of the list. */
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';
@@ -9,7 +9,7 @@ import { groupBy, total } from '../lib/totals.js';
 /** @typedef {import('../lib/types').ClassName} ClassName */
 /**
  * @typedef {object} GapRow
- * @property {GapItem} gap the one that findings show as well, or the gap itself
+ * @property {GapItem} gap the gap that findings link to, or the gap itself
  * @property {GapItem[]} gaps one per core @property {number} mean_ps @property {ByClass} by_class_ps of all its gaps
  * @property {GapRow|null} whole the row that opens into this one
  */
@@ -70,12 +70,12 @@ export const eachCore = (items) =>
  * @typedef {{cause: ClassName|'queued', count: number, ps: number}} Cause
  */
 /**
- * What only the gaps themselves tell of a pattern: causes, the one with most time first.
+ * A pattern with figures from its gaps: median, and causes by time, longest first.
  * @typedef {GapPattern & {median_ps: number|null, causes: Cause[]}} KnownPattern
  */
 
 /**
- * Patterns with the numbers of some gaps only; those that have none of them keep their place in the list and count 0.
+ * Patterns with the figures of the given gaps; patterns without gaps keep their position and count 0.
  * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {KnownPattern[]}
  */
 export const patternsOf = (patterns, items) => patterns.map((pattern) => {
@@ -101,7 +101,7 @@ export const patternsOf = (patterns, items) => patterns.map((pattern) => {
 /** @param {Pick<GapItem, 'kind'|'cause'>} gap */
 export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : cause);
 
-/** The causes of some gaps, by time. @param {GapItem[]} items @returns {Cause[]} */
+/** The causes of gaps, by time. @param {GapItem[]} items @returns {Cause[]} */
 function causesOf(items) {
   /** @type {Map<Cause['cause'], Cause>} */
   const causes = new Map();

@@ -1,4 +1,4 @@
-/** The table of recurring patterns, and how causes of gaps are written. */
+/** The table of recurring patterns, and labels of gap causes. */
 
 import { h } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
@@ -111,7 +111,7 @@ export const causeCell = (cause) =>
       )
     : classCell(cause);
 
-/** The cause with most time, and where most gaps have another one, that as well. @param {KnownPattern} pattern */
+/** The cause with most time, and the cause of most gaps if it differs. @param {KnownPattern} pattern */
 function causesCell({ cause, causes, count: gapCount }) {
   const [first] = causes;
   const often = causes.find(({ count: some }) => 2 * some > gapCount);
@@ -133,7 +133,7 @@ const causesText = ({ causes, count: all, total_ps }) =>
     .join('\n');
 
 /**
- * Marks where the gaps of a pattern lie.
+ * Draws the gaps of a pattern on the session's axis.
  * @param {GapPattern} pattern
  * @param {GapItem[]} gaps
  * @param {number} duration

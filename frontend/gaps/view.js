@@ -1,4 +1,4 @@
-/** Gaps: what recurs, and every gap by itself; a pattern or a filter narrows the list. */
+/** The Gaps view: recurring patterns, and a list of gaps filtered by pattern, cause and more. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
@@ -56,11 +56,11 @@ export function gapsView(app) {
   let session;
   /** @type {Map<string, import('../lib/types').Device>} */
   let byId = new Map();
-  /** Those of the chosen devices, where every gap is known. @type {KnownPattern[]} */
+  /** Patterns of the chosen devices, if all gaps are loaded. @type {KnownPattern[]} */
   let recurring = [];
-  /** What narrows the list, and how to be rid of it. */
+  /** The active filters, each with a button that removes it. */
   const active = h('span', { class: 'row', 'data-testid': 'gap-active' });
-  /** Rows that are open, by the identity of their first gap. @type {Set<string>} */
+  /** Open rows, by the link text of their first gap. @type {Set<string>} */
   let opened = new Set();
   /** @type {GapItem[]} */
   let left = [];
@@ -109,7 +109,7 @@ export function gapsView(app) {
     const isSubset = chosen.length < devices.length;
     const isComplete = answer.items.length === answer.count;
     const linkedFinding = filtersValue(app.link.state.f).get('finding') ?? '';
-    // Of a finding that explains no gap (not yet, while hosts are read) all patterns stay.
+    // For a finding that explains no gap (yet, while hosts are read) all patterns stay.
     const finding = answer.items.some(({ by_finding_ps }) => by_finding_ps[linkedFinding]) ? linkedFinding : '';
     const follows = (isSubset || Boolean(finding)) && isComplete;
     const ofFinding = new Map(finding ? [['finding', finding]] : []);
@@ -250,7 +250,7 @@ export function gapsView(app) {
       link('Clear the filters', clear)));
   }
 
-  /** A pattern and a finding have no list to choose from: they are told here, each with a button that takes it away. */
+  /** Draws the filters without a menu, pattern and finding, each with a button that removes it. */
   function drawActive() {
     const filters = filtersValue(app.link.state.f);
     const pattern = chosenPattern();
@@ -278,7 +278,7 @@ export function gapsView(app) {
     draw(true);
   }
 
-  /** Gaps that a class causes hold others as well, and others hold it. */
+  /** A text with the time of the chosen cause: its gaps contain other classes, and other gaps contain it. */
   function causeText() {
     const cause = /** @type {import('../lib/types').ClassName|undefined} */ (
       filtersValue(app.link.state.f).get('cause')

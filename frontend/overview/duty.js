@@ -1,4 +1,4 @@
-/** How long each device runs something, with the definition said and the other ones at hand. */
+/** The duty cycle of each device, by a selectable definition. */
 
 import { fill, h, percent } from '../lib/dom.js';
 import { groupBy, maximum, minimum, total } from '../lib/totals.js';
@@ -20,7 +20,7 @@ const DEFINITIONS = {
   capture: ['busy / capture', 'An op runs, of the whole capture.'],
 };
 
-/** From so many devices on they are a distribution. */
+/** From this many devices on, a distribution is drawn. */
 const MIN_DISTRIBUTION_DEVICES = 17;
 /** Rows of lowest devices beside a distribution. */
 const LOWEST_ROWS = 3;
@@ -31,7 +31,7 @@ const MAX_TICKS = 6;
 /** @typedef {{device: DutyDevice, whole: number, busy: number, stall: number, part: number}} DutyRow */
 
 /**
- * The name of the definition, a way to change it, and what is drawn by it.
+ * The name of the definition, a menu to change it, and the drawing for it.
  * @param {(definition: DutyDefinition) => import('../lib/dom.js').Child|import('../lib/dom.js').Child[]} draw
  */
 function byDefinition(draw) {
@@ -104,7 +104,7 @@ export function dutyCard(devices, session, app) {
   );
 }
 
-/** The only device in one line. @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
+/** A single device in one line. @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
 export function dutyLine(devices, session, app) {
   const { name, choice, body } = byDefinition((definition) => {
     const [row] = rowsOf(devices, definition);
@@ -208,7 +208,7 @@ function distribution(rows, deviceCount, session, app) {
   ];
 }
 
-/** The table below tells the same. @param {number[]} parts from 0 to 1 */
+/** A histogram; the table below has the same data. @param {number[]} parts from 0 to 1 */
 function histogram(parts) {
   const low = Math.floor(minimum(parts) * 20) / 20;
   const high = Math.max(low + 0.05, Math.ceil(maximum(parts) * 20) / 20);
@@ -221,7 +221,7 @@ function histogram(parts) {
   return h(
     'div',
     { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
-    // A bin of a few is seen beside one of thousands.
+    // A bin of a few devices stays visible beside one of thousands.
     h(
       'div',
       { class: 'bins' },

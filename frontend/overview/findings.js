@@ -1,4 +1,4 @@
-/** Mistakes, then limits: what each gains without it, evidence, advice, and where to see it. */
+/** The findings card: mistakes, then limits, with gain, evidence, advice and a link. */
 
 import { button, h } from '../lib/dom.js';
 import { card, gapPlace, severityRank, severityTag, windowPlace } from '../lib/cards.js';
@@ -22,7 +22,7 @@ const MORE = {
   device_bound: 'Device',
   below_roofline: 'Device',
 };
-/** Findings whose places are no gaps, whatever else is said of them. */
+/** Findings whose places are not gaps. */
 const FINDINGS_WITHOUT_GAPS = ['straggler'];
 
 /**
@@ -50,7 +50,7 @@ export function findingPlace(
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
-  // What runs is no gap. Of several hosts the window does not say which is meant: its device does.
+  // A run is not a gap. With several hosts the device identifies the host; the window does not.
   if (!device || MORE[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...place, x: device } : place;
   }
@@ -132,7 +132,7 @@ function entry(finding, gain, answer, app) {
       recurs === 'once' && h('span', { class: 'tag once', title: 'In one step of this capture' }, 'once'),
       h('span', null, title),
     ),
-    // What it gains is not known before all hosts are.
+    // The gain is unknown until all hosts are read.
     !partial &&
       h(
         'span',
@@ -173,7 +173,7 @@ function entry(finding, gain, answer, app) {
   );
 }
 
-/** Marks the finding that the link names, and brings it into sight. @param {Element} element @param {App} app */
+/** Marks the linked finding and scrolls it into view. @param {Element} element @param {App} app */
 export function markLinked(element, { link }) {
   const linked = /^fin:(.+)$/.exec(link.state.sel ?? '')?.[1];
   for (const item of element.querySelectorAll('.findings li')) {

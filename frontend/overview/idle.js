@@ -41,7 +41,7 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   /**
-   * To the gaps that a class causes; without any to the first step, of which the idle time is then.
+   * Opens the gaps that a class causes; without gaps, the first step.
    * @param {ClassName} name
    */
   const show = (name) =>
@@ -52,7 +52,7 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
     );
   const bar = stackedBar(Object.fromEntries(items.flatMap(({ name, ps }) => (name ? [[name, ps]] : []))), show);
   const label = (/** @type {ClassName|null} */ name) => (name ? LABELS[name] : 'in gaps under 10\u202fµs');
-  /** A class that causes no gap, though there are some, leads nowhere. @param {ClassName} name @param {string} text */
+  /** A link to a class's gaps; plain text if the class causes none. @param {ClassName} name @param {string} text */
   const placeOf = (name, text) =>
     gap_causes.includes(name) || !counts.gaps
       ? link(text, () => show(name), {
@@ -92,7 +92,7 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
 }
 
 /**
- * How much of the idle time no gap has.
+ * The idle time outside gaps, as a sentence.
  * @param {import('../lib/views').DeviceTime[]} times
  * @param {IdlePart[]} items
  * @param {import('../frame/app.js').App} app

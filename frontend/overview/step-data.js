@@ -1,4 +1,4 @@
-/** Steps as the server sends them, column by column, as rows. */
+/** Converts the server's columns of steps to rows. */
 
 /** @typedef {import('../lib/routes').StepColumns} StepColumns */
 /**

@@ -1,4 +1,4 @@
-/** Work and idle time per step and core, of the devices that are chosen. Nothing here draws. */
+/** Work and idle time per step and core of the chosen devices. */
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';

@@ -15,13 +15,13 @@ import { stepRows } from './step-data.js';
 
 /** @typedef {import('./step-data.js').Step} Step */
 
-/** Up to here every bar is wide; beyond, bars are thin, and what does not fit is reached by the brush. */
+/** Up to this many bars are wide; more are thin, and the brush scrolls to those that do not fit. */
 const MAX_WIDE_BARS = 60;
 const THIN_PX = 5;
 const LABEL_PX = 44;
 
 /**
- * What is counted per step: column, head, and one of them.
+ * Counts per step: column, head, singular.
  * @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string, string][]}
  */
 const COUNTS = [
@@ -44,7 +44,7 @@ export function createSteps(app) {
   let from = 0;
   let fits = MAX_WIDE_BARS;
   let listed = false;
-  /** Of all hosts that are told; `steps` are those of one. @type {Step[]} */
+  /** Steps of all listed hosts; `steps` has those of one. @type {Step[]} */
   let allSteps = [];
   /** @type {string[]} */
   let hosts = [];
@@ -64,14 +64,14 @@ export function createSteps(app) {
     { class: 'small-button', 'aria-pressed': 'false', 'data-testid': 'steps-as-table' },
   );
 
-  /** What a link calls a step: its number, with its index where several hosts count alike. */
+  /** A step's key in links: its number, with its index if hosts share numbers. */
   const keyOf = (/** @type {Step} */ { number, index }) =>
     number === null ? String(index) : repeatedNumbers.has(number) ? `${number}.${index}` : String(number);
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
   const classesIn = (/** @type {Step[]} */ items) =>
     CLASSES.filter((name) => items.some(({ host_ps }) => host_ps[name]));
   const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
-  /** Said of a step where there are several hosts. */
+  /** Suffix of a step's name in sessions with several hosts. */
   const onHost = () => (hosts.length ? ` on ${host}` : '');
   const show = (/** @type {Step} */ step) =>
     app.open({
@@ -198,7 +198,7 @@ export function createSteps(app) {
   const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
   const stepAt = (/** @type {HTMLElement} */ barElement) => steps[from + bars().indexOf(barElement)];
 
-  /** Focuses a bar by its place among those in sight, or brings it into sight. @param {number} at */
+  /** Focuses a bar by its index among the visible ones; scrolls if it is not visible. @param {number} at */
   function focus(at) {
     if (!bars()[at]) moveTo(from + Math.sign(at));
     (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
@@ -275,7 +275,7 @@ export function createSteps(app) {
     });
   }
 
-  /** Shows the steps of one host: those of several side by side would be no order in time. @param {string} name */
+  /** Shows the steps of one host: steps of several hosts are not in order of time. @param {string} name */
   function showHost(name) {
     host = name;
     steps = hosts.length ? allSteps.filter((step) => step.host === name) : allSteps;
@@ -300,7 +300,7 @@ export function createSteps(app) {
     select();
   }
 
-  /** Brings the step that the link names into sight. */
+  /** Scrolls the linked step into view. */
   function select() {
     const linked = allSteps.find((step) => keyOf(step) === app.link.state.st);
     if (linked && hosts.length && linked.host !== host) {

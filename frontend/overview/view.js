@@ -84,16 +84,16 @@ export function overviewView(app) {
 
 /** A time or share, also as `69.5 of 290.8 ms`. */
 const FIGURE = /(\d[\d.\u202f]*(?: (?:of|→) \d[\d.\u202f]*)?\u202f(?:%|[mµn]?s(?!\w)))/;
-/** Where no line of a figure's meaning breaks: `12 steps`, `(median 52.4`. */
+/** Spaces at which lines must not break: `12 steps`, `(median 52.4`. */
 const WITHIN = /(?<=\d|\(median) /g;
 
 /** The verdict with its first two figures bold: how busy, and what that costs. @param {string} text */
 const figuresBold = (text) => text.split(FIGURE).map((part, at) => (at === 1 || at === 3 ? h('b', null, part) : part));
 
 /**
- * A text whose steps lead to their gaps.
+ * A text whose steps link to their gaps.
  * @param {string} text
- * @param {(number|null)[]} steps numbers of those that there are
+ * @param {(number|null)[]} steps numbers of the existing steps
  * @param {App} app
  */
 const stepsLinked = (text, steps, app) => text.split(/(\bstep \d+)/).map((part, at) => {

@@ -11,7 +11,7 @@ import { maximum, minimum } from '../lib/totals.js';
 /** @typedef {import('./columns.js').Slices} Slices */
 /** @typedef {import('./scale.js').Span} Span */
 /**
- * A stretch of device work: it is drawn `shift` earlier, up to `until`.
+ * An interval of device work, drawn `shift` earlier and cut at `until`.
  * @typedef {Span & {shift: number, until: number}} Piece
  */
 /**
@@ -20,13 +20,13 @@ import { maximum, minimum } from '../lib/totals.js';
  */
 
 /**
- * Null where no device work is known to belong to a step of a host; steps that a device tells are none.
+ * Null if no device work belongs to a known host step; steps recorded by devices do not count.
  * @param {import('../lib/routes').Overview['steps']} steps
  * @param {import('../lib/types').Row[]} rows
  * @returns {Alignment|null}
  */
 export function alignmentOf({ source, columns, work }, rows) {
-  // Steps are told of some hosts; work says which by their index over all.
+  // The columns have the steps of some hosts; work refers to steps by their index over all hosts.
   const rowOfIndex = new Map(columns.index.map((index, at) => [index, at]));
   const rowOf = (/** @type {number} */ index) => rowOfIndex.get(index) ?? -1;
   const [starts, lengths] = [columns.start_ps, columns.duration_ps];
@@ -64,14 +64,14 @@ export function alignmentOf({ source, columns, work }, rows) {
 }
 
 /**
- * The stretch in which a device works at an instant, the one that began last.
+ * The piece at an instant; of several the one that began last.
  * @param {Piece[]} pieces
  * @param {number} ps
  */
 const pieceAt = (pieces, ps) => pieces.findLast(({ start_ps, end_ps }) => start_ps <= ps && ps < end_ps);
 
 /**
- * How much earlier something of a row is drawn; null if it is not.
+ * How much earlier a time of a row is drawn, ps; null if it is not drawn.
  * @param {Alignment|null} align
  * @param {string} row
  * @param {number} ps
@@ -90,7 +90,7 @@ export function shiftAt(align, row, ps) {
 export function shiftColumns(columns, pieces, names = 0) {
   const moved = columns.start.flatMap((from, i) => {
     const to = columns.end[i];
-    // What is merged may begin before the work that fills it.
+    // A merged slice may begin before its work.
     const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
     const begin = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
     return piece && begin < piece.until
@@ -135,7 +135,7 @@ export function alignedSlices(host, device, align) {
 }
 
 /**
- * When what the window shows of some rows was; null for nothing.
+ * The true span of the rows' pieces in the window; null without any.
  * @param {Alignment} align
  * @param {string[]} rows
  * @param {Span} window
@@ -165,7 +165,7 @@ export function shiftText(align, row, ps) {
 }
 
 /**
- * What the button, the key and a link do to align.
+ * Returns the action of the align button, key and link value.
  * @param {import('./model.js').Model} model
  * @param {import('../frame/app.js').App} app
  * @param {object} of
@@ -182,7 +182,7 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
    * @param {boolean} [quiet] as a link says
    */
   return async function align(on, quiet = false) {
-    // The session's rows may come anew meanwhile.
+    // The session's rows may be replaced meanwhile.
     const sessionName = name();
     try {
       const answer = on && sessionName ? await overview() : null;

@@ -1,4 +1,4 @@
-/** Slices as columns: brought from the server for what the lanes show, decoded once, searched by time. */
+/** Slices as columns: fetched for the span that the lanes show, decoded once, searched by time. */
 
 import { createLatestChannel } from '../lib/api.js';
 import { fetchSpan, resolution } from './scale.js';
@@ -9,20 +9,20 @@ import { fetchSpan, resolution } from './scale.js';
  * @property {number} length
  * @property {number[]} start @property {number[]} end in ps, where they are drawn
  * @property {number[]} name index into the names, -1: none
- * @property {number[]} kind class index, or what the row's kind makes of it
+ * @property {number[]} kind class index; its meaning depends on the row's kind
  * @property {number[]} count events inside: more than 1 when merged
  * @property {number[]} busy ps of events inside a merged slice
  * @property {number[]} event id, -1: none
- * @property {{start: number[], end: number[]}} [real] when they were, where that is not where they are drawn
+ * @property {{start: number[], end: number[]}} [real] true times, where slices are drawn elsewhere
  * @property {Fill} [fill] how full merged slices are
  */
 /**
  * How full merged slices are, by buckets of the session's time.
  * @typedef {object} Fill
  * @property {number} bucket in ps
- * @property {string} digits per bucket that a merged slice lies in, from 0 to f, one slice after the other
- * @property {number[]} at where those of each slice begin
- * @property {number[]} [shift] how much earlier each slice is drawn than it was
+ * @property {string} digits a digit from 0 to f per bucket of a merged slice, slice after slice
+ * @property {number[]} at index of each slice's first digit
+ * @property {number[]} [shift] ps by which each slice is drawn earlier
  */
 /** @typedef {{start_ps: number, end_ps: number, names: string[], rows: Map<string, Columns[]>}} Slices */
 
@@ -50,7 +50,7 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
     kind: c,
     count: k ?? filled(length, 1),
     busy: b ?? filled(length, 0),
-    // Slices that are no events say so at each.
+    // Slices without events have -1 each, not a difference.
     event: e[0] < 0 ? e : e.map((step) => (id += step)),
   };
 }
@@ -73,7 +73,7 @@ function fillOf(bucket, digits, start, end, count) {
 }
 
 /**
- * Which share of a stretch of a slice is covered, from 0 to 1: all of it, unless the slice is merged.
+ * The covered share of an interval of a slice, from 0 to 1; slices that are not merged are fully covered.
  * @param {Columns} columns
  * @param {number} i
  * @param {number} from in ps, where it is drawn
@@ -146,7 +146,7 @@ export function sliceOf(columns, start_ps) {
 }
 
 /**
- * Each slice in sight, with the place it takes, cut to a pixel beyond the lanes.
+ * Visits each visible slice with its x and width, clipped one pixel outside the lanes.
  * @param {Columns|null|undefined} columns
  * @param {import('./scale.js').Scale} scale
  * @param {(i: number, x: number, w: number) => void} visit
@@ -162,9 +162,9 @@ export function eachSlice(columns, { start_ps, end_ps, left, right, x }, visit) 
   }
 }
 
-/** @typedef {Slices & {step: number}} Loaded `step` is the time per pixel that it was asked for */
+/** @typedef {Slices & {step: number}} Loaded `step` is the requested time per pixel */
 
-/** Ask before the edge comes into sight, by this share of a screen. */
+/** Data is requested this share of a screen before its edge becomes visible. */
 const PREFETCH_SHARE = 0.25;
 const MAX_CACHED = 12;
 
@@ -175,11 +175,11 @@ export function createFeed(arrived, failed) {
   /** @type {Loaded|null} */
   let loaded = null;
   let pendingKey = '';
-  /** Answers of before, the newest last, so that the way back needs no request. @type {Map<string, Loaded>} */
+  /** Earlier answers, newest last: going back needs no request. @type {Map<string, Loaded>} */
   const cache = new Map();
   return {
     get slices() { return loaded; },
-    /** Forgets everything: another session. */
+    /** Clears the cache when another session opens. */
     clear() {
       loaded = null;
       pendingKey = '';
@@ -221,10 +221,10 @@ export function createFeed(arrived, failed) {
         cache.set(key, loaded);
         if (cache.size > MAX_CACHED) cache.delete(/** @type {string} */ (cache.keys().next().value));
         arrived();
-        // `asked` stays: the same request is not repeated by every frame, only by a change or by Try again.
+        // After a failure `pendingKey` stays: only a change or Try again repeats the request, not every frame.
       }).catch(failed);
     },
-    /** Lets the next frame ask again for what failed. */
+    /** Lets the next frame repeat a failed request. */
     again() { pendingKey = ''; },
   };
 }

@@ -1,4 +1,4 @@
-/** Moving by arrow keys: between the slices of a row, and between rows. */
+/** Cursor for the arrow keys: moves between the slices of a row and between rows. */
 
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
@@ -12,12 +12,12 @@ import { sliceTexts, laneText } from './slice-style.js';
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
- * @param {(found: DrawnSlice) => string} on.wait how long an op waits for another host; empty: it does not
- * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded
+ * @param {(found: DrawnSlice) => string} on.wait how long an op waits for another host; empty if it does not wait
+ * @param {(brief: import('../lib/types').Brief) => void} on.far the next event is outside the loaded span
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
-  /** Where the keyboard is, or would begin: at the selection, else at the first lane with slices. */
+  /** The cursor's place; without a cursor the selection, else the first lane with slices. */
   function currentPlace() {
     const { cursor, selection, window: span } = model.state;
     const allLanes = lanes.lanes;
@@ -47,7 +47,7 @@ export function createCursor(model, lanes, on) {
    * Selects the event before or after a place, unless something else is selected, opened or gone to before the answer
    * comes.
    * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query
-   * @param {string} end said where there is none
+   * @param {string} end announced if there is none
    */
   async function selectNeighbor(query, end) {
     const { cursor } = model.state;
@@ -69,7 +69,7 @@ export function createCursor(model, lanes, on) {
 
   return {
     /**
-     * To the step before or after what is selected, or before or after the middle of the window.
+     * Selects the step before or after the selection, else before or after the middle of the window.
      * @param {'next'|'previous'} direction
      * @param {import('../lib/types').Row[]} rows
      */
@@ -92,7 +92,7 @@ export function createCursor(model, lanes, on) {
       const slice = drawnSlice(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
       if (slice) return moveCursor(slice, sliceText(slice));
       const end = step > 0 ? 'The last slice of this row.' : 'The first slice of this row.';
-      // All gaps are there: the server has no others.
+      // All gaps are loaded: the server has no others.
       if (lane.row.kind === 'gaps') on.say(end);
       else {
         void selectNeighbor(

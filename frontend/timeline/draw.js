@@ -1,4 +1,4 @@
-/** What the canvas is drawn with: boxes, text, hatches, slices. Knows pixels and tones, not time. */
+/** Canvas primitives in pixels and tones: boxes, text, hatches, slices. */
 
 import { mix } from '../lib/theme.js';
 import { digits } from '../lib/format.js';
@@ -6,24 +6,24 @@ import { escapeInvisible } from '../lib/escapes.js';
 
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('../lib/theme.js').Tone} Tone */
-/** @typedef {'hatch'|'dots'|'light'|null} Sign what tells a tone apart beside its hue; `light`: no scope */
+/** @typedef {'hatch'|'dots'|'light'|null} Sign distinguishes a tone beside its hue; `light`: no scope */
 
 const INSET = 5;
-/** px that a text leaves free behind it. */
+/** Free space after a text, px. */
 const TEXT_MARGIN = 3;
 export const MIN_TEXT_PX = 22;
 const MIN_BESIDE_TAG_PX = 34;
-/** Bars of merged slices: wide, and from one to the next. */
+/** Bars of merged slices: width, and distance between starts. */
 const BAR_PX = 2;
 export const PITCH_PX = 3;
-/** The part of a tone that the floor under the bars has. */
+/** Share of the tone in the floor under the bars. */
 export const FLOOR = 0.16;
 
 /** @type {Map<string, number>} */
 const widths = new Map();
 
 /**
- * Fits a canvas to its place and the pixel ratio, and gives what draws on it.
+ * Fits a canvas to its size and the pixel ratio; returns the drawing functions.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height
@@ -57,7 +57,7 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * Text that stands on the middle of a line.
+   * Text, vertically centred on `y`.
    * @param {string} color
    * @param {string} text
    * @param {number} x
@@ -69,7 +69,7 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * Text on a ground of its own, which is `tagWidth` wide.
+   * Text on its own background, `tagWidth` wide.
    * @param {string} ground
    * @param {string} color
    * @param {string} text
@@ -175,13 +175,13 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * Events too narrow to part: a floor, bars as high as their part of it is covered, and their number.
+   * A merged slice: a floor, bars as high as the covered share, and the number of events.
    * @param {number} x @param {number} y @param {number} w @param {number} h @param {Tone} tone @param {number} count
    * @param {number} origin x of any bar, so that bars move with time
-   * @param {(from: number, to: number) => number} cover which share of a stretch of x is covered
+   * @param {(from: number, to: number) => number} cover covered share of an interval of x
    */
   function drawMerged(x, y, w, h, tone, count, origin, cover) {
-    // What is drawn in outline only would hardly be seen.
+    // Tones that are only an outline would hardly be visible.
     const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
     box(mix(fill, palette.surface, 1 - FLOOR), x, y, Math.max(1, w), h);
     const bars = Math.floor((x - origin) / PITCH_PX);
@@ -198,7 +198,7 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /**
-   * A bar that stands on the floor of a lane, a pixel high at least.
+   * A bar on the floor of a lane, at least one pixel high.
    * @param {string} fill
    * @param {number} x
    * @param {number} w

@@ -40,7 +40,7 @@ export function createFeeds(model, { arrived, failed }) {
       host.again();
       device.again();
     },
-    /** Forgets everything: another session. */
+    /** Clears the slices when another session opens. */
     clear() {
       host.clear();
       device.clear();

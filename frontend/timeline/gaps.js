@@ -1,4 +1,4 @@
-/** The gaps of the devices: rows of the timeline, going from one to the next, and to what ended one. */
+/** The devices' gaps: their timeline rows, steps between them, and links to the events that ended them. */
 
 import { CLASSES } from '../lib/classes.js';
 import { groupBy } from '../lib/totals.js';
@@ -16,7 +16,7 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 /** @typedef {import('../lib/routes').GapAnswer['chain'][number]} Piece */
 /** @typedef {Pick<GapItem, 'device'|'start_ps'|'duration_ps'|'cause'>} Gap */
 
-/** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
+/** Groups gaps by device, each by time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
   const gapsByDevice = groupBy(items, 'device');
   for (const deviceGaps of gapsByDevice.values()) deviceGaps.sort((a, b) => a.start_ps - b.start_ps);
@@ -49,7 +49,7 @@ export function neighbour(gaps, ps, step) {
 }
 
 /**
- * Rows with a row of gaps before the first one of each device that has some.
+ * Inserts a row of gaps before the first row of each device with gaps.
  * @param {Row[]} rows
  * @param {Map<string, Gap[]>} gaps
  * @returns {Row[]}
@@ -77,7 +77,7 @@ export function withGapRows(rows, gaps) {
 }
 
 /**
- * Slices that came from the server, with the rows of gaps; those given stay as they are.
+ * A copy of the server's slices with the rows of gaps added.
  * @param {Slices} slices
  * @param {Map<string, Columns[]>} gaps by row
  * @returns {Slices}
@@ -105,9 +105,9 @@ export function createGaps(model, lanes, on) {
   const gapChannel = createLatestChannel('gap');
   /** The gap from whose chain an event was opened. @type {Gap|null} */
   let originGap = null;
-  /** Which gap by length was shown last, from 0. */
+  /** Rank by length of the gap shown last, from 0. */
   let rank = -1;
-  /** What was drawn last, and what it was made of. @type {{from: unknown[], slices: Slices|null}} */
+  /** The last merged slices and their sources. @type {{from: unknown[], slices: Slices|null}} */
   let drawn = { from: [], slices: null };
 
   /** @param {Ready['of']} of */
@@ -132,7 +132,7 @@ export function createGaps(model, lanes, on) {
   const eventOf = async ({ event }) =>
     event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null;
 
-  /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
+  /** The gaps of the selection's device, else of the first chosen device with gaps. */
   function currentGaps() {
     const { selection } = model.state;
     const id = selection?.device || on.session()?.rows.find((row) => row.id === selection?.row)?.device;
@@ -141,7 +141,7 @@ export function createGaps(model, lanes, on) {
   }
 
   /**
-   * The gaps that a finding explains, those it explains most of first, as the server tells them.
+   * The gaps that a finding explains, by explained time, longest first.
    * @param {string} id
    * @returns {GapItem[]}
    */
@@ -166,11 +166,11 @@ export function createGaps(model, lanes, on) {
 
   return {
     show,
-    /** Rows of a session with those of gaps. @param {Row[]} rows */
+    /** Rows of a session with the rows of gaps. @param {Row[]} rows */
     rows: (rows) => withGapRows(rows, gapsByDevice),
     /** Per device the causes over the whole session. */
     get strip() { return answer?.strip; },
-    /** Asks for a session's gaps. @param {Ready} session */
+    /** Requests a session's gaps. @param {Ready} session */
     open({ of, devices }) {
       answer = null;
       originGap = null;
@@ -180,7 +180,7 @@ export function createGaps(model, lanes, on) {
       ready = devices.length ? fetchGaps(of) : Promise.resolve();
     },
     /**
-     * One gap with its chain. One that is not among all that there are is not asked for.
+     * Fetches a gap with its chain. If all gaps are loaded, an unknown one fails without a request.
      * @param {{session: string, device: string, start_ps: number}} query
      */
     async one(query) {
@@ -200,7 +200,7 @@ export function createGaps(model, lanes, on) {
       }
       return drawn.slices;
     },
-    /** Says which gap is selected, of how many. */
+    /** Reports the position of the selected gap and the number of gaps. */
     count() {
       const { selection } = model.state;
       if (selection?.kind !== 'event') originGap = null;
@@ -212,7 +212,7 @@ export function createGaps(model, lanes, on) {
       );
     },
     /**
-     * Which of the gaps that a finding explains one is, of how many, and the ones before and after it.
+     * The position of a gap among those that a finding explains, their count, and its neighbours.
      * @param {Pick<GapItem, 'device'|'start_ps'>} gap
      * @param {string} id
      */
@@ -223,7 +223,7 @@ export function createGaps(model, lanes, on) {
       );
       return { at, count: findingGaps.length, before: findingGaps[at - 1] ?? null, after: findingGaps[at + 1] ?? null };
     },
-    /** The longest gap of the devices shown; if one is selected that was reached so, the next one by length. */
+    /** Shows the longest gap of the shown devices; called again, the next one by length. */
     longest() {
       const { selection, align } = model.state;
       const shown = new Set(on.devices());
@@ -240,7 +240,7 @@ export function createGaps(model, lanes, on) {
       else if (byLength.length) show(byLength[rank = stays ? (rank + 1) % byLength.length : 0]);
       else on.say('No gap of 10\u202fµs or more.');
     },
-    /** The way back to the gap from whose chain the selected event was opened; null where it was not. */
+    /** Returns to the gap from whose chain the selected event was opened; null if there is none. */
     back() {
       const gap = originGap;
       return gap && (() => show(gap));
@@ -282,7 +282,7 @@ export function createGaps(model, lanes, on) {
           : `Nothing is recorded for ${timeText(piece.duration_ps)}.`,
       );
     },
-    /** Selects the event that a piece is a part of, or the piece's time where it is none. @param {Piece} piece */
+    /** Selects the event of a piece, or the piece's time if it has no event. @param {Piece} piece */
     async openPiece(piece) {
       const stays = model.stays();
       const { selection } = model.state;

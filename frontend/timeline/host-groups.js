@@ -7,14 +7,14 @@ import { gapRow } from './selection.js';
 /** @typedef {import('./layout.js').Row} Row */
 /** @typedef {import('./layout.js').Device} Device */
 
-/** Beyond so many hosts all but one are folded at first. */
+/** With more hosts than this, all but one are folded at first. */
 const MAX_OPEN_HOSTS = 16;
 const REST_HEIGHT = 10;
 
 /** @param {Row[]} rows */
 export const devicesOf = (rows) => [...new Set(rows.flatMap((row) => (row.device ? [row.device] : [])))];
 
-/** The first device that does something. @param {string[]} ids @param {Device[]} devices */
+/** The first device with busy time, else the first. @param {string[]} ids @param {Device[]} devices */
 export const mostActive = (ids, devices) =>
   ids.find((id) => (devices.find((device) => device.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
 

@@ -22,7 +22,10 @@
  * @property {() => void} clear
  */
 
-/** Arrows and Enter belong to whatever else has the focus. @param {() => void} run @returns {Key['run']} */
+/**
+ * Runs only if the lanes or the page have the focus: other elements use arrows and Enter themselves.
+ * @param {() => void} run @returns {Key['run']}
+ */
 const onLanes = (run) => (event) =>
   event.target instanceof Element && event.target.matches('body, main, .lanes, .lanes *') ? run() : false;
 

@@ -1,4 +1,4 @@
-/** The lanes on screen: one canvas that stays in place while rows scroll under it, one drawing per frame at most. */
+/** The lanes on screen: a fixed canvas with rows that scroll, drawn at most once per frame. */
 
 import { h, fill } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
@@ -17,7 +17,7 @@ import { waitArrows, waitTexts } from './waits.js';
 /** @typedef {import('../lib/types').Ready} Ready */
 
 const TOP = RULER + 3;
-/** Over the first row and under the last one. */
+/** Space above the first row and below the last one, px. */
 const ROOM = 3;
 const LABELS_PX = { wide: 188, narrow: 132 };
 const NARROW_BELOW_PX = 1200;
@@ -27,10 +27,10 @@ const MAX_FOLDED_ROWS = 16;
  * @param {import('./model.js').Model} model
  * @param {object} on
  * @param {() => {hosts: string[], devices: string[]}} on.chosen
- * @param {(scene: Scene, wanted: import('../lib/types').Row[]) => void} on.frame before each drawing: what it needs
+ * @param {(scene: Scene, wanted: import('../lib/types').Row[]) => void} on.frame before each drawing
  * @param {() => import('./columns.js').Slices|null} on.slices
  * @param {Pick<ReturnType<typeof import('./waits.js').createWaits>, 'bars'|'delayed'>} on.waits
- * @param {(natural: number) => number} on.height what height the lanes get
+ * @param {(natural: number) => number} on.height height of the lanes, px
  * @param {(palette: import('../lib/theme.js').Palette) => void} on.drawn
  */
 export function createLanes(model, on) {
@@ -51,7 +51,7 @@ export function createLanes(model, on) {
   let layout = { lanes: [], height: 0 };
   /** The device of the gap that was selected last. @type {string|null} */
   let focus = null;
-  /** The device whose gaps come into sight once they are there. @type {string|null} */
+  /** The device whose gaps are scrolled into view once they are loaded. @type {string|null} */
   let revealing = null;
 
   const left = () => (innerWidth < NARROW_BELOW_PX ? LABELS_PX.narrow : LABELS_PX.wide);
@@ -60,7 +60,7 @@ export function createLanes(model, on) {
   function updateLayout() {
     if (!session) return;
     const { align, open, selection, window: span } = state;
-    /** Rows that the selection involves, down to which depth: never folded away. @type {Map<string, number>} */
+    /** Rows that the selection involves and the depth they need; these are never folded. @type {Map<string, number>} */
     const taking = new Map();
     for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) {
       taking.set(row, Math.max(depth, taking.get(row) ?? 0));
@@ -96,7 +96,7 @@ export function createLanes(model, on) {
   /** @returns {Scene} */
   function scene() {
     const { clientWidth: width, clientHeight: height, scrollTop } = element;
-    // Rows begin whole at the top.
+    // The topmost row is never cut.
     const scroll = scrollTop ? (layout.lanes.find(({ y }) => y - ROOM >= scrollTop)?.y ?? scrollTop + ROOM) - ROOM : 0;
     return {
       scale: createScale(state.window, left(), width),
@@ -109,7 +109,7 @@ export function createLanes(model, on) {
     };
   }
 
-  /** Rows in sight and one screen around them. @param {Scene} now */
+  /** Visible rows and those one screen above and below. @param {Scene} now */
   function neededRows({ scroll, height, lanes }) {
     const near = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
     return [...new Set(near.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows)))];
@@ -120,7 +120,7 @@ export function createLanes(model, on) {
     updateLayout();
     const natural = layout.height + TOP;
     const available = on.height(natural);
-    // Rows end whole at the bottom, until they are scrolled.
+    // The last visible row is not cut until the lanes are scrolled.
     const whole = layout.lanes.findLast(({ y, h: tall }) => TOP + y + tall + ROOM <= available);
     element.style.height = `${available < natural && whole ? TOP + whole.y + whole.h + ROOM : available}px`;
     const frame = scene();
@@ -159,7 +159,7 @@ export function createLanes(model, on) {
       edges: align && align.edges,
       partners: piece ? [piece] : [...flow.from, ...flow.to],
     });
-    // The ring around the lanes: an outline of the element would lie under its canvas.
+    // The focus ring: an outline of the element would be hidden by its canvas.
     if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, frame.width - 4, frame.height - 4);
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
@@ -194,7 +194,7 @@ export function createLanes(model, on) {
     on.drawn(palette);
   }
 
-  /** Scrolls to a device and its host; false where its rows are not there yet. @param {string} device */
+  /** Scrolls to a device and its host; false if its rows are not loaded yet. @param {string} device */
   function scrollToGap(device) {
     const deviceLanes = layout.lanes.filter(({ row }) => row.device === device);
     const lane =
@@ -281,7 +281,7 @@ export function createLanes(model, on) {
       revealing = device;
       request();
     },
-    /** Brings a row into sight. @param {string} row @param {number} [depth] */
+    /** Scrolls a row into view. @param {string} row @param {number} [depth] */
     reveal(row, depth = 0) {
       updateLayout();
       const lane = laneFor(layout.lanes, row, depth);
@@ -306,7 +306,7 @@ export function inLaneOrder(devices, session) {
   return [...devices].sort((a, b) => place(a) - place(b));
 }
 
-/** What is said of hosts; of many the slowest on top and the median one below all others. @param {Ready} session */
+/** Names, ranks and order of hosts: the slowest first and the median one last. @param {Ready} session */
 function hostOrder({ session: { hosts }, ranks, chosen }) {
   const several = hosts.length > 1;
   const names = hosts.map(({ name }) => name);

@@ -1,4 +1,4 @@
-/** Which lanes there are, from top to bottom, and how high: rows of the session, folded as the person left them. */
+/** The lanes from top to bottom with their heights: the session's rows, folded as the user left them. */
 
 import { plural, share } from '../lib/format.js';
 import { devicesOf, layoutGroups, mostActive } from './host-groups.js';
@@ -9,10 +9,10 @@ import { gapRow } from './selection.js';
 /**
  * One horizontal band of the canvas.
  * @typedef {object} Lane
- * @property {string} id unique; what folding is remembered by, in `fold.id`
+ * @property {string} id unique; folds are stored by `fold.id`
  * @property {'slices'|'more'|'device'|'head'} kind slices of one depth; threads folded into one; a folded device, or
  *   several; the name of a host
- * @property {Row} row the row whose slices it shows (of folded ones: the first)
+ * @property {Row} row the row whose slices it shows (the first of folded ones)
  * @property {Row[]} rows all rows that it draws from
  * @property {number} depth
  * @property {number} y @property {number} h
@@ -28,25 +28,25 @@ import { gapRow } from './selection.js';
  * @typedef {object} LayoutOptions
  * @property {string[]} hosts names of those that are chosen
  * @property {string[]} devices ids of those that are chosen
- * @property {Map<string, boolean>} open what the person opened or closed
+ * @property {Map<string, boolean>} open folds that the user opened or closed
  * @property {Map<string, number>} taking rows that take part in the selection and the depth they need: never folded
  *   away
  * @property {Device[]} all devices of the session
  * @property {number} unit 1 at a root size of 16 px
  * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty:
  *   they are not
- * @property {number} [tight] px that rows are lower by
+ * @property {number} [tight] px by which rows are lower
  * @property {boolean} [several] the session has several hosts: each is a group of its own
  * @property {string[]} [first] names of hosts that come first, the others follow in the session's order
  * @property {string[]} [last]
  * @property {Map<string, string>} [short] names of hosts where the whole one does not fit
- * @property {Map<string, string>} [ranks] what is said of a host beside its name
+ * @property {Map<string, string>} [ranks] label beside a host's name
  * @property {string|null} [focus] the device of the gap that was selected last
  */
 
 const ANNOTATION_DEPTHS = 5;
 const OPEN_DEPTHS = 4;
-/** Where hosts stand below each other. */
+/** Open depths in sessions with several hosts. */
 const OPEN_DEPTHS_SEVERAL_HOSTS = 2;
 const MAX_HELPER_THREADS = 5;
 const RULE_SPACE_PX = 5;
@@ -66,7 +66,7 @@ const HEIGHTS = {
   scopes: [16, 1, 5],
 };
 
-/** Names of alike threads differ by a number at the end: `tf_Compute 12`. @param {Row} row */
+/** Name of a thread without its number: `tf_Compute 12` → `tf_Compute`. @param {Row} row */
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
 
 /**
@@ -111,7 +111,7 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
     y += tall + after;
   }
 
-  /** @param {Row} row @param {Partial<Lane>} first what the first lane of the row has beside */
+  /** @param {Row} row @param {Partial<Lane>} first properties of the row's first lane */
   function addRow(row, first) {
     const depths = Math.max(1, row.depths);
     const maxDepths = row.kind === 'annotations' ? ANNOTATION_DEPTHS : mostOpen;
@@ -138,7 +138,7 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
   return {
     lanes, add, addRow,
     /**
-     * Rows of one host: those that only fill in stand in one folded lane.
+     * Rows of one host; minor threads share one folded lane.
      * @param {Row[]} rows
      * @param {(row: Row) => Partial<Lane>} first
      */

@@ -1,4 +1,4 @@
-/** The timeline's state and the few ways it changes; link keys follow from it. */
+/** The timeline's state, its changes, and the link keys that follow from it. */
 
 import { spanText, spanValue, toNs } from '../lib/link.js';
 import { shiftAt } from './align.js';
@@ -17,7 +17,7 @@ import { selectionText, selectionValue } from './selection.js';
  * @property {Span|null} preview a window being dragged
  * @property {DrawnSlice|null} hover @property {number|null} pointer x of the hair line
  * @property {DrawnSlice|null} cursor where the keyboard is
- * @property {Map<string, boolean>} open folds that differ from how they are at first
+ * @property {Map<string, boolean>} open folds that differ from their initial state
  * @property {boolean} flows @property {number[]} hits
  * @property {Place|null} piece of the selected gap's chain
  * @property {import('../lib/views').Collective|null} delayed by the selected gap
@@ -25,10 +25,10 @@ import { selectionText, selectionValue } from './selection.js';
  */
 /** @typedef {ReturnType<typeof createModel>} Model */
 
-/** What is drawn narrower than this is zoomed to. */
+/** Spans narrower than this on screen are zoomed to. */
 const MIN_VISIBLE_PX = 4;
 
-/** What a new place has nothing of. */
+/** State that a new selection or session resets. */
 const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
 
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
@@ -47,7 +47,7 @@ export function createModel(link, lanesPx) {
   /** @type {((changed: Set<keyof TimelineState>) => void)[]} */
   const listeners = [];
   let timer = 0;
-  /** How many places were left. */
+  /** Number of sessions left so far. */
   let departures = 0;
 
   /** Links follow panning with a pause: browsers limit how often an address may change. */
@@ -57,7 +57,7 @@ export function createModel(link, lanesPx) {
     link.set({ w: start_ps <= 0 && end_ps >= duration ? '' : spanText(start_ps, end_ps) }, 'replace');
   }
 
-  /** Changes some of it, and tells which of that is new by identity. @param {Partial<TimelineState>} patch */
+  /** Applies a patch; listeners get the keys that changed by identity. @param {Partial<TimelineState>} patch */
   function set(patch) {
     const changed = new Set(
       /** @type {(keyof TimelineState)[]} */ (Object.keys(patch)).filter((key) => state[key] !== patch[key]),
@@ -74,8 +74,8 @@ export function createModel(link, lanesPx) {
     get duration() { return duration; },
     /**
      * Takes the state from the link.
-     * @param {number} length of the session, of which an empty one has 1 ps to look at
-     * @returns {string[]} what of the link does not fit
+     * @param {number} length of the session; an empty session shows 1 ps
+     * @returns {string[]} messages about link values that do not fit
      */
     open(length) {
       duration = Math.max(1, length);
@@ -95,7 +95,7 @@ export function createModel(link, lanesPx) {
         sel && !fits(selection) ? 'The linked selection is not in this session.' : '',
       ].filter(Boolean);
     },
-    /** Leaves the session: answers that are on their way are about another one then. */
+    /** Leaves the session: pending answers become stale. */
     leave() {
       departures += 1;
       set({ align: null });
@@ -117,17 +117,17 @@ export function createModel(link, lanesPx) {
       set({ window: next });
       if (!timer) timer = setTimeout(writeWindow, 250);
     },
-    /** Moves the middle of the window there. @param {number} ps */
+    /** Centres the window at a time. @param {number} ps */
     goTo(ps) {
       const { start_ps, end_ps } = state.window;
       const half = (end_ps - start_ps) / 2;
       model.look({ start_ps: ps - half, end_ps: ps + half });
     },
     /**
-     * Brings a span into sight: closer, with room around it, where it is too narrow to see.
+     * Brings a span into view; zooms in if it is too narrow to see.
      * @param {Span} span
      * @param {number} room share of its length
-     * @param {boolean} [all] of it is to be seen
+     * @param {boolean} [all] show the whole span
      */
     bring({ start_ps, end_ps }, room, all = false) {
       const { window: shown } = state;
@@ -164,7 +164,7 @@ export function createModel(link, lanesPx) {
       link.set({ x: foldsText(next) }, 'push');
     },
     /**
-     * Where something is drawn; null if it is not, because device rows are aligned.
+     * Where a place is drawn; null if aligned device rows leave it out.
      * @template {Place} T
      * @param {T|null} place
      * @returns {T|null}

@@ -1,4 +1,4 @@
-/** The last row of the timeline, which stays in place: how many hosts have no rows in it, and the way to them. */
+/** The fixed last row of the timeline: the number of hosts without rows, and links to choose them. */
 
 import { fill, h } from '../lib/dom.js';
 import { link } from '../lib/cards.js';

@@ -1,4 +1,4 @@
-/** How the user moves in the timeline: the window, and the event, gap or lane that is opened, selected and in sight. */
+/** Navigation in the timeline: moves the window; opens, selects and reveals events, gaps and lanes. */
 
 import { groupOf } from './host-groups.js';
 import { frameSpan, zoomSpan } from './scale.js';
@@ -10,7 +10,7 @@ import { ofBrief, ofSlice } from './selection.js';
 
 /**
  * @param {import('./model.js').Model} model
- * @param {object} of what is there once the timeline is built
+ * @param {object} of available once the timeline is built
  * @param {() => import('./lanes.js').Lanes} of.lanes
  * @param {() => ReturnType<typeof import('./gaps.js').createGaps>} of.gaps
  * @param {() => import('../lib/types').Ready|null} of.session
@@ -34,7 +34,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
   /** @param {number} by in ps */
   function pan(by) { model.look({ start_ps: state.window.start_ps + by, end_ps: state.window.end_ps + by }); }
 
-  /** Selects an event and brings it into sight. @param {Brief} brief */
+  /** Selects an event and brings it into view. @param {Brief} brief */
   function open(brief) {
     const selection = ofBrief(brief);
     model.bring(model.drawn(selection) ?? selection, 8);
@@ -44,7 +44,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     say(`${brief.name} is selected.`);
   }
 
-  /** Opens the host and the device of a row that has no lane, as the host is folded. @param {string} id of the row */
+  /** Opens the host and device of a row that has no lane because its host is folded. @param {string} id of the row */
   function unfold(id) {
     const row = session()?.rows.find((candidate) => candidate.id === id);
     if (!row || laneFor(lanes().lanes, id, 0)) return;
@@ -61,7 +61,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     else model.select(ofSlice(slice));
   }
 
-  /** What Enter does where the keyboard is. */
+  /** Handles Enter at the cursor. */
   function enter() {
     const { cursor: at } = state;
     if (!at) return;

@@ -1,4 +1,4 @@
-/** The whole session on one strip: device activity, gaps by cause, and a brush that is the window of the lanes. */
+/** A strip of the whole session: device activity, gaps by cause, and a brush for the lanes' window. */
 
 import { clamp } from '../lib/axis.js';
 import { h, onDrag, onKeys } from '../lib/dom.js';
@@ -12,7 +12,7 @@ import { createScale, isSmall, zoomSpan } from './scale.js';
 const NORMAL_SIZES = { height: 40, linesTop: 4, room: 24, bandTop: 30, band: 6, lines: true };
 const SMALL_SIZES = { height: 26, linesTop: 3, room: 14, bandTop: 18, band: 5, lines: false };
 const GRIP_PX = 6;
-/** What an arrow moves the window by, as a part of it, and what one enlarges it by. */
+/** An arrow key moves the window by this share of it, or zooms by this factor. */
 const PAN_SHARE = 0.2;
 const ZOOM_FACTOR = 1.5;
 
@@ -39,7 +39,7 @@ export function createOverviewStrip(on) {
   );
   /** @type {Ready|null} */
   let session = null;
-  /** What the strip was drawn from. @type {any[]} */
+  /** Inputs of the last drawing of the base layer. @type {any[]} */
   let lastInputs = [];
 
   const sizes = () => (isSmall() ? SMALL_SIZES : NORMAL_SIZES);
@@ -47,7 +47,7 @@ export function createOverviewStrip(on) {
     createScale({ start_ps: 0, end_ps: session?.session.duration_ps ?? 1 }, on.left(), element.clientWidth);
 
   /**
-   * What does not change with the window.
+   * Draws the layer that does not depend on the window.
    * @param {Ready} session
    * @param {import('../lib/theme.js').Palette} palette
    * @param {string[]} chosen
@@ -75,7 +75,7 @@ export function createOverviewStrip(on) {
       box(palette.dev.fill, x, linesTop + room - tall, w, tall);
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
-        // Where a device is busy for a part of the bucket, its gaps are as pale as they are short.
+        // In a partly busy bucket the shorter a gap is, the paler it is.
         const pale = allDevices.length ? digits[line] / 15 : 0;
         if (tone) {
           box(

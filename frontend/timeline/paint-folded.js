@@ -1,5 +1,5 @@
 /**
- * Lanes that stand for several rows: threads and devices that are folded. What of them is covered is told by height.
+ * Draws folded lanes of several threads or devices: bars whose height is the covered share.
  */
 
 import { mix } from '../lib/theme.js';
@@ -15,7 +15,7 @@ import { maximum } from '../lib/totals.js';
 /** The x at which a bar begins, as bars move with time. @param {import('./scale.js').Scale} scale */
 export const barOrigin = ({ x, left }) => left - ((left - x(0)) % PITCH_PX);
 
-/** Adds up what of each bar of a lane is covered. @param {import('./scale.js').Scale} scale */
+/** Sums the covered share of each bar of a lane. @param {import('./scale.js').Scale} scale */
 function createBars(scale) {
   const origin = barOrigin(scale);
   const parts = new Float32Array(Math.ceil(Math.max(0, scale.right - origin) / PITCH_PX) + 1);
@@ -35,7 +35,7 @@ function createBars(scale) {
      * @param {string} fill
      * @param {number} y
      * @param {number} h
-     * @param {number} whole what the height of the lane stands for
+     * @param {number} whole value at the full height of the lane
      */
     draw(pen, fill, y, h, whole) {
       parts.forEach((part, bar) => {
@@ -55,7 +55,7 @@ function createBars(scale) {
 }
 
 /**
- * Threads folded into one lane: how many of them do something.
+ * Draws the number of active threads among those folded into one lane.
  * @param {Pen} pen
  * @param {Scene} scene
  * @param {import('../lib/theme.js').Palette} palette

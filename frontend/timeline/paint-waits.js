@@ -1,4 +1,4 @@
-/** Draws the op of a collective: what of it is waiting for the last host, and the rest. */
+/** Draws the op of a collective: its wait for the last host, and the rest. */
 
 import { clamp } from '../lib/axis.js';
 import { CLASSES } from '../lib/classes.js';

@@ -15,7 +15,7 @@ import { rulerTicks } from './scale.js';
 /** @typedef {{from: Place, to: Place}} Arrow */
 /** @typedef {import('./layout.js').Lane} Lane */
 /**
- * @typedef {object} Marks what is drawn on top of the slices, all where it is drawn
+ * @typedef {object} Marks marks drawn on top of the slices, at drawn times
  * @property {import('./selection.js').Selection|null} selection
  * @property {Span|null} preview a window that is being dragged
  * @property {import('./scene.js').DrawnSlice|null} hover @property {import('./scene.js').DrawnSlice|null} cursor
@@ -24,7 +24,7 @@ import { rulerTicks } from './scale.js';
  * @property {Arrow[]} arrows
  * @property {import('./waits.js').Bar[]} waits
  * @property {import('./waits.js').Bar[]} delayed the ops of the collective that the selected gap delays
- * @property {number[]} hits where the search found something, in ps
+ * @property {number[]} hits start times of search hits, ps
  * @property {Map<string, number[]>|null} edges of steps by host, while device rows are aligned
  * @property {number|null} pointer x of the hair line
  */
@@ -32,7 +32,7 @@ import { rulerTicks } from './scale.js';
 export const RULER = 20;
 const MAX_ARROWS = 32;
 const MIN_EDGE_PX = 8;
-/** Arrows between what is almost at one time go straight up or down. */
+/** Arrows shorter than this go straight up or down. */
 const UPRIGHT_PX = 24;
 
 /**
@@ -91,7 +91,7 @@ export function paint(
       const [from, to] = [inside(scale.x(span.start_ps)), inside(scale.x(span.end_ps))];
       box(palette.veil, left, top - 2, from - left, height, 0.55);
       box(palette.veil, to, top - 2, right - to, height, 0.55);
-      // Slices called like the selected one keep their full colour.
+      // Slices with the selected one's name keep their full colour.
       const name = !preview && selection?.kind === 'event' ? (slices?.names.indexOf(selection.name) ?? -1) : -1;
       if (name >= 0) {
         lanes.forEach((lane) => drawLane(lane, name));
@@ -133,7 +133,7 @@ export function paint(
     const covering = kind === 'modules' ? waits.filter((bar) => bar.lane === lane) : [];
     let drawn = -Infinity;
     eachSlice(columns, scale, (i, x, w) => {
-      // What is thinner than a pixel covers its whole column: one per column is enough.
+      // Slices under a pixel cover their whole column, so one per column is drawn.
       if (
         !columns ||
         !slices ||
@@ -157,7 +157,7 @@ export function paint(
   }
 
   /**
-   * What of a slice is free for its text: a run's goes on before the first wait that is drawn on it.
+   * Free width for a slice's text: it ends before the first wait drawn on the slice.
    * @param {import('./waits.js').Bar[]} covering
    * @param {number} from
    * @param {number} w
@@ -202,7 +202,7 @@ export function paint(
       const unseen = [from, to].every((place) => place.start_ps >= scale.end_ps || place.end_ps <= scale.start_ps);
       if (unseen && (Math.max(x0, x1) < left || Math.min(x0, x1) > right)) continue;
       const [y0, y1] = [source, target].map((lane) => laneTop(scene, lane) + lane.h / 2);
-      // Off screen an arrow begins or ends at the border, with the time it goes on to.
+      // An arrow that leaves the screen ends at the border, labelled with its target's time.
       const cut = (/** @type {number} */ x) => clamp(x, left + 4, right - 2);
       drawArrow(cut(x0 > right ? right - 40 : x0), y0, cut(x1), y1);
       if (x1 > right) drawNote(`→ ${placeText(times.end_ps)}`, y1);

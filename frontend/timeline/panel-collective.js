@@ -1,4 +1,4 @@
-/** Who comes when to a collective and who waits for whom: for the panels of its op and of the gap that delays it. */
+/** Arrivals and waits of the hosts in a collective, for the panels of its op and of the gap that delays it. */
 
 import { h } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
@@ -24,7 +24,7 @@ const coresOf = ({ cores }) =>
     waits_ps: cores.waits_ps[at],
   }));
 
-/** How many wait, and how long. @param {Collective} collective @param {string} whom */
+/** The number of waiting hosts and the longest wait, as text. @param {Collective} collective @param {string} whom */
 function waitingText({ hosts, waiting, longest_ps }, whom) {
   const subject =
     waiting < hosts - 1
@@ -37,7 +37,7 @@ function waitingText({ hosts, waiting, longest_ps }, whom) {
 }
 
 /**
- * What a gap delays, as a sentence; nothing where it delays none.
+ * A sentence on the collective that a gap delays; empty without one.
  * @param {Collective|null} collective
  * @param {string} device of the gap
  * @param {PanelActions} act
@@ -54,10 +54,10 @@ export function delayText(collective, device, act) {
 }
 
 /**
- * The hosts in a collective; nothing where it ties none.
+ * The hosts in a collective; empty without one.
  * @param {Collective|null} collective
  * @param {{start_ps: number}} op that is selected
- * @param {string} device its own
+ * @param {string} device of the op
  * @param {PanelActions} act
  */
 export function collectiveContent(collective, { start_ps }, device, act) {

@@ -1,4 +1,4 @@
-/** The panel of one event: where it stands, its times, its stats, its flow partners, its occurrences. */
+/** The panel of an event: path, times, stats, flow partners, occurrences. */
 
 import { h, button } from '../lib/dom.js';
 import { columnUnit, maximum } from '../lib/totals.js';
@@ -13,7 +13,7 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
 /**
  * @param {EventDetail} detail
  * @param {PanelActions} act
- * @param {Node} hosts who takes part, if it is a collective
+ * @param {Node} hosts participants of a collective
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function eventContent(detail, act, hosts) {

@@ -1,4 +1,4 @@
-/** The panel of a gap: what the host did in it, and the events that ended it, in order. */
+/** The panel of a gap: the host's work in it, and the events that ended it, in order. */
 
 import { h, button, fill, percent } from '../lib/dom.js';
 import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
@@ -18,7 +18,7 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  * @property {(piece: Piece) => void} open select it
  * @property {(gap: GapDetail) => void} step show its step
  * @property {(place: import('../lib/link.js').LinkState) => void} leave to another view
- * @property {() => string} finding the one that brought the reader here, or nothing
+ * @property {() => string} finding id of the finding that led here, or empty
  * @property {(gap: GapDetail, id: string) => {at: number, count: number, before: GapItem|null, after: GapItem|null}}
  *   place among the gaps that a finding explains
  * @property {(gap: GapItem, id: string) => void} goto another gap of a finding
@@ -29,7 +29,7 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  */
 
 const NARROW_BELOW_PX = 1200;
-/** Findings about compilations, which a view tells more of. */
+/** Findings about compilations, detailed in the Compiles view. */
 const COMPILE_FINDINGS = ['recompilation', 'dynamo_recompilation'];
 
 /**
@@ -45,7 +45,7 @@ export function gapContent(gap, act, on) {
   const delays = h('span', { 'data-testid': 'gap-delays' });
   void on.delays(gap).then((collective) => fill(delays, delayText(collective, device, act)));
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
-  // Times have the room of what only explains them, which titles and the other table tell.
+  // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/types').ClassName} */ className) =>
     className === 'unrecorded'
@@ -192,7 +192,7 @@ const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it las
 const nameOf = ({ name, class: className, event }, most) =>
   className === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most);
 
-/** What went on while a launch waited: no reason, and so quiet. @param {Piece} piece @param {number} most names */
+/** Host work while a launch waited; muted, as it is no reason. @param {Piece} piece @param {number} most names */
 function concurrentText({ meanwhile: concurrent }, most) {
   const recorded = concurrent.filter((part) => part.class !== 'unrecorded');
   const names = recorded.slice(0, most).map(({ name }) => cutMiddle(name, 20));
@@ -210,7 +210,7 @@ function chainTable(gap, on, end, beside, brief) {
   const { chain, kind, start_ps, duration_ps } = gap;
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
-  // An event that comes twice stands beside its time at the first place.
+  // A repeated event shows the other host's time at its first occurrence.
   const besideCells =
     beside &&
     besideColumn(beside, unit, chain, (piece) =>
@@ -299,7 +299,7 @@ function chainTable(gap, on, end, beside, brief) {
 }
 
 /**
- * The gap for a message or a bug report.
+ * The gap as text for a message or a bug report.
  * @param {GapDetail} gap
  * @param {string} name
  * @param {string} delays what it delays

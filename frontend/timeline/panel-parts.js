@@ -13,18 +13,18 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
 
 /** @typedef {import('../lib/types').Brief} Brief */
 /**
- * What a panel can ask the timeline to do.
+ * Actions of the timeline that panels use.
  * @typedef {object} PanelActions
- * @property {(brief: Brief) => void} open select an event and bring it into sight
+ * @property {(brief: Brief) => void} open select an event and bring it into view
  * @property {() => (() => void)|null} back to the gap from whose chain the selected event was opened
  * @property {(brief: Brief) => void} select select an event, leave the window alone
  * @property {() => void} frame
  * @property {() => void} list the window as a table
  * @property {() => void} close back from the table to the selection
- * @property {(row: string) => void} row bring a row into sight
+ * @property {(row: string) => void} row bring a row into view
  * @property {(op: {device: string, depth: number, start_ps: number}) => void} op select an op of a device
  * @property {(device: string) => string} name of a device
- * @property {(host: string) => string} short what tells a host apart from the others
+ * @property {(host: string) => string} short short name of a host
  * @property {<T extends {host: string}>(devices: T[]) => T[]} ordered devices as their lanes are
  * @property {import('../frame/app.js').App['selectedDevices']} among those devices that are chosen
  * @property {(row: string) => string} label of a row on the canvas
@@ -51,7 +51,7 @@ export const eventColumn = (head, of, act) => ({
 });
 
 /**
- * A column that only explains another one.
+ * A muted column that explains another one.
  * @template T
  * @param {string} head
  * @param {import('../lib/totals.js').Field<T, string|null|undefined>} of
@@ -105,8 +105,8 @@ export function stackedBar(parts, open) {
  * @param {ByClass} parts @param {string} whole what the sum row is called
  * @param {(name: ClassName) => string} threadOf the thread that did most of it
  * @param {object} [more]
- * @param {Beside|null} [more.beside] the same elsewhere
- * @param {boolean} [more.brief] without what only explains
+ * @param {Beside|null} [more.beside] parts of another host's gap
+ * @param {boolean} [more.brief] without explanatory columns
  * @param {string} [more.head] of the column of classes
  */
 export function partsTable(parts, whole, threadOf, { beside = null, brief = false, head = 'Class' } = {}) {
@@ -132,7 +132,7 @@ export function partsTable(parts, whole, threadOf, { beside = null, brief = fals
 }
 
 /**
- * What another host's gap of the same step consists of.
+ * The parts of another host's gap of the same step.
  * @typedef {{name: string, duration_ps: number, by_class_ps: ByClass}} Beside
  */
 

@@ -1,4 +1,4 @@
-/** The panel of a window of time: what every class, thread and device did in it. */
+/** The panel of a window: times by class, thread and device. */
 
 import { h, button } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
@@ -25,7 +25,7 @@ import {
  * @param {WindowAnswer} answer
  * @param {PanelActions} act
  * @param {string[]} hosts chosen ones
- * @param {string} [slowest] the one that is told first
+ * @param {string} [slowest] the host shown first
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function windowContent(answer, act, hosts, slowest) {
@@ -143,7 +143,7 @@ export function windowContent(answer, act, hosts, slowest) {
   };
 }
 
-/** What a thread does most of the time. @param {Thread} thread */
+/** The class with most time on a thread. @param {Thread} thread */
 const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
 
 /** @param {WindowAnswer} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */

@@ -1,4 +1,4 @@
-/** The panel under the lanes: it asks for what is selected and keeps the old content until the new one is there. */
+/** The panel under the lanes: loads the selection's details; the old content stays until they arrive. */
 
 import { h, fill, button } from '../lib/dom.js';
 import { columnUnit, maximum, total } from '../lib/totals.js';
@@ -45,7 +45,7 @@ export function createPanel(act, on) {
     window: createLatestChannel('window'),
     table: createLatestChannel('table'),
   };
-  /** Only the newest of the requests may fill the panel. */
+  /** Only the newest request may fill the panel. */
   let ticket = 0;
 
   /**
@@ -94,7 +94,7 @@ export function createPanel(act, on) {
     }
   }
 
-  /** The three findings that cost most, or what is said in their place. */
+  /** The three costliest findings, or a message. */
   const findingsElement = h('div', { class: 'found', 'data-testid': 'panel-findings' });
 
   const panel = {
@@ -116,7 +116,7 @@ export function createPanel(act, on) {
         );
       }), 0);
     },
-    /** Another session is to be opened: what is asked for about this one no longer counts. */
+    /** Another session opens: pending requests become stale. */
     leave() {
       ticket += 1;
       panel.findings(null);
@@ -160,7 +160,7 @@ export function createPanel(act, on) {
       const { kind, row, depth, device, start_ps, end_ps, event } = selection;
       if (kind === 'merged') panel.list(session, selection, [row], `${count(selection.count)} events in one slice`);
       else if (kind === 'event') {
-        // Asked for by its place, as a link would; some have no slice of their own and are known by their id only.
+        // Requested by its place, as in links; events without their own slice are requested by id.
         void load(
           channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
             if (event && error.status) return channel.event.get({ session: name, event });
@@ -190,7 +190,7 @@ export function createPanel(act, on) {
       }
     },
     /**
-     * What rows show in a span of time, to read.
+     * Shows the events of rows in a span as a table.
      * @param {Ready} session
      * @param {import('./scale.js').Span} span
      * @param {string[]} rows

@@ -18,7 +18,7 @@ import { clamp, niceStep } from '../lib/axis.js';
 /** Zoom stops at 1 ns per px. */
 const MIN_PS_PER_PX = 1000;
 
-/** The server answers for so many pixels; a very wide screen asks for fewer than its own. */
+/** The server's limit of pixels per request; very wide screens request fewer than they have. */
 const MAX_REQUEST_PX = 18_000;
 
 /** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
@@ -57,7 +57,7 @@ export function zoomSpan({ start_ps, end_ps }, factor, at) {
 }
 
 /**
- * A span with room on both sides, to look at something.
+ * A span with a margin on both sides.
  * @param {Span} span
  * @param {number} [room] share of its length
  */
@@ -66,11 +66,11 @@ export function frameSpan({ start_ps, end_ps }, room = 0.15) {
   return { start_ps: start_ps - margin, end_ps: end_ps + margin };
 }
 
-/** Time per pixel floored to a power of two, so that small zooms ask for the same data. @param {number} psPerPx */
+/** Time per pixel floored to a power of two, so that small zooms request the same data. @param {number} psPerPx */
 export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
 
 /**
- * What to ask the server for: three screens around the span, on a grid, inside the session.
+ * The span to request: three screens around the given one, on a grid, inside the session.
  * @param {Span} span @param {number} psPerPx @param {number} duration
  * @returns {{start_ps: number, end_ps: number, px: number}}
  */

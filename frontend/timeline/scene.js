@@ -14,12 +14,12 @@ import { hasClass, textsOf } from './slice-style.js';
  * @property {import('./columns.js').Slices|null} slices
  */
 /**
- * A slice that was found: enough to name it, select it and outline it.
+ * A slice as drawn: enough to name, select and outline it.
  * @typedef {object} DrawnSlice
  * @property {Lane} lane @property {string} row @property {number} depth @property {number} index
  * @property {number} start_ps @property {number} end_ps where it is drawn
- * @property {number} real_ps @property {number} length_ps when it was, and for how long
- * @property {string} name what it is called: its own name, or the label of its class
+ * @property {number} real_ps @property {number} length_ps its true start and length
+ * @property {string} name its name, or the label of its class
  * @property {number} kind as in the columns @property {number} count @property {number} busy_ps
  * @property {string|null} event `<host index>.<event id>`
  */
@@ -28,10 +28,10 @@ import { hasClass, textsOf } from './slice-style.js';
 export const columnsOf = ({ slices }, { kind, row, depth }) =>
   kind === 'slices' ? (slices?.rows.get(row.id)?.[depth] ?? null) : null;
 
-/** Where a lane stands on the canvas. @param {Scene} scene @param {Lane} lane */
+/** The y of a lane on the canvas. @param {Scene} scene @param {Lane} lane */
 export const laneTop = (scene, lane) => scene.top + lane.y - scene.scroll;
 
-/** The lanes in sight: whole ones. @param {Scene} scene */
+/** The fully visible lanes. @param {Scene} scene */
 export const visibleLanes = (scene) =>
   scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
 
@@ -87,7 +87,7 @@ export function find(scene, x, y) {
   return columns && drawnSlice(scene, lane, sliceAt(columns, scale.ps(x), scale.psPerPx * 2));
 }
 
-/** All slices in sight, for tests: made when asked for. @param {Scene} scene */
+/** All visible slices, for tests. @param {Scene} scene */
 export function visibleSlices(scene) {
   /** @type {object[]} */
   const slices = [];

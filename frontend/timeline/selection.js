@@ -1,4 +1,4 @@
-/** What is selected, as a plain value, and how a link writes it. */
+/** The selection as a plain value, and its text in links. */
 
 import { gapText, msText, msValue, spanText, spanValue } from '../lib/link.js';
 
@@ -31,7 +31,7 @@ export const gapRow = (device) => `gaps.${device}`;
 export const ofGap = (device, start_ps, end_ps = start_ps) =>
   selection('gap', { row: gapRow(device), device, start_ps, end_ps });
 
-/** A slice as it is drawn, at the time it was. @param {import('./scene.js').DrawnSlice} found @returns {Selection} */
+/** Selects a drawn slice at its true time. @param {import('./scene.js').DrawnSlice} found @returns {Selection} */
 export function ofSlice({ lane, row, depth, real_ps, length_ps, name, event, count }) {
   const kind = count > 1 ? 'merged' : lane.row.kind === 'classes' ? 'window' : 'event';
   const end_ps = real_ps + length_ps;

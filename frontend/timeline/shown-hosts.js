@@ -1,4 +1,4 @@
-/** Hosts of the timeline by their devices and rows: what they are called, which to compare with, which have to come. */
+/** Hosts of the timeline by device and row: names, the host to compare with, the hosts to load. */
 
 import { deviceName as withHost } from '../lib/cards.js';
 import { shortNames } from '../lib/host-names.js';
@@ -27,7 +27,7 @@ export function createShownHosts(app, state, open) {
       const item = device(id);
       return item ? withHost(item, names()) : id;
     },
-    /** What tells a host apart from the others. @param {string} host */
+    /** The short name of a host. @param {string} host */
     shortName(host) {
       const hostNames = names();
       return shortNames(hostNames)[hostNames.indexOf(host)] ?? host;
@@ -44,7 +44,7 @@ export function createShownHosts(app, state, open) {
       const ranked = [ranks?.median, ranks?.slowest].find((at) => at !== undefined && otherHosts.includes(at));
       return ranked ?? otherHosts[0] ?? null;
     },
-    /** The hosts of what is selected, and of devices that a link opens, have rows. */
+    /** Requests rows for the hosts of the selection and of devices that a link opens. */
     bringHosts() {
       const { selection, open: folds } = state;
       const opened = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));

@@ -1,4 +1,4 @@
-/** Which tone, sign and text a slice has, by the kind of its row, and how it is told to people who do not see it. */
+/** Tone, sign and text of slices by the kind of their row, and their texts for screen readers. */
 
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { count, headline, placeText, plural, share, timeText } from '../lib/format.js';
@@ -37,7 +37,7 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
   }
   if (kind === 'steps' || kind === 'annotations' || kind === 'scopes') {
     let rank;
-    // An inner one has the tone of the phase around it; the outermost annotation is no phase.
+    // An inner annotation has the tone of its phase; the outermost one is no phase.
     for (let at = depth; rank === undefined && at >= (kind === 'annotations' ? 1 : 0); at -= 1) {
       const around = depths[at] ? sliceOf(depths[at], start[i]) : -1;
       rank = around < 0 ? undefined : phaseOf(names[depths[at].name[around]] ?? '', tones);
@@ -89,7 +89,7 @@ const KIND_WORDS = {
 };
 
 /**
- * The word for what a slice is: its class on host lanes, the kind of its row else.
+ * The label of a slice: its class on host lanes, otherwise the kind of its row.
  * @param {import('./scene.js').DrawnSlice} found
  */
 function kindLabel({ lane, kind }) {

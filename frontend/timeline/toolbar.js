@@ -13,7 +13,7 @@ const TYPING_MS = 150;
 
 /**
  * @param {object} on
- * @param {() => Record<string, any>} on.of what requests say of the session
+ * @param {() => Record<string, any>} on.of query parameters of the session
  * @param {() => number} on.from the time at which searching begins
  * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
  * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
@@ -73,7 +73,7 @@ export function createToolbar(on) {
   let at = -1;
   let timer = 0;
   let text = '';
-  /** The newest question; Enter waits for its answer. */
+  /** The newest request; Enter waits for it. */
   let pending = Promise.resolve();
 
   function show() {
@@ -109,7 +109,7 @@ export function createToolbar(on) {
     text = value.trim();
     clearTimeout(timer);
     timer = 0;
-    // An answer on its way is to another question, or about another session.
+    // A pending answer belongs to another text or session.
     channel.cancel();
     if (anew) {
       answer = null;
@@ -190,7 +190,7 @@ export function createToolbar(on) {
       time.focus();
     },
     /**
-     * Which gap of how many on which device; nothing where there is none.
+     * Shows the position among a device's gaps; hidden without gaps.
      * @param {number} index -1: none is selected
      * @param {number} total
      * @param {string} device its name

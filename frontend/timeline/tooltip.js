@@ -1,4 +1,4 @@
-/** A few words beside the pointer, 120 ms after it rests. Nothing stands here that the panel does not have. */
+/** The tooltip, shown 120 ms after the pointer rests; the panel has the same content. */
 
 import { h, fill } from '../lib/dom.js';
 import { sliceTexts } from './slice-style.js';

@@ -1,4 +1,4 @@
-/** The Timeline view: puts lanes, strip, toolbar and panel together and carries what one of them does to the others. */
+/** The Timeline view: connects lanes, strip, toolbar and panel. */
 
 import { h, fill, button } from '../lib/dom.js';
 import { get, getShared } from '../lib/api.js';
@@ -38,7 +38,7 @@ export function timelineView(app) {
   let session = null;
   let first = true;
   let listed = false;
-  /** The finding that the panel was told of. */
+  /** The finding that the panel shows. */
   let panelFinding = '';
   /** @type {(() => void)|null} */
   let removeKeys = null;
@@ -94,7 +94,7 @@ export function timelineView(app) {
   const splitter = createSplitter(() => lanes.request(), () => element.clientHeight);
   const lanes = createLanes(model, {
     chosen: app.tracedSelection,
-    // A gap has no place among moved rows.
+    // Aligned rows have no place for gaps.
     slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
     frame({ scale }, rows) {
       feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps'));
@@ -209,7 +209,7 @@ export function timelineView(app) {
           },
         );
       },
-      // What a link or a click did not know of the selection comes with the panel's answer.
+      // The panel's answer completes selections from links and clicks.
       gap(gap) {
         if (state.selection?.kind === 'gap') {
           completeSelection({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });

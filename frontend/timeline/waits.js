@@ -22,7 +22,7 @@ import { laneAt } from './scene.js';
  * @property {string} name
  * @property {string} last
  */
-/** An op as it is drawn; `late` is what the last host is called. @typedef {Op & {lane: Lane, late: string}} Bar */
+/** An op as drawn; `late` is the short name of the last host. @typedef {Op & {lane: Lane, late: string}} Bar */
 
 /** @param {Waits} waits @returns {Op[]} */
 export const opsOfWaits = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) =>
@@ -65,7 +65,7 @@ export function barsOf(ops, lanes, short) {
   });
 }
 
-/** What is said of a wait, the longest text first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
+/** Texts for a wait, longest first. @param {Pick<Bar, 'start_ps'|'until_ps'|'late'>} bar */
 export function waitTexts({ start_ps, until_ps, late }) {
   const wait = `waits ${timeText(until_ps - start_ps, 1)}`;
   return [`${wait} for ${late}`, wait];
@@ -108,16 +108,16 @@ export function createWaits(model, on) {
   /** @type {ReturnType<typeof createLatestChannel<Waits>>} */
   const channel = createLatestChannel('waits');
   /**
-   * What came, and for which session, span and time per pixel.
+   * The loaded ops with their session, span and time per pixel.
    * @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
    */
   let loaded = null;
   let pendingKey = '';
   /** Hosts wait for each other only where there are several. */
   const hasSeveralHosts = () => (on.session()?.session.hosts.length ?? 0) > 1;
-  /** Hosts that have rows, where not all are in memory: one alone is what a device says. */
+  /** Hosts with rows, if not all are in memory; a single one follows from the device. */
   const hostsWithRows = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
-  // Moved by its own step each, a host's ops do not stand where it waited.
+  // Aligned rows move by their own steps, so waits would not match the ops.
   const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
   const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);
   const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) =>
@@ -174,24 +174,24 @@ export function createWaits(model, on) {
         })
         .catch(on.failed);
     },
-    /** Lets the next frame ask again for what failed. */
+    /** Lets the next frame repeat a failed request. */
     again() {
       pendingKey = '';
     },
-    /** Forgets everything: another session. */
+    /** Clears the waits when another session opens. */
     clear() {
       loaded = null;
       pendingKey = '';
       channel.cancel();
     },
-    /** The waits that came. @param {Lane[]} lanes */
+    /** The loaded waits. @param {Lane[]} lanes */
     bars: (lanes) => bars(current(), lanes),
     /** The collective that the selected gap delays. @param {Lane[]} lanes */
     delayed: (lanes) => bars(model.state.delayed ? opsOfCollective(model.state.delayed) : [], lanes),
     at: waitAt,
-    /** What is said of it. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
+    /** Text of the wait under a point. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
     textAt: (scene, x, y) => textOf(waitAt(scene, x, y)),
-    /** What is said of an op that waits. @param {import('./scene.js').DrawnSlice} found */
+    /** Text of an op that waits. @param {import('./scene.js').DrawnSlice} found */
     textOf: ({ lane, start_ps }) =>
       textOf(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
     /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
@@ -207,7 +207,7 @@ export function createWaits(model, on) {
       if (event && stays()) on.open(event);
     },
     /**
-     * The collective of an op that begins there; null where hosts do not wait for each other in it.
+     * The collective of the op at `start_ps`; null if hosts do not wait for each other in it.
      * @param {string} device
      * @param {number} start_ps
      */
