@@ -15,7 +15,7 @@ from synthetic.writer import Space
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.compare.device import match_ops
 from tb_xla_insights.device_work import op_times
-from tb_xla_insights.report.views import whole_report
+from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.trace.model import SessionTrace
 
 Ops = Mapping[str, tuple[str, int]]

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.device_work.selection import select
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report import execution_views, gap_views
 from tb_xla_insights.report.compile_text import compile_heading, compile_reason
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -123,7 +123,7 @@ class TestCompiles:
 
 
 def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTrace) -> None:
-    patterns = {(it["before"], it["after"]): it["cause"] for it in views.gaps(case_study)["patterns"]}
+    patterns = {(it["before"], it["after"]): it["cause"] for it in gap_views.gaps(case_study)["patterns"]}
     between = execution_views.executions(case_study)["between"]
     assert {(it["before"], it["after"]): it["cause"] for it in between} == patterns
 

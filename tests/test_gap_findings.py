@@ -8,7 +8,7 @@ import pytest
 from captures import session
 from launching import demo
 
-from tb_xla_insights.report import views
+from tb_xla_insights.report import gap_views, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, places, why_gap
 
@@ -108,7 +108,7 @@ def test_the_gaps_of_the_case_study_quote_its_findings() -> None:
     findings = {row["id"]: row for row in overview["findings"]}
     for id_ in ("recompilation", "early_sync"):
         (place,) = overview["explains"][id_]["places"]
-        document = views.gap(case_study, place["device"], place["start_ps"])
+        document = gap_views.gap(case_study, place["device"], place["start_ps"])
         assert document["sentence"].startswith(f"{findings[id_]['title']}. Nothing was queued: ")
         assert next(iter(document["by_finding_ps"])) == id_
     assert "exposed_collectives" not in overview["explains"]

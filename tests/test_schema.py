@@ -15,7 +15,7 @@ from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
 from docs.schema.generate import DOCUMENTS, generated, json_schema
-from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report import execution_views, gap_views, views
 from tb_xla_insights.schema.routes import Routes
 
 DEMOS = sorted(path.parents[2] for path in LOGDIR.glob("*/plugins/profile/*"))
@@ -81,8 +81,8 @@ def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
 
 def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
     for trace in (session.trace for session in sessions):
-        gaps = views.gaps(trace)
-        first = [views.gap(trace, it["device"], it["start_ps"], beside=1) for it in gaps["items"][:1]]
+        gaps = gap_views.gaps(trace)
+        first = [gap_views.gap(trace, it["device"], it["start_ps"], beside=1) for it in gaps["items"][:1]]
         device = [trace.devices[0].id] if trace.devices else []
         fits_route(views.overview(trace), "overview")
         fits_route({"counts": views.counts(trace)}, "counts")

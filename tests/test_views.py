@@ -18,7 +18,7 @@ from loops import loop
 from tb_xla_insights.analysis.idle.chains import HANDED_OVER
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.report import execution_views, views
+from tb_xla_insights.report import cached, execution_views, gap_views, views
 from tb_xla_insights.report.document import session_report
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.trace.model import SessionTrace
@@ -177,7 +177,7 @@ class TestOverview:
 
 class TestGaps:
     def test_one_gap_of_several_cores_is_one_item(self, case_study: SessionTrace) -> None:
-        view, report = views.gaps(case_study), session_report(case_study)["gaps"]
+        view, report = gap_views.gaps(case_study), session_report(case_study)["gaps"]
         assert sum(it["cores"] for it in view["items"]) == len(report["items"]) == view["count"]
         longest = view["items"][0]
         assert (longest["cores"], len(set(longest["devices"])), longest["cause"]) == (8, 8, "compile")
@@ -191,7 +191,7 @@ class TestGaps:
 
     def test_the_strip_has_the_cause_of_most_gap_time_per_bucket(self, case_study: SessionTrace) -> None:
         gaps = session_report(case_study, all_gaps=True)["gaps"]["items"]
-        strip = views.gaps(case_study)["strip"]
+        strip = gap_views.gaps(case_study)["strip"]
         assert len(strip) == 8
         for row in strip[::7]:
             for bucket in range(1000):
@@ -206,14 +206,14 @@ class TestGaps:
                 assert row["cause"][bucket] == expected
 
     def test_every_gap_has_a_document_whose_parts_add_up(self, case_study: SessionTrace) -> None:
-        for item in views.gaps(case_study)["items"]:
+        for item in gap_views.gaps(case_study)["items"]:
             for device in item["devices"][:1]:
-                gap = views.gap(case_study, device, item["start_ps"])
+                gap = gap_views.gap(case_study, device, item["start_ps"])
                 assert sum(link["duration_ps"] for link in gap["chain"]) == gap["duration_ps"]
                 assert sum(part["ps"] for part in gap["by_thread"]) == gap["duration_ps"]
                 assert gap["sentence"].endswith(".")
                 assert gap["cores"] == item["cores"]
-                pattern = views.gaps(case_study)["patterns"][gap["pattern"]]
+                pattern = gap_views.gaps(case_study)["patterns"][gap["pattern"]]
                 assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
                 assert gap["occurrences"] == pattern["count"]
 
@@ -222,36 +222,38 @@ class TestGaps:
         one = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
         other = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
         made = session(capture(one, other))
-        found = {(it["device"], it["start_ps"] // US): it["together_ps"] for it in views.gaps(made)["items"]}
+        found = {
+            (it["device"], it["start_ps"] // US): it["together_ps"] for it in gap_views.gaps(made)["items"]
+        }
         assert found == {
             ("vm/TPU:0", 20): 20 * US,
             ("vm/TPU:0", 100): 40 * US,
             ("vm/TPU:1", 40): 60 * US,
         }
-        said = views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
+        said = gap_views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
         assert said.endswith(" All cores of the host are idle for 20.0 µs of it; for the rest others work.")
-        assert "are idle meanwhile." in views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
+        assert "are idle meanwhile." in gap_views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
         both = session(capture(one, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1")))
         assert (
-            "cores" not in views.gap(both, "vm/TPU:0", 20 * US)["sentence"]
+            "cores" not in gap_views.gap(both, "vm/TPU:0", 20 * US)["sentence"]
         )  # "the same on 2 cores" says so
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
-        sentence = views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
+        sentence = gap_views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")
         single = session(capture(one))
-        assert {it["together_ps"] for it in views.gaps(single)["items"]} == {None}
-        assert "cores" not in views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
-        for item in views.gaps(case_study)["items"]:
+        assert {it["together_ps"] for it in gap_views.gaps(single)["items"]} == {None}
+        assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
+        for item in gap_views.gaps(case_study)["items"]:
             assert len(item["togethers_ps"]) == item["cores"]
 
     def test_an_unknown_gap_is_an_error(self, case_study: SessionTrace) -> None:
         with pytest.raises(InputError, match="no gap of x begins at 5"):
-            views.gap(case_study, "x", 5)
+            gap_views.gap(case_study, "x", 5)
 
 
 def test_documents_are_cached(case_study: SessionTrace) -> None:
     assert views.overview(case_study) is views.overview(case_study)
-    assert views.gaps(case_study) is views.gaps(case_study)
+    assert gap_views.gaps(case_study) is gap_views.gaps(case_study)
 
 
 def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
@@ -259,7 +261,7 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
         (shared_traces / "public").iterdir()
     ):
         its = session(real_trace(folder))
-        for view in (views.overview, views.gaps, execution_views.executions, execution_views.compiles):
+        for view in (views.overview, gap_views.gaps, execution_views.executions, execution_views.compiles):
             assert packed(view(its)) < BUDGET, (folder.name, view.__name__)
 
 
@@ -371,9 +373,11 @@ def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.M
             together.wait(0.3)
         return session_report(session, all_gaps)
 
-    monkeypatch.setattr(views, "session_report", report)
+    monkeypatch.setattr(cached, "session_report", report)
     with ThreadPoolExecutor(3) as threads:
-        asked: list[Any] = [threads.submit(view, its) for view in (views.overview, views.gaps, views.counts)]
+        asked: list[Any] = [
+            threads.submit(view, its) for view in (views.overview, gap_views.gaps, views.counts)
+        ]
     assert asked[0].result()["counts"] == asked[2].result()
     assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
     assert len(made) == 1

@@ -24,9 +24,9 @@ export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(v
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 
-/** What a step of each takes. @param {LazyDynamo} all */
-export function lazySteps(all) {
-  const items = KINDS.map((kind) => ({ kind, ...all.step[all[kind]] }));
+/** What a step of each takes. @param {LazyDynamo} answer */
+export function lazySteps(answer) {
+  const items = KINDS.map((kind) => ({ kind, ...answer.step[answer[kind]] }));
   const unit = columnUnit(items, 'wall_ps');
   return table({
     label: 'Lazy against dynamo',
@@ -42,29 +42,30 @@ export function lazySteps(all) {
     ],
     foot: [
       'lazy / dynamo',
-      ...['tracing', 'device', 'wall'].map((key) => ratioCell(all.speedup[/** @type {'wall'} */ (key)])),
+      ...['tracing', 'device', 'wall'].map((key) => ratioCell(answer.speedup[/** @type {'wall'} */ (key)])),
       '',
     ],
   });
 }
 
-/** A step of each, its executions, and what lies between them. @param {LazyDynamo|null} all */
-export function lazyCard(all) {
-  if (!all) return null;
-  const unit = columnUnit(Object.values(all.step), 'wall_ps');
+/** A step of each, its executions, and what lies between them. @param {LazyDynamo|null} answer */
+export function lazyCard(answer) {
+  if (!answer) return null;
+  const unit = columnUnit(Object.values(answer.step), 'wall_ps');
   /** @template T @param {Record<'a'|'b', T[]>} of @param {string} what */
-  const rows = (of, what) => KINDS.flatMap((kind) => of[all[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
+  const rows = (of, what) =>
+    KINDS.flatMap((kind) => of[answer[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
   const group = (/** @type {{of: string}} */ { of }) => of;
   return card(
     'Lazy against dynamo',
     { note: 'per step and core, then means of a run' },
-    lazySteps(all),
+    lazySteps(answer),
     table({
       label: 'Executions',
       testid: 'compare-runs',
       fixed: true,
       group,
-      items: rows(all.executions, 'executions in the order of the device'),
+      items: rows(answer.executions, 'executions in the order of the device'),
       columns: [
         { head: 'Program', cell: ({ program }) => codeCell(program, 26) },
         timeColumn('Host', unit, 'host_ps'),
@@ -77,7 +78,7 @@ export function lazyCard(all) {
       testid: 'compare-between',
       fixed: true,
       group,
-      items: rows(all.between, 'between executions'),
+      items: rows(answer.between, 'between executions'),
       columns: [
         {
           head: 'From → to',

@@ -25,7 +25,7 @@ export async function readPairs(text, compared) {
     );
   }
   /** @type {Map<string, Map<string, {value: number, verdict: Verdict}>>} */
-  const found = new Map();
+  const results = new Map();
   /** @type {Set<string>} */
   const columns = new Set();
   for (const { at, cells } of rows) {
@@ -33,12 +33,12 @@ export async function readPairs(text, compared) {
       if (!(value > 0 && value < Infinity)) {
         throw new Error(`Line ${at} of the pairs has no number above 0 where one belongs; write numbers like 1.344.`);
       }
-      const own = cells[model] ?? `${cells[a]} / ${cells[b]}`;
-      if (found.get(own)?.has(name)) {
-        throw new Error(`Line ${at} of the pairs: ${own} has a pair in ${name} already; name another column.`);
+      const modelName = cells[model] ?? `${cells[a]} / ${cells[b]}`;
+      if (results.get(modelName)?.has(name)) {
+        throw new Error(`Line ${at} of the pairs: ${modelName} has a pair in ${name} already; name another column.`);
       }
       columns.add(name);
-      found.set(own, (found.get(own) ?? new Map()).set(name, { value, verdict }));
+      results.set(modelName, (results.get(modelName) ?? new Map()).set(name, { value, verdict }));
     };
     if (cells.length !== head.cells.length) {
       throw new Error(`Line ${at} of the pairs has ${cells.length} cells under ${head.cells.length} heads.`);
@@ -51,29 +51,31 @@ export async function readPairs(text, compared) {
           put(head.cells[index], number(cell.replace(/[x×]$/, ''))),
       );
     } else {
-      const own = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
-      const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(own[index]));
-      const asked = names.length ? await compared(names[0], names.at(-1) ?? '') : { times: own, verdict: null };
-      const [first, second] = own.map((value, index) => (Number.isNaN(value) ? asked.times[index] : value));
+      const times = [cells[a], cells[b]].map((cell) => Math.round(number(cell) * 1e9));
+      const names = [cells[a], cells[b]].filter((_, index) => Number.isNaN(times[index]));
+      const comparison = names.length ? await compared(names[0], names.at(-1) ?? '') : { times, verdict: null };
+      const [first, second] = times.map((value, index) => (Number.isNaN(value) ? comparison.times[index] : value));
       put(
         cells[column] ?? 'speed-up',
         first > 0 && second > 0 ? first / second : 0,
-        names.length > 1 ? asked.verdict : null,
+        names.length > 1 ? comparison.verdict : null,
       );
     }
   }
   const names = [...columns];
-  const values = names.map((name) => [...found.values()].flatMap((own) => own.get(name)?.value ?? []));
+  const values = names.map((name) => [...results.values()].flatMap((byColumn) => byColumn.get(name)?.value ?? []));
   return {
     columns: names,
-    rows: [...found].map(([name, own]) => ({
+    rows: [...results].map(([name, byColumn]) => ({
       model: name,
-      speedups: names.map((key) => own.get(key)?.value ?? null),
-      verdicts: names.map((key) => own.get(key)?.verdict ?? null),
+      speedups: names.map((key) => byColumn.get(key)?.value ?? null),
+      verdicts: names.map((key) => byColumn.get(key)?.verdict ?? null),
     })),
     // Sums of decimals are rounded where binary fractions cannot hold them.
-    means: values.map((own) => Math.round((own.reduce((sum, value) => sum + value, 0) / own.length) * 1e9) / 1e9),
-    counts: values.map((own) => own.length),
+    means: values.map(
+      (speedups) => Math.round((speedups.reduce((sum, value) => sum + value, 0) / speedups.length) * 1e9) / 1e9,
+    ),
+    counts: values.map((speedups) => speedups.length),
   };
 }
 

@@ -26,8 +26,8 @@ export function stepStrip(sides, open) {
   const order = [...new Set(sides.flatMap(([, step]) => step?.phases.map(({ name }) => name) ?? []))];
   const rank = (/** @type {string} */ name) => 1 + Math.floor((order.indexOf(name) * 6) / Math.max(6, order.length));
 
-  /** @param {string} which @param {UsualStep} step */
-  function lanes(which, step) {
+  /** @param {string} sessionName @param {UsualStep} step */
+  function lanes(sessionName, step) {
     const end = step.start_ps + step.duration_ps;
     /**
      * @param {Span} span
@@ -47,12 +47,12 @@ export function stepStrip(sides, open) {
         (from - step.start_ps) / whole,
         (until - step.start_ps) / whole,
         1 / 18,
-        () => open(which, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
+        () => open(sessionName, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
         inked(key),
       );
     };
     return [
-      h('b', { class: 'run-label' }, which),
+      h('b', { class: 'run-label' }, sessionName),
       h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, stepText(step)),
       axisLane(
         'annotations',

@@ -90,9 +90,9 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
   );
 }
 
-/** @param {Measure} measure @param {'a'|'b'} which */
-function valueCell(measure, which) {
-  const value = measure.unit === 'ps' ? measure[`${which}_ps`] : measure[which];
+/** @param {Measure} measure @param {'a'|'b'} side */
+function valueCell(measure, side) {
+  const value = measure.unit === 'ps' ? measure[`${side}_ps`] : measure[side];
   if (value == null) return MISSING;
   const text = /** @type {Partial<Record<Measure['unit'], (value: number) => string>>} */ ({
     ps: headline,
@@ -125,7 +125,7 @@ export function compareView(app) {
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   /** @type {string|null} */
-  let asked = null;
+  let requestedName = null;
   /** The file of pairs that was chosen last. @type {File|null} */
   let chosen = null;
 
@@ -139,16 +139,16 @@ export function compareView(app) {
   const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
 
   async function bringPairs() {
-    const [own] = file.files ?? [];
-    if (!own) return;
-    chosen = own;
+    const [selectedFile] = file.files ?? [];
+    if (!selectedFile) return;
+    chosen = selectedFile;
     file.value = '';
     try {
-      const { columns, rows, means, counts } = await readPairs(await own.text(), async (a, b) => {
+      const { columns, rows, means, counts } = await readPairs(await selectedFile.text(), async (a, b) => {
         const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
         return { times: [a_ps, b_ps], verdict };
       });
-      if (own !== chosen) return;
+      if (selectedFile !== chosen) return;
       const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));
       fill(
         pairs,
@@ -180,14 +180,15 @@ export function compareView(app) {
         }),
       );
     } catch (error) {
-      if (own === chosen) app.reportError('pairs', error);
+      if (selectedFile === chosen) app.reportError('pairs', error);
     }
   }
 
-  /** @param {Comparison} all */
-  function draw(all) {
-    const { a, b, chance, step, gaps } = all;
-    const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(all.verdict.text) ?? ['', all.verdict.text];
+  /** @param {Comparison} comparison */
+  function draw(comparison) {
+    const { a, b, chance, step, gaps } = comparison;
+    const sentence = comparison.verdict.text;
+    const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
     const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [
       h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
       h(
@@ -196,18 +197,18 @@ export function compareView(app) {
         [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '),
       ),
     ];
-    const most = maximum(all.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
+    const most = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {Comparison['classes'][number]} */ row) =>
       h(
         'div',
         { class: 'two-bars', 'aria-hidden': 'true' },
-        SIDES.map((which) =>
+        SIDES.map((side) =>
           h('i', {
-            class: which,
+            class: side,
             style: {
               '--k': hue(row.class),
-              width: percent((row[`${which}_ps`] ?? 0) / most),
-              visibility: row[`${which}_ps`] ? '' : 'hidden',
+              width: percent((row[`${side}_ps`] ?? 0) / most),
+              visibility: row[`${side}_ps`] ? '' : 'hidden',
             },
           }),
         ),
@@ -247,7 +248,7 @@ export function compareView(app) {
             (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }),
           ),
         ),
-        pairCard('Host time per step, by class', 'mean', 'Class', all.classes, (row) => classCell(row.class), {
+        pairCard('Host time per step, by class', 'mean', 'Class', comparison.classes, (row) => classCell(row.class), {
           testid: 'compare-classes',
           foot: 'Step, mean',
           bars,
@@ -261,7 +262,7 @@ export function compareView(app) {
           { note: `${a.steps} and ${b.steps} steps`, class: 'tight' },
           {
             testid: 'compare-table',
-            items: all.measures,
+            items: comparison.measures,
             rowid: ({ name }) => `measure-${name}`,
             columns: [
               { head: 'Measure', cell: ({ label }) => label },
@@ -282,7 +283,7 @@ export function compareView(app) {
         ),
         pairsCard(),
       ),
-      deviceCards(all.device_work),
+      deviceCards(comparison.device_work),
       h(
         'div',
         { class: 'side' },
@@ -290,18 +291,18 @@ export function compareView(app) {
           'Phases',
           'host time per step',
           'Annotation',
-          all.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
+          comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
           ({ path }) => path.split('/').at(-1),
         ),
         pairCard(
           'Executions',
           'overhead of a run',
           'Program',
-          all.programs.map((row) => ({ ...row, ...row.overhead })),
+          comparison.programs.map((row) => ({ ...row, ...row.overhead })),
           ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
         ),
-        all.compiles.length > 0 &&
-          pairCard('Compilations', 'number in A and B', 'Module', all.compiles, ({ module, count }) => [
+        comparison.compiles.length > 0 &&
+          pairCard('Compilations', 'number in A and B', 'Module', comparison.compiles, ({ module, count }) => [
             code(module),
             ` ${count.join(' and ')}`,
           ]),
@@ -317,20 +318,20 @@ export function compareView(app) {
           (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'),
           { testid: 'compare-idle', foot: 'All' },
         ),
-        lazyCard(all.lazy_dynamo),
+        lazyCard(comparison.lazy_dynamo),
       ),
     );
     return /** @type {const} */ ('ready');
   }
 
-  const data = createDocumentView(app, 'compare', element, draw, () => ({ other: asked }));
+  const data = createDocumentView(app, 'compare', element, draw, () => ({ other: requestedName }));
 
   function look() {
     const { c = '' } = app.link.state;
-    const other = c === session?.session.name ? '' : c;
-    if (!session || other === asked) return;
-    asked = other;
-    if (other) return data.open(session);
+    const otherName = c === session?.session.name ? '' : c;
+    if (!session || otherName === requestedName) return;
+    requestedName = otherName;
+    if (otherName) return data.open(session);
     fill(
       element,
       card(
@@ -352,7 +353,7 @@ export function compareView(app) {
   return { element, move: look,
     open(next) {
       session = next;
-      asked = null;
+      requestedName = null;
       look();
     },
     show(on) {

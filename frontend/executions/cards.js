@@ -27,7 +27,7 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
   const items = Object.entries(kinds).map(([name, sums]) => ({ ...sums, name }));
   const unit = columnUnit(items, ({ host_ps }) => host_ps / per);
   const runs = (/** @type {number} */ number) => digits(number / per, Number.isInteger(number / per) ? 0 : 2);
-  const all = sumCosts(executions);
+  const costs = sumCosts(executions);
   return tableCard(
     'By kind',
     { note: per_step ? 'per step and core' : 'total, all cores', class: 'tight' },
@@ -41,7 +41,7 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
           timeColumn(COST_HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per),
         ),
       ],
-      foot: ['All', runs(all.count), ...COSTS.map((key) => timeCell(all[key] / per, unit))],
+      foot: ['All', runs(costs.count), ...COSTS.map((key) => timeCell(costs[key] / per, unit))],
     },
     lead ? h('p', { class: 'sec' }, leadText(lead)) : null,
   );
@@ -49,7 +49,7 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
 
 /** Why programs run, by the debug log; null without one. @param {Executions} all */
 export function causesCard({ executions }) {
-  const items = executions.flatMap(({ program, causes }) => causes.map((own) => ({ ...own, program })));
+  const items = executions.flatMap(({ program, causes }) => causes.map((cause) => ({ ...cause, program })));
   return items.length
     ? tableCard(
         'Why programs run',

@@ -40,27 +40,27 @@ export const smallOnes = (rows) => rows.filter((row) => row.join !== 'none' && r
  * against device time. Per step and core.
  * @param {ExecutionRow[]} rows
  * @param {{fixed_ps: number, slope: number}|null} fit
- * @param {number} each what totals are divided by
+ * @param {number} stepsAndCores what totals are divided by
  * @returns {{name: string, now_ps: number, then_ps: number}[]}
  */
-export function savings(rows, fit, each) {
+export function savings(rows, fit, stepsAndCores) {
   const sum = sumCosts(rows);
   const small = smallOnes(rows);
-  const now_ps = sum.overhead_ps / each;
+  const now_ps = sum.overhead_ps / stepsAndCores;
   /** @type {{name: string, now_ps: number, then_ps: number}[]} */
-  const found = [];
+  const results = [];
   if (small.length && small.length < rows.length) {
-    found.push({
+    results.push({
       name: `without the ${small.length === 1 ? 'small one' : `${small.length} small ones`}`,
       now_ps,
-      then_ps: now_ps - sumCosts(small).overhead_ps / each,
+      then_ps: now_ps - sumCosts(small).overhead_ps / stepsAndCores,
     });
   }
-  const one = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / each) : 0;
-  if (fit && sum.count / each > 1.5 && one >= 0 && one < now_ps) {
-    found.push({ name: 'all work in one execution', now_ps, then_ps: one });
+  const merged_ps = fit ? fit.fixed_ps + fit.slope * (sum.device_ps / stepsAndCores) : 0;
+  if (fit && sum.count / stepsAndCores > 1.5 && merged_ps >= 0 && merged_ps < now_ps) {
+    results.push({ name: 'all work in one execution', now_ps, then_ps: merged_ps });
   }
-  return found;
+  return results;
 }
 
 /**

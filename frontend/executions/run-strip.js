@@ -32,16 +32,16 @@ export function createRunStrip(app, go) {
   /** @param {import('../lib/routes').Executions} answer @param {import('../lib/types').Ready} session */
   function draw(answer, session) {
     /** @type {Run[]} */
-    const all = rowsOf({ ...answer.runs });
-    const used = new Set(all.map((run) => run.device));
+    const allRuns = rowsOf({ ...answer.runs });
+    const used = new Set(allRuns.map((run) => run.device));
     const devices = session.devices.map(({ id }) => id).filter((id) => used.has(id));
     if (!devices.includes(device)) [device = ''] = devices;
-    const runs = all.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
+    const runs = allRuns.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
     const { step } = answer;
     const host = session.devices.find(({ id }) => id === device)?.host;
     const nameOf = (/** @type {string} */ id) => {
-      const own = session.devices.find((each) => each.id === id);
-      return own ? deviceName(own, session.session.hosts) : id;
+      const item = session.devices.find((candidate) => candidate.id === id);
+      return item ? deviceName(item, session.session.hosts) : id;
     };
     const ask = (/** @type {number} */ by) =>
       button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), {

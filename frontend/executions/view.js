@@ -64,29 +64,29 @@ export function executionsView(app) {
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
-    void bringStep(step);
+    void fetchStep(step);
   });
   /** The step that is drawn where the link names none. */
-  let usual = -1;
-  const ofStep = createLatestChannel('executions');
+  let usualStep = -1;
+  const stepChannel = createLatestChannel('executions');
   /** The choice of devices, where it is one. */
-  const asked = (/** @type {import('../lib/types').Ready} */ own) => {
+  const deviceQuery = (/** @type {import('../lib/types').Ready} */ openSession) => {
     const { devices } = app.selection();
-    return { devices: devices.length < own.devices.length ? devices.join(',') : null };
+    return { devices: devices.length < openSession.devices.length ? devices.join(',') : null };
   };
 
   /** Another step on the axis: only its runs are asked for again. @param {number} step index */
-  async function bringStep(step) {
-    const own = session;
-    ofStep.cancel();
+  async function fetchStep(step) {
+    const requested = session;
+    stepChannel.cancel();
     if (answer.step === step) return;
     try {
-      const next = await ofStep.get({ session: own.session.name, step, ...asked(own) });
+      const next = await stepChannel.get({ session: requested.session.name, step, ...deviceQuery(requested) });
       answer = { ...answer, runs: next.runs, step: next.step };
-      strip.draw(answer, own);
+      strip.draw(answer, requested);
       drawOverhead();
     } catch (error) {
-      ifOpen(own.session.name, () => app.reportError('executions', error));
+      ifOpen(requested.session.name, () => app.reportError('executions', error));
     }
   }
 
@@ -94,8 +94,8 @@ export function executionsView(app) {
   function linkedStep() {
     const at = app.link.state.st
       ? answer.steps.findIndex((number, index) => String(number ?? index) === app.link.state.st)
-      : usual;
-    if (at >= 0) void bringStep(at);
+      : usualStep;
+    if (at >= 0) void fetchStep(at);
   }
 
   function draw() {
@@ -158,25 +158,25 @@ export function executionsView(app) {
   }
 
   /** Brings the second session of the link, if there is one. */
-  async function bringOther() {
-    const [own] = sources;
-    const other = app.link.state.c;
-    if ((sources[1]?.name ?? '') === (other ?? '')) return;
-    sources = [own];
+  async function fetchCompared() {
+    const [openSource] = sources;
+    const otherName = app.link.state.c;
+    if ((sources[1]?.name ?? '') === (otherName ?? '')) return;
+    sources = [openSource];
     compared = null;
-    const wanted = () => sources[0] === own && app.link.state.c === other;
+    const isCurrent = () => sources[0] === openSource && app.link.state.c === otherName;
     try {
-      if (other) {
+      if (otherName) {
         const [{ executions, per_step }, next] = await Promise.all([
-          get('executions', { session: other }),
-          get('compare', { session: own.name, other }),
+          get('executions', { session: otherName }),
+          get('compare', { session: openSource.name, other: otherName }),
         ]);
-        if (!wanted()) return;
+        if (!isCurrent()) return;
         compared = next;
-        sources = [own, { name: other, rows: executions, per: per_step }];
+        sources = [openSource, { name: otherName, rows: executions, per: per_step }];
       }
     } catch (error) {
-      if (!wanted()) return;
+      if (!isCurrent()) return;
       app.reportError('executions', error);
     }
     drawBeside();
@@ -195,9 +195,9 @@ export function executionsView(app) {
       return { rows, text: groupText(kind, rows, source) };
     }));
     const textOf = new Map(groups.flatMap(({ rows, text }) => rows.map((row) => [row, text])));
-    const [own] = sources;
-    const sum = sumCosts(own.rows);
-    const ofSum = divisor(scope, sum, own.per);
+    const [openSource] = sources;
+    const sum = sumCosts(openSource.rows);
+    const ofSum = divisor(scope, sum, openSource.per);
     const many = (/** @type {ExecutionRow} */ { count: runs, spread }) => (runs > 1 ? spread : null);
     const ranges = scope === 'run' && executions.some(many);
     const ranged = (/** @type {CostName} */ key) => ranges && (key === 'device_ps' || key === 'overhead_ps');
@@ -207,9 +207,9 @@ export function executionsView(app) {
       const column = timeColumn(COST_HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), {
         key,
         cell: (row) => {
-          const its = text(per(row, key));
-          if (key === 'host_ps' && of.get(row) === own) return link(its, () => go(row));
-          return key === 'overhead_ps' ? h('b', null, its) : its;
+          const content = text(per(row, key));
+          if (key === 'host_ps' && of.get(row) === openSource) return link(content, () => goToRun(row));
+          return key === 'overhead_ps' ? h('b', null, content) : content;
         },
       });
       return ranged(key)
@@ -231,14 +231,14 @@ export function executionsView(app) {
           ]
         : [column];
     };
-    const go = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === own) void openRun(row.program); };
+    const goToRun = (/** @type {ExecutionRow} */ row) => { if (of.get(row) === openSource) void openRun(row.program); };
     const { element: rows } = sortableTable({
       label: 'Overhead per execution',
       testid: 'overhead-table',
       items: groups.flatMap((group) => group.rows),
       ...linkedOrder(app.link, ''),
       rowid: (row) => `execution-${row.program}`,
-      select: go,
+      select: goToRun,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
         textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, {
@@ -300,7 +300,7 @@ export function executionsView(app) {
    * @param {string} program
    */
   async function openRun(program) {
-    const run = rowsOf({ ...answer.runs }).find((own) => own.program === program);
+    const run = rowsOf({ ...answer.runs }).find((candidate) => candidate.program === program);
     if (run) {
       return app.open(
         windowPlace(Math.min(run.launch_start_ps ?? run.start_ps, run.start_ps), run.start_ps + run.duration_ps),
@@ -322,8 +322,8 @@ export function executionsView(app) {
           .join(','),
       });
       const at = n.reduce(
-        (best, own, index) =>
-          names[own].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best,
+        (best, nameIndex, index) =>
+          names[nameIndex].name.replace(/\(\d+\)$/, '') === program && !(d[index] <= d[best]) ? index : best,
         -1,
       );
       ifOpen(name, () => {
@@ -337,31 +337,33 @@ export function executionsView(app) {
 
   /** @param {string} kind @param {ExecutionRow[]} rows @param {import('./costs.js').Source} source */
   function groupText(kind, rows, { name, per }) {
-    const each = sumCosts(rows).count / (per ?? 1);
+    const perStep = sumCosts(rows).count / (per ?? 1);
     return [
       kind,
       sources.length > 1 ? name : '',
       plural(rows.length, 'program'),
-      per ? `${digits(each, Number.isInteger(each) ? 0 : 1)} ${each === 1 ? 'execution' : 'executions'} per step` : '',
+      per
+        ? `${digits(perStep, Number.isInteger(perStep) ? 0 : 1)} ${perStep === 1 ? 'execution' : 'executions'} per step`
+        : '',
     ]
       .filter(Boolean)
       .join(' · ');
   }
 
-  const data = createDocumentView(app, 'executions', element, (/** @type {Executions} */ next, own) => {
-    ofStep.cancel();
+  const data = createDocumentView(app, 'executions', element, (/** @type {Executions} */ next, nextSession) => {
+    stepChannel.cancel();
     answer = next;
-    usual = next.step ?? -1;
-    session = own;
-    sources = [{ name: own.session.name, rows: next.executions, per: next.per_step }];
+    usualStep = next.step ?? -1;
+    session = nextSession;
+    sources = [{ name: nextSession.session.name, rows: next.executions, per: next.per_step }];
     compared = null;
-    void bringOther();
+    void fetchCompared();
     const state = draw();
     linkedStep();
     return state;
-  }, asked);
+  }, deviceQuery);
   return { element, ...data, filter: data.reload, move: data.whenDrawn(() => {
-    void bringOther();
+    void fetchCompared();
     linkedStep();
   }) };
 }

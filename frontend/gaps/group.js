@@ -79,22 +79,22 @@ export const eachCore = (items) =>
  * @param {GapPattern[]} patterns @param {GapItem[]} items @returns {KnownPattern[]}
  */
 export const patternsOf = (patterns, items) => patterns.map((pattern) => {
-  const its = items.filter((gap) => hasPattern(gap, pattern));
-  const each = its.map(({ duration_ps }) => duration_ps).sort((a, b) => a - b);
-  const total_ps = total(each, Number);
-  const causes = causesOf(its);
+  const patternGaps = items.filter((gap) => hasPattern(gap, pattern));
+  const durations = patternGaps.map(({ duration_ps }) => duration_ps).sort((a, b) => a - b);
+  const total_ps = total(durations, Number);
+  const causes = causesOf(patternGaps);
   const [{ cause } = { cause: pattern.cause }] = causes;
   return {
     ...pattern,
     cause: cause === 'queued' ? 'wait' : cause,
     causes,
-    by_class_ps: sumClasses(its),
-    count: its.length,
+    by_class_ps: sumClasses(patternGaps),
+    count: patternGaps.length,
     total_ps,
-    mean_ps: total_ps / its.length,
-    median_ps: each[(each.length - 1) >> 1] ?? null,
-    min_ps: each[0],
-    max_ps: each[each.length - 1],
+    mean_ps: total_ps / patternGaps.length,
+    median_ps: durations[(durations.length - 1) >> 1] ?? null,
+    min_ps: durations[0],
+    max_ps: durations[durations.length - 1],
   };
 });
 
@@ -104,13 +104,13 @@ export const causeOf = ({ kind, cause }) => (kind === 'queued' ? 'queued' : caus
 /** The causes of some gaps, by time. @param {GapItem[]} items @returns {Cause[]} */
 function causesOf(items) {
   /** @type {Map<Cause['cause'], Cause>} */
-  const found = new Map();
+  const causes = new Map();
   for (const gap of items) {
     const cause = causeOf(gap);
-    const { count, ps } = found.get(cause) ?? { count: 0, ps: 0 };
-    found.set(cause, { cause, count: count + 1, ps: ps + gap.duration_ps });
+    const { count, ps } = causes.get(cause) ?? { count: 0, ps: 0 };
+    causes.set(cause, { cause, count: count + 1, ps: ps + gap.duration_ps });
   }
-  return [...found.values()].sort((a, b) => b.ps - a.ps);
+  return [...causes.values()].sort((a, b) => b.ps - a.ps);
 }
 
 /**

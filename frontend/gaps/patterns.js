@@ -112,9 +112,9 @@ export const causeCell = (cause) =>
     : classCell(cause);
 
 /** The cause with most time, and where most gaps have another one, that as well. @param {KnownPattern} pattern */
-function causesCell({ cause, causes, count: all }) {
+function causesCell({ cause, causes, count: gapCount }) {
   const [first] = causes;
-  const often = causes.find(({ count: some }) => 2 * some > all);
+  const often = causes.find(({ count: some }) => 2 * some > gapCount);
   return h(
     'span',
     null,

@@ -106,21 +106,23 @@ export function gapsView(app) {
     }
     const { devices } = session;
     const chosen = app.selectedDevices(devices);
-    const some = chosen.length < devices.length;
-    const known = answer.items.length === answer.count;
-    const wanted = filtersValue(app.link.state.f).get('finding') ?? '';
+    const isSubset = chosen.length < devices.length;
+    const isComplete = answer.items.length === answer.count;
+    const linkedFinding = filtersValue(app.link.state.f).get('finding') ?? '';
     // Of a finding that explains no gap (not yet, while hosts are read) all patterns stay.
-    const finding = answer.items.some(({ by_finding_ps }) => by_finding_ps[wanted]) ? wanted : '';
-    const follows = (some || Boolean(finding)) && known;
+    const finding = answer.items.some(({ by_finding_ps }) => by_finding_ps[linkedFinding]) ? linkedFinding : '';
+    const follows = (isSubset || Boolean(finding)) && isComplete;
     const ofFinding = new Map(finding ? [['finding', finding]] : []);
-    const its = follows
+    const counted = follows
       ? filterGaps(answer.items, ofFinding, null, app.selection().devices)
-      : known
+      : isComplete
         ? answer.items
         : [];
     // What the server says of all gaps is exact by class; of the same gap on several cores the page has one core's
     // classes.
-    recurring = patternsOf(answer.patterns, its).map((own, at) => (follows ? own : { ...own, ...answer.patterns[at] }));
+    recurring = patternsOf(answer.patterns, counted).map((pattern, at) =>
+      follows ? pattern : { ...pattern, ...answer.patterns[at] },
+    );
     const cored = follows ? chosen : devices;
     patterns = patternsTable(
       recurring,
@@ -142,7 +144,7 @@ export function gapsView(app) {
           note: [
             'gaps with the same program before and after',
             cores(devices.length, cored.length),
-            ...(finding && known ? ['of those that the finding explains'] : []),
+            ...(finding && isComplete ? ['of those that the finding explains'] : []),
           ].join(', '),
           class: 'patterns',
         },
@@ -253,7 +255,7 @@ export function gapsView(app) {
     const filters = filtersValue(app.link.state.f);
     const pattern = chosenPattern();
     const id = filters.get('finding');
-    const off = (/** @type {string} */ key, /** @type {string} */ text) =>
+    const removeButton = (/** @type {string} */ key, /** @type {string} */ text) =>
       button(
         `${text} ×`,
         () => {
@@ -263,8 +265,8 @@ export function gapsView(app) {
       );
     fill(
       active,
-      id && off('finding', `explained by: ${answer.findings[id] ?? id}`),
-      pattern && off('pat', endsText(pattern, 16)),
+      id && removeButton('finding', `explained by: ${answer.findings[id] ?? id}`),
+      pattern && removeButton('pat', endsText(pattern, 16)),
       [...filters].some(([, value]) => value) || pattern
         ? link('Clear filters', clear, { 'data-testid': 'gap-clear' })
         : null,
@@ -281,10 +283,10 @@ export function gapsView(app) {
     const cause = /** @type {import('../lib/types').ClassName|undefined} */ (
       filtersValue(app.link.state.f).get('cause')
     );
-    const own = cause && !chosenPattern() && answer.by_class_ps[cause];
-    return own
+    const class_ps = cause && !chosenPattern() && answer.by_class_ps[cause];
+    return class_ps
       ? `; ${LABELS[cause]} takes ${headline(total(left, ({ by_class_ps }) => by_class_ps[cause] ?? 0))} of these, ` +
-        `${headline(own)} of all gaps`
+        `${headline(class_ps)} of all gaps`
       : '';
   }
 
@@ -293,16 +295,16 @@ export function gapsView(app) {
     const unit = columnUnit(groups, 'mean_ps');
     const most = maximum(groups.map(({ mean_ps }) => mean_ps));
     /** @type {Map<GapRow, GapRow[]>} */
-    const inside = new Map();
+    const coreRowsOf = new Map();
     const parts = (/** @type {GapRow} */ row) => {
       if (row.gaps.length < 2 || !opened.has(gapText(row.gap))) return [];
-      let own = inside.get(row);
-      if (!own) inside.set(row, own = row.gaps.map((gap) => rowOf([gap], row)));
-      return own;
+      let coreRows = coreRowsOf.get(row);
+      if (!coreRows) coreRowsOf.set(row, coreRows = row.gaps.map((gap) => rowOf([gap], row)));
+      return coreRows;
     };
     const show = (/** @type {GapRow} */ { gap }) => app.open(gapPlace(gap));
     const selected = app.link.state.sel;
-    const whole = groups.find(({ gap, gaps }) => gaps.some((own) => own !== gap && gapText(own) === selected));
+    const whole = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === selected));
     if (whole) opened.add(gapText(whole.gap));
     return sortableTable({
       label: 'Gaps',
@@ -395,10 +397,10 @@ export function gapsView(app) {
     return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
   }
 
-  const data = createDocumentView(app, 'gaps', element, (/** @type {Gaps} */ next, own) => {
+  const data = createDocumentView(app, 'gaps', element, (/** @type {Gaps} */ next, nextSession) => {
     answer = { ...next, items: eachCore(next.items) };
-    session = own;
-    byId = new Map(own.devices.map((device) => [device.id, device]));
+    session = nextSession;
+    byId = new Map(nextSession.devices.map((device) => [device.id, device]));
     opened = new Set();
     return draw();
   });

@@ -9,10 +9,10 @@ import { deviceId } from '../lib/devices.js';
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
 
 /** @param {DeviceColumns} columns @returns {DutyDevice[]} */
-export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((own, at) => ({
-  id: deviceId(own, name[at]), name: name[at], host: own,
+export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((hostName, at) => ({
+  id: deviceId(hostName, name[at]), name: name[at], host: hostName,
   duty: /** @type {DutyDevice['duty']} */ (
-    each(duty.span, (span, definition) => ({
+    mapValues(duty.span, (span, definition) => ({
       span_ps: span[at] * unit_ps,
       busy_ps: (duty.busy[definition]?.[at] ?? 0) * unit_ps,
       stall_ps: (duty.stall[definition]?.[at] ?? 0) * unit_ps,
@@ -22,17 +22,17 @@ export const dutyRows = ({ unit_ps, name, host, duty }) => host.map((own, at) =>
 
 /** Of the devices that have any. @param {DeviceColumns} columns @returns {DeviceTime[]} */
 export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
-  host.flatMap((own, at) =>
+  host.flatMap((hostName, at) =>
     steps[at] === null
       ? []
       : [
           {
-            id: deviceId(own, name[at]),
-            host: own,
+            id: deviceId(hostName, name[at]),
+            host: hostName,
             steps: steps[at],
             small_ps: small[at] * unit_ps,
             edges_ps: edges[at] * unit_ps,
-            by_class_ps: each(idle, (column) => column[at] * unit_ps),
+            by_class_ps: mapValues(idle, (column) => column[at] * unit_ps),
           },
         ],
   );
@@ -44,6 +44,6 @@ export const idleRows = ({ unit_ps, name, host, steps, small, edges, idle }) =>
  * @param {(value: T, name: K) => V} make
  * @returns {Partial<Record<K, V>>}
  */
-const each = (of, make) => /** @type {Partial<Record<K, V>>} */ (Object.fromEntries(
+const mapValues = (of, make) => /** @type {Partial<Record<K, V>>} */ (Object.fromEntries(
   /** @type {[K, T][]} */ (Object.entries(of)).map(([name, value]) => [name, make(value, name)]),
 ));

@@ -21,12 +21,12 @@ const DEFINITIONS = {
 };
 
 /** From so many devices on they are a distribution. */
-const MANY = 17;
+const MIN_DISTRIBUTION_DEVICES = 17;
 /** Rows of lowest devices beside a distribution. */
-const LOWEST = 3;
+const LOWEST_ROWS = 3;
 /** Bars of a distribution. */
 const BINS = 80;
-const MOST_TICKS = 6;
+const MAX_TICKS = 6;
 
 /** @typedef {{device: DutyDevice, whole: number, busy: number, stall: number, part: number}} DutyRow */
 
@@ -81,25 +81,25 @@ const rowsOf = (devices, definition) => devices.map((device) => {
   return { device, whole, busy, stall, part: whole ? busy / whole : 0 };
 });
 
-/** @param {DutyDevice[]} all @param {Ready} session @param {App} app */
-export function dutyCard(all, session, app) {
-  if (!all.length) {
+/** @param {DutyDevice[]} devices @param {Ready} session @param {App} app */
+export function dutyCard(devices, session, app) {
+  if (!devices.length) {
     return noDeviceCard('Duty cycle', 'Duty cycle needs', 'Steps, annotations and host time by class are complete.');
   }
-  const shown = app.selectedDevices(all);
+  const shown = app.selectedDevices(devices);
   const { name, choice, body } = byDefinition((definition) => {
     const rows = rowsOf(shown, definition);
     return [
-      ...(all.length < MANY
-        ? [dutyTable(rows, all.length, session, app)]
-        : distribution(rows, all.length, session, app)),
+      ...(devices.length < MIN_DISTRIBUTION_DEVICES
+        ? [dutyTable(rows, devices.length, session, app)]
+        : distribution(rows, devices.length, session, app)),
       definition !== 'capture' && h('p', { class: 'small muted' }, 'First to last run, not only whole steps.'),
       stallNote(shown),
     ];
   });
   return card(
     'Duty cycle',
-    { note: cores(all.length, shown.length), right: [name, choice], class: 'duty' },
+    { note: cores(devices.length, shown.length), right: [name, choice], class: 'duty' },
     h('div', { 'data-testid': 'duty-card' }, body),
   );
 }
@@ -144,8 +144,8 @@ const bar = ({ whole, busy, stall, part }) =>
 /** @param {DutyRow[]} rows */
 const together = (rows) => share(total(rows, 'busy') / total(rows, 'whole'));
 
-/** @param {DutyRow[]} rows @param {number} all @param {Ready} session @param {App} app */
-function dutyTable(rows, all, session, app) {
+/** @param {DutyRow[]} rows @param {number} deviceCount @param {Ready} session @param {App} app */
+function dutyTable(rows, deviceCount, session, app) {
   const { time, sum } = partColumns('Idle', rows, ({ whole, busy }) => whole - busy);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
@@ -154,23 +154,23 @@ function dutyTable(rows, all, session, app) {
       { head: '', name: 'Bar', cell: bar },
       shareColumn('Busy', 'part'), time,
     ],
-    foot: [cores(all, rows.length), '', together(rows), sumText(sum)],
+    foot: [cores(deviceCount, rows.length), '', together(rows), sumText(sum)],
   });
 }
 
 /**
  * How many cores have which duty cycle, and the lowest ones: cores of a host that agree are one row, which leads to
  * Hosts.
- * @param {DutyRow[]} rows @param {number} all @param {Ready} session @param {App} app
+ * @param {DutyRow[]} rows @param {number} deviceCount @param {Ready} session @param {App} app
  */
-function distribution(rows, all, session, app) {
+function distribution(rows, deviceCount, session, app) {
   const hosts = session.session.hosts.map(({ name }) => name);
   const short = shortNames(hosts);
   const groups = [...groupBy(rows, ({ device, part }) => `${device.host} ${share(part)}`).values()].sort(
     (a, b) => a[0].part - b[0].part,
   );
-  const low = groups.slice(0, LOWEST);
-  const rest = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
+  const low = groups.slice(0, LOWEST_ROWS);
+  const remaining = groups.slice(low.length).flat().sort((a, b) => a.part - b.part);
   const nameOf = (/** @type {DutyRow[]} */ [{ device }, ...others]) => {
     const host =
       hosts.length > 1
@@ -182,12 +182,12 @@ function distribution(rows, all, session, app) {
   };
   const items = [
     ...low.map((group, at) => ({ name: nameOf(group), note: at ? '' : 'lowest', part: group[0].part })),
-    ...(rest.length
+    ...(remaining.length
       ? [
           {
-            name: [`${count(rest.length)} more ${rest.length > 1 ? 'cores' : 'core'}`],
+            name: [`${count(remaining.length)} more ${remaining.length > 1 ? 'cores' : 'core'}`],
             note: 'median',
-            part: rest[(rest.length - 1) >> 1].part,
+            part: remaining[(remaining.length - 1) >> 1].part,
           },
         ]
       : []),
@@ -203,7 +203,7 @@ function distribution(rows, all, session, app) {
         { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
         shareColumn('Busy', 'part'),
       ],
-      foot: [cores(all, rows.length), together(rows)],
+      foot: [cores(deviceCount, rows.length), together(rows)],
     }),
   ];
 }
@@ -216,8 +216,8 @@ function histogram(parts) {
   for (const part of parts) bins[Math.round((part - low) / (high - low) * (BINS - 1))] += 1;
   const most = maximum(bins);
   const steps = Math.round((high - low) * 20);
-  const every = Math.ceil(steps / MOST_TICKS);
-  const ticks = [...Array(steps + 1).keys()].filter((at) => at % every === 0);
+  const labelEvery = Math.ceil(steps / MAX_TICKS);
+  const ticks = [...Array(steps + 1).keys()].filter((at) => at % labelEvery === 0);
   return h(
     'div',
     { 'data-testid': 'duty-distribution', 'aria-hidden': 'true' },
@@ -225,7 +225,7 @@ function histogram(parts) {
     h(
       'div',
       { class: 'bins' },
-      bins.map((some) => h('i', { style: { height: percent(some / most), 'min-height': some ? '4px' : '0' } })),
+      bins.map((number) => h('i', { style: { height: percent(number / most), 'min-height': number ? '4px' : '0' } })),
     ),
     h(
       'div',

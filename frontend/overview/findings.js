@@ -23,7 +23,7 @@ const MORE = {
   below_roofline: 'Device',
 };
 /** Findings whose places are no gaps, whatever else is said of them. */
-const NO_GAPS = ['straggler'];
+const FINDINGS_WITHOUT_GAPS = ['straggler'];
 
 /**
  * Link state of a place of a finding: a gap that it explains, else a window, or an annotation in Propagation, in its
@@ -51,7 +51,7 @@ export function findingPlace(
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
   // What runs is no gap. Of several hosts the window does not say which is meant: its device does.
-  if (!device || MORE[id] === '' || NO_GAPS.includes(id)) {
+  if (!device || MORE[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...place, x: device } : place;
   }
   return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
@@ -83,7 +83,7 @@ export function findingsCard(answer, app) {
     .sort(([a], [b]) => severityRank(a) - severityRank(b))
     .map(([severity, { length }]) => plural(length, severity, severity === 'warning' ? undefined : severity))
     .join(' · ');
-  const known = new Map(findings.map((finding) => [finding.id, finding]));
+  const findingById = new Map(findings.map((finding) => [finding.id, finding]));
   return card(
     'Findings',
     { note: counts, class: 'findings' },
@@ -104,7 +104,7 @@ export function findingsCard(answer, app) {
             h(
               'ol',
               null,
-              own.map((each) => entry(/** @type {Finding} */ (known.get(each.id)), each, answer, app)),
+              own.map((savings) => entry(/** @type {Finding} */ (findingById.get(savings.id)), savings, answer, app)),
             ),
           ])
         : h('p', null, partial ? 'No findings so far.' : 'No findings.'),
@@ -177,8 +177,8 @@ function entry(finding, gain, answer, app) {
 export function markLinked(element, { link }) {
   const linked = /^fin:(.+)$/.exec(link.state.sel ?? '')?.[1];
   for (const item of element.querySelectorAll('.findings li')) {
-    const own = item.getAttribute('data-testid') === `finding-${linked}`;
-    if (!own) item.removeAttribute('aria-current');
+    const isLinked = item.getAttribute('data-testid') === `finding-${linked}`;
+    if (!isLinked) item.removeAttribute('aria-current');
     else {
       item.setAttribute('aria-current', 'true');
       requestAnimationFrame(() => item.scrollIntoView({ block: 'nearest' }));

@@ -18,25 +18,27 @@ import { idleParts } from './step-idle.js';
 /** @typedef {import('./step-idle.js').IdlePart} IdlePart */
 
 /**
- * @param {import('../lib/views').DutyDevice[]} all
+ * @param {import('../lib/views').DutyDevice[]} allDevices
  * @param {import('../lib/views').DeviceTime[]} times
  * @param {import('../lib/routes').Overview} answer
  * @param {import('../lib/types').Ready} session @param {import('../frame/app.js').App} app
  */
-export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, counts, steps }, session, app) {
-  if (!all.length) {
+export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_causes, counts, steps }, session, app) {
+  if (!allDevices.length) {
     return emptyCard(
       'Idle time by cause',
       'Idle time needs a device plane, and this capture has none.',
       'The timeline shows what the host did.',
     );
   }
-  const devices = app.selectedDevices(all);
+  const devices = app.selectedDevices(allDevices);
   const items = idleParts(app.selectedDevices(times));
-  const each = `${whole ? 'per step and core' : 'per core, first to last run'}` +
-    `${devices.length < all.length ? `, ${cores(all.length, devices.length)}` : ''}`;
-  const one = all.length === 1 ? dutyLine(all, session, app) : null;
-  if (!items.length) return card('Idle time by cause', { note: each }, h('p', null, 'No core is idle then.'), one);
+  const basis = `${whole ? 'per step and core' : 'per core, first to last run'}` +
+    `${devices.length < allDevices.length ? `, ${cores(allDevices.length, devices.length)}` : ''}`;
+  const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
+  if (!items.length) {
+    return card('Idle time by cause', { note: basis }, h('p', null, 'No core is idle then.'), singleDuty);
+  }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   /**
    * To the gaps that a class causes; without any to the first step, of which the idle time is then.
@@ -61,7 +63,7 @@ export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, 
   const summed = partColumns('All cores', items, 'all_ps');
   return card(
     'Idle time by cause',
-    { note: `${mean.unit.name} ${each}`, class: 'idle' },
+    { note: `${mean.unit.name} ${basis}`, class: 'idle' },
     h('div', { 'data-testid': 'idle-bar' }, bar),
     h(
       'div',
@@ -85,7 +87,7 @@ export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, 
       }),
     ),
     edgesNote(times, items, app),
-    one,
+    singleDuty,
   );
 }
 
@@ -97,12 +99,12 @@ export function idleCard(all, times, { step_idle: { steps: whole }, gap_causes, 
  */
 function edgesNote(times, items, app) {
   const edges = total(app.selectedDevices(times), 'edges_ps');
-  const [part, all] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
+  const [part, gapText] = roundTimes([edges, total(items, 'all_ps') - edges], columnUnit(items, 'all_ps')).texts;
   return edges
     ? h(
         'p',
         { class: 'small muted', 'data-testid': 'idle-edges' },
-        `All cores: ${all} between first and last run, as in Gaps, and ${part} before or after.`,
+        `All cores: ${gapText} between first and last run, as in Gaps, and ${part} before or after.`,
       )
     : null;
 }

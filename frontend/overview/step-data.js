@@ -17,8 +17,9 @@
 
 /** Columns of the same length as rows. @param {Record<string, any[]>} columns @returns {any[]} */
 export function rowsOf(columns) {
-  const all = Object.entries(columns);
-  return (all[0]?.[1] ?? []).map((_, row) => Object.fromEntries(all.map(([key, values]) => [key, values[row]])));
+  const entries = Object.entries(columns);
+  const [[, firstColumn] = ['', []]] = entries;
+  return firstColumn.map((_, row) => Object.fromEntries(entries.map(([key, values]) => [key, values[row]])));
 }
 
 /** @param {StepColumns} columns @returns {Step[]} */

@@ -16,7 +16,7 @@ import { stepRows } from './step-data.js';
 /** @typedef {import('./step-data.js').Step} Step */
 
 /** Up to here every bar is wide; beyond, bars are thin, and what does not fit is reached by the brush. */
-const MOST_WIDE = 60;
+const MAX_WIDE_BARS = 60;
 const THIN_PX = 5;
 const LABEL_PX = 44;
 
@@ -42,17 +42,17 @@ export function createSteps(app) {
   /** @type {Step[]} */
   let steps = [];
   let from = 0;
-  let fits = MOST_WIDE;
+  let fits = MAX_WIDE_BARS;
   let listed = false;
   /** Of all hosts that are told; `steps` are those of one. @type {Step[]} */
-  let every = [];
+  let allSteps = [];
   /** @type {string[]} */
   let hosts = [];
   let host = '';
   let ranks = /** @type {Map<string, string>} */ (new Map());
-  const whose = labelledSelect('host', [], '', (name) => { takeHost(name); draw(); }, 'steps-host');
+  const hostSelect = labelledSelect('host', [], '', (name) => { showHost(name); draw(); }, 'steps-host');
   /** @type {Set<number|null>} */
-  let twice = new Set();
+  let repeatedNumbers = new Set();
   /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
   const toggle = button(
@@ -66,9 +66,10 @@ export function createSteps(app) {
 
   /** What a link calls a step: its number, with its index where several hosts count alike. */
   const keyOf = (/** @type {Step} */ { number, index }) =>
-    number === null ? String(index) : twice.has(number) ? `${number}.${index}` : String(number);
+    number === null ? String(index) : repeatedNumbers.has(number) ? `${number}.${index}` : String(number);
   const nameOf = (/** @type {Step} */ { number, index }) => String(number ?? index);
-  const namesOf = (/** @type {Step[]} */ all) => CLASSES.filter((name) => all.some(({ host_ps }) => host_ps[name]));
+  const classesIn = (/** @type {Step[]} */ items) =>
+    CLASSES.filter((name) => items.some(({ host_ps }) => host_ps[name]));
   const chosen = () => steps.find((step) => keyOf(step) === app.link.state.st) ?? null;
   /** Said of a step where there are several hosts. */
   const onHost = () => (hosts.length ? ` on ${host}` : '');
@@ -88,7 +89,7 @@ export function createSteps(app) {
 
   function mark() {
     const step = chosen();
-    bars().forEach((own, at) => { own.ariaSelected = String(steps[from + at] === step); });
+    bars().forEach((barElement, at) => { barElement.ariaSelected = String(steps[from + at] === step); });
     rows?.refresh();
     fill(
       note,
@@ -116,14 +117,14 @@ export function createSteps(app) {
 
   function drawChart() {
     const width = chart.clientWidth - LABEL_PX;
-    fits = steps.length <= MOST_WIDE ? MOST_WIDE : Math.max(MOST_WIDE, Math.floor(width / THIN_PX));
+    fits = steps.length <= MAX_WIDE_BARS ? MAX_WIDE_BARS : Math.max(MAX_WIDE_BARS, Math.floor(width / THIN_PX));
     from = Math.max(0, Math.min(from, steps.length - fits));
-    const seen = steps.slice(from, from + fits);
-    const most = maximum(seen.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
+    const visible = steps.slice(from, from + fits);
+    const most = maximum(visible.map((step) => Math.max(step.duration_ps, step.device_busy_ps)), 1);
     const unit = unitFor(most);
     const ticks = niceTicks(most / unit.ps);
     const top = Math.max(ticks.at(-1) ?? 1, most / unit.ps) * unit.ps * 1.06;
-    const slot = width / seen.length;
+    const slot = width / visible.length;
     const labelEvery = [1, 2, 5, 10, 20, 50, 100].find((step) => slot * step >= 34) ?? 200;
     fill(
       chart,
@@ -140,11 +141,11 @@ export function createSteps(app) {
       ),
       h(
         'div',
-        { class: steps.length > MOST_WIDE ? 'bars thin' : 'bars' },
-        seen.map((step, index) => bar(step, top, slot >= 38, (from + index) % labelEvery === 0, unit)),
+        { class: steps.length > MAX_WIDE_BARS ? 'bars thin' : 'bars' },
+        visible.map((step, index) => bar(step, top, slot >= 38, (from + index) % labelEvery === 0, unit)),
       ),
     );
-    (bars().find((own) => own.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
+    (bars().find((barElement) => barElement.dataset.step === app.link.state.st) ?? bars()[0]).tabIndex = 0;
     drawBrush();
   }
 
@@ -159,7 +160,7 @@ export function createSteps(app) {
     const stack = h(
       'div',
       { class: 'pile', 'aria-hidden': 'true' },
-      namesOf([step]).map((name) =>
+      classesIn([step]).map((name) =>
         h('i', {
           ...tone(name, { height: percent((step.host_ps[name] ?? 0) / top) }),
           title: `${LABELS[name]} ${timeText(step.host_ps[name])}`,
@@ -195,7 +196,7 @@ export function createSteps(app) {
   }
 
   const bars = () => /** @type {HTMLElement[]} */ ([...chart.querySelectorAll('[role=option]')]);
-  const stepAt = (/** @type {HTMLElement} */ own) => steps[from + bars().indexOf(own)];
+  const stepAt = (/** @type {HTMLElement} */ barElement) => steps[from + bars().indexOf(barElement)];
 
   /** Focuses a bar by its place among those in sight, or brings it into sight. @param {number} at */
   function focus(at) {
@@ -203,10 +204,10 @@ export function createSteps(app) {
     (bars()[at] ?? bars()[at - Math.sign(at)])?.focus();
   }
   onKeys(chart, '[role=option]', {
-    ArrowRight: (own) => focus(bars().indexOf(own) + 1),
-    ArrowLeft: (own) => focus(bars().indexOf(own) - 1),
-    Enter: (own) => show(stepAt(own)),
-    ' ': (own) => choose(stepAt(own)),
+    ArrowRight: (barElement) => focus(bars().indexOf(barElement) + 1),
+    ArrowLeft: (barElement) => focus(bars().indexOf(barElement) - 1),
+    Enter: (barElement) => show(stepAt(barElement)),
+    ' ': (barElement) => choose(stepAt(barElement)),
   });
 
   /** @param {number} first */
@@ -267,7 +268,7 @@ export function createSteps(app) {
         timeColumn('Time', unit, 'duration_ps'),
         timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
         ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
-        ...namesOf(steps).map((name) =>
+        ...classesIn(steps).map((name) =>
           timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0),
         ),
       ],
@@ -275,11 +276,11 @@ export function createSteps(app) {
   }
 
   /** Shows the steps of one host: those of several side by side would be no order in time. @param {string} name */
-  function takeHost(name) {
+  function showHost(name) {
     host = name;
-    steps = hosts.length ? every.filter((step) => step.host === name) : every;
+    steps = hosts.length ? allSteps.filter((step) => step.host === name) : allSteps;
     from = 0;
-    /** @type {HTMLSelectElement} */ (whose.lastElementChild).value = name;
+    /** @type {HTMLSelectElement} */ (hostSelect.lastElementChild).value = name;
   }
 
   let timer = 0;
@@ -292,8 +293,8 @@ export function createSteps(app) {
 
   /** Selects the step before or after. @param {1|-1} by */
   function move(by) {
-    const own = chosen();
-    const at = own ? steps.indexOf(own) + by : by > 0 ? 0 : steps.length - 1;
+    const step = chosen();
+    const at = step ? steps.indexOf(step) + by : by > 0 ? 0 : steps.length - 1;
     if (!steps[at]) return;
     choose(steps[at]);
     select();
@@ -301,13 +302,13 @@ export function createSteps(app) {
 
   /** Brings the step that the link names into sight. */
   function select() {
-    const linked = every.find((step) => keyOf(step) === app.link.state.st);
+    const linked = allSteps.find((step) => keyOf(step) === app.link.state.st);
     if (linked && hosts.length && linked.host !== host) {
-      takeHost(linked.host);
+      showHost(linked.host);
       draw();
     }
-    const own = chosen();
-    const at = own ? steps.indexOf(own) : -1;
+    const step = chosen();
+    const at = step ? steps.indexOf(step) : -1;
     if (!listed && at >= 0 && (at < from || at >= from + fits)) moveTo(at - fits / 2);
     mark();
   }
@@ -321,19 +322,21 @@ export function createSteps(app) {
     ],
     /** @param {import('../lib/routes').Overview} answer @param {import('../lib/types').Ready} session */
     open({ steps: { columns }, ranks: first }, { session }) {
-      every = stepRows(columns);
-      const seen = new Set();
-      twice = new Set(every.map(({ number }) => number).filter((number) => seen.size === seen.add(number).size));
+      allSteps = stepRows(columns);
+      const numbers = new Set();
+      repeatedNumbers = new Set(
+        allSteps.map(({ number }) => number).filter((number) => numbers.size === numbers.add(number).size),
+      );
       hosts = session.hosts.length > 1 ? [...new Set(columns.host)] : [];
       const rank = (/** @type {number|undefined} */ at) => session.hosts[at ?? -1]?.name ?? '';
       ranks = new Map([[rank(first?.median), 'median'], [rank(first?.slowest), 'slowest']]);
       setOptions(
-        /** @type {HTMLSelectElement} */ (whose.lastElementChild),
+        /** @type {HTMLSelectElement} */ (hostSelect.lastElementChild),
         hosts.map((name) => [name, ranks.has(name) ? `${name}, ${ranks.get(name)}` : name]),
         host,
       );
-      const linked = every.find((step) => keyOf(step) === app.link.state.st)?.host;
-      takeHost(
+      const linked = allSteps.find((step) => keyOf(step) === app.link.state.st)?.host;
+      showHost(
         linked ??
           (hosts.includes(host)
             ? host
@@ -341,8 +344,8 @@ export function createSteps(app) {
               ? rank(first?.slowest)
               : (hosts[0] ?? '')),
       );
-      const names = namesOf(every);
-      const busy = every.some(({ device_busy_ps }) => device_busy_ps)
+      const names = classesIn(allSteps);
+      const busy = allSteps.some(({ device_busy_ps }) => device_busy_ps)
         ? [[h('i', { class: 'line-mark', 'aria-hidden': 'true' }), 'work that the step launched, busiest core']]
         : [];
       fill(
@@ -353,7 +356,7 @@ export function createSteps(app) {
               {
                 note: 'by class of the driving thread',
                 class: 'steps-card',
-                right: [hosts.length > 0 && whose, toggle],
+                right: [hosts.length > 0 && hostSelect, toggle],
               },
               legend([...names.map(classCell), ...busy]),
               body,

@@ -20,8 +20,8 @@ import { dataCards } from './data.js';
  * Letters from which on a verdict's two lines leave its figures no room beside them: on small screens, on middling
  * ones.
  */
-const LONG = 125;
-const LONGER = 170;
+const LONG_VERDICT = 125;
+const LONGER_VERDICT = 170;
 
 /**
  * How wide a text is that fills two lines: of letters that are narrower than a digit, with room for what a line breaks
@@ -44,8 +44,8 @@ export function overviewView(app) {
   const steps = createSteps(app);
 
   function draw() {
-    const some = app.selectedDevices(devices).length < devices.length;
-    const note = some ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
+    const isSubset = app.selectedDevices(devices).length < devices.length;
+    const note = isSubset ? `All but duty cycle and idle time by cause is of all ${cores(devices.length)}.` : '';
     fill(
       element,
       verdict(answer, session.session.description, note, app),
@@ -59,9 +59,9 @@ export function overviewView(app) {
     markLinked(element, app);
   }
 
-  const data = createDocumentView(app, 'overview', element, (/** @type {Overview} */ next, own) => {
+  const data = createDocumentView(app, 'overview', element, (/** @type {Overview} */ next, nextSession) => {
     answer = next;
-    session = own;
+    session = nextSession;
     devices = dutyRows(next.devices);
     idle = idleRows(next.devices);
     app.counts(next.counts);
@@ -115,7 +115,7 @@ function verdict({ verdict: { text, severity }, figures, steps: { columns } }, d
     'section',
     {
       'aria-label': 'Verdict',
-      class: `verdict ${text.length > LONG ? 'long' : ''} ${text.length > LONGER ? 'longer' : ''}`,
+      class: `verdict ${text.length > LONG_VERDICT ? 'long' : ''} ${text.length > LONGER_VERDICT ? 'longer' : ''}`,
       'data-testid': 'verdict',
     },
     h(

@@ -27,20 +27,20 @@ import { maximum, minimum } from '../lib/totals.js';
  */
 export function alignmentOf({ source, columns, work }, rows) {
   // Steps are told of some hosts; work says which by their index over all.
-  const place = new Map(columns.index.map((index, at) => [index, at]));
-  const at = (/** @type {number} */ index) => place.get(index) ?? -1;
+  const rowOfIndex = new Map(columns.index.map((index, at) => [index, at]));
+  const rowOf = (/** @type {number} */ index) => rowOfIndex.get(index) ?? -1;
   const [starts, lengths] = [columns.start_ps, columns.duration_ps];
   /** @type {Map<number, number>} */
   const first = new Map();
   for (const { step, start_ps } of work) {
-    step.forEach((index, own) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[own])));
+    step.forEach((index, i) => first.set(index, Math.min(first.get(index) ?? Infinity, start_ps[i])));
   }
   /** @type {Alignment} */
   const align = { rows: new Map(), edges: new Map(), steps: first.size };
   for (const { id, kind, device, host } of rows.filter((row) => row.device)) {
-    const own = work.find((each) => each.device === device);
-    const [from, to] = own?.steps ?? [0, 0];
-    if (own) {
+    const deviceWork = work.find((candidate) => candidate.device === device);
+    const [from, to] = deviceWork?.steps ?? [0, 0];
+    if (deviceWork) {
       align.edges.set(
         host,
         columns.index.flatMap((index, row) =>
@@ -50,13 +50,13 @@ export function alignmentOf({ source, columns, work }, rows) {
     }
     align.rows.set(
       id,
-      !own || kind === 'gaps'
+      !deviceWork || kind === 'gaps'
         ? []
-        : own.step.map((index, piece) => ({
-            start_ps: own.start_ps[piece],
-            end_ps: own.end_ps[piece],
-            shift: (first.get(index) ?? 0) - starts[at(index)],
-            until: index + 1 < to ? (starts[at(index + 1)] ?? Infinity) : Infinity,
+        : deviceWork.step.map((index, piece) => ({
+            start_ps: deviceWork.start_ps[piece],
+            end_ps: deviceWork.end_ps[piece],
+            shift: (first.get(index) ?? 0) - starts[rowOf(index)],
+            until: index + 1 < to ? (starts[rowOf(index + 1)] ?? Infinity) : Infinity,
           })),
     );
   }
@@ -92,13 +92,13 @@ export function shiftColumns(columns, pieces, names = 0) {
     const to = columns.end[i];
     // What is merged may begin before the work that fills it.
     const piece = pieceAt(pieces, from) ?? pieceAt(pieces, (from + to) / 2);
-    const start = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
-    return piece && start < piece.until
-      ? [{ i, start, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }]
+    const begin = piece ? Math.max(from, piece.start_ps) - piece.shift : 0;
+    return piece && begin < piece.until
+      ? [{ i, start: begin, shift: piece.shift, end: Math.min(Math.min(to, piece.end_ps) - piece.shift, piece.until) }]
       : [];
   }).sort((a, b) => a.start - b.start);
   const of = (/** @type {number[]} */ column) => moved.map(({ i }) => column[i]);
-  const start = moved.map((own) => own.start);
+  const start = moved.map((slice) => slice.start);
   return {
     length: moved.length,
     start,
@@ -183,10 +183,10 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
    */
   return async function align(on, quiet = false) {
     // The session's rows may come anew meanwhile.
-    const own = name();
+    const sessionName = name();
     try {
-      const answer = on && own ? await overview() : null;
-      if (own !== name()) return;
+      const answer = on && sessionName ? await overview() : null;
+      if (sessionName !== name()) return;
       const rows = shownRows();
       const next = answer && rows && alignmentOf(answer.steps, rows);
       if (on && !next) {
@@ -209,7 +209,7 @@ export function createAlign(model, { addNote, live, link }, { name, overview, sh
       model.set({ align: next, cursor: null, hover: null });
       link.set({ al: next ? '1' : '' }, quiet ? 'replace' : 'push');
     } catch (error) {
-      if (own === name()) failed(/** @type {Error} */ (error));
+      if (sessionName === name()) failed(/** @type {Error} */ (error));
     }
   };
 }

@@ -66,9 +66,9 @@ function decodeDepth({ s, d, n, c, k, b, e, r, f }, origin) {
 function fillOf(bucket, digits, start, end, count) {
   let next = 0;
   return { bucket, digits, at: start.map((ps, i) => {
-    const own = next;
+    const offset = next;
     if (count[i] > 1) next += Math.floor(Math.max(ps, end[i] - 1) / bucket) - Math.floor(ps / bucket) + 1;
-    return own;
+    return offset;
   }) };
 }
 
@@ -149,24 +149,24 @@ export function sliceOf(columns, start_ps) {
  * Each slice in sight, with the place it takes, cut to a pixel beyond the lanes.
  * @param {Columns|null|undefined} columns
  * @param {import('./scale.js').Scale} scale
- * @param {(i: number, x: number, w: number) => void} each
+ * @param {(i: number, x: number, w: number) => void} visit
  */
-export function eachSlice(columns, { start_ps, end_ps, left, right, x }, each) {
+export function eachSlice(columns, { start_ps, end_ps, left, right, x }, visit) {
   for (
     let i = columns ? firstAfter(columns, start_ps) : 0;
     columns && i < columns.length && columns.start[i] < end_ps;
     i += 1
   ) {
     const from = Math.max(left - 1, x(columns.start[i]));
-    each(i, from, Math.min(right + 1, x(columns.end[i])) - from);
+    visit(i, from, Math.min(right + 1, x(columns.end[i])) - from);
   }
 }
 
 /** @typedef {Slices & {step: number}} Loaded `step` is the time per pixel that it was asked for */
 
 /** Ask before the edge comes into sight, by this share of a screen. */
-const AHEAD = 0.25;
-const KEPT = 12;
+const PREFETCH_SHARE = 0.25;
+const MAX_CACHED = 12;
 
 /** @param {() => void} arrived @param {(error: Error) => void} failed */
 export function createFeed(arrived, failed) {
@@ -174,16 +174,16 @@ export function createFeed(arrived, failed) {
   const channel = createLatestChannel('timeline');
   /** @type {Loaded|null} */
   let loaded = null;
-  let asked = '';
+  let pendingKey = '';
   /** Answers of before, the newest last, so that the way back needs no request. @type {Map<string, Loaded>} */
-  const kept = new Map();
+  const cache = new Map();
   return {
     get slices() { return loaded; },
     /** Forgets everything: another session. */
     clear() {
       loaded = null;
-      asked = '';
-      kept.clear();
+      pendingKey = '';
+      cache.clear();
       channel.cancel();
     },
     /**
@@ -196,7 +196,7 @@ export function createFeed(arrived, failed) {
       const ids = rows.map(({ id }) => id);
       if (!ids.length && loaded) return;
       const step = resolution(scale.psPerPx);
-      const ahead = (scale.end_ps - scale.start_ps) * AHEAD;
+      const ahead = (scale.end_ps - scale.start_ps) * PREFETCH_SHARE;
       const covers =
         loaded &&
         loaded.step === step &&
@@ -205,26 +205,26 @@ export function createFeed(arrived, failed) {
         ids.every((id) => loaded?.rows.has(id));
       const query = { session, ...fetchSpan(scale, scale.psPerPx, duration), rows: ids.join(',') };
       const key = JSON.stringify(query);
-      if (covers || key === asked) return;
-      const again = kept.get(key);
-      if (again) {
+      if (covers || key === pendingKey) return;
+      const cached = cache.get(key);
+      if (cached) {
         channel.cancel();
-        asked = '';
-        loaded = again;
+        pendingKey = '';
+        loaded = cached;
         return;
       }
-      asked = key;
+      pendingKey = key;
       (ids.length ? channel.get(query) : Promise.resolve({ ...query, names: [], rows: {} })).then((wire) => {
         loaded = { ...decode(wire), step, start_ps: query.start_ps, end_ps: query.end_ps };
         for (const id of ids) if (!loaded.rows.has(id)) loaded.rows.set(id, []);
-        asked = '';
-        kept.set(key, loaded);
-        if (kept.size > KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
+        pendingKey = '';
+        cache.set(key, loaded);
+        if (cache.size > MAX_CACHED) cache.delete(/** @type {string} */ (cache.keys().next().value));
         arrived();
         // `asked` stays: the same request is not repeated by every frame, only by a change or by Try again.
       }).catch(failed);
     },
     /** Lets the next frame ask again for what failed. */
-    again() { asked = ''; },
+    again() { pendingKey = ''; },
   };
 }

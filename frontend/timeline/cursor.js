@@ -2,44 +2,44 @@
 
 import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
-import { columnsOf, foundAt } from './scene.js';
+import { columnsOf, drawnSlice } from './scene.js';
 import { firstAfter, sliceAt, sliceOf } from './columns.js';
-import { foundWords, laneText } from './slice-style.js';
+import { sliceTexts, laneText } from './slice-style.js';
 
-/** @typedef {import('./scene.js').Found} Found */
+/** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
 /**
  * @param {import('./model.js').Model} model @param {import('./lanes.js').Lanes} lanes
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
- * @param {(found: Found) => string} on.wait how long an op waits for another host; empty: it does not
+ * @param {(found: DrawnSlice) => string} on.wait how long an op waits for another host; empty: it does not
  * @param {(brief: import('../lib/types').Brief) => void} on.far the next event lies outside of what is loaded
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
   /** Where the keyboard is, or would begin: at the selection, else at the first lane with slices. */
-  function here() {
+  function currentPlace() {
     const { cursor, selection, window: span } = model.state;
-    const all = lanes.lanes;
-    const at = all.find(({ id }) => id === cursor?.lane.id);
-    if (at && cursor) return { lane: at, ps: cursor.start_ps, at: cursor };
+    const allLanes = lanes.lanes;
+    const cursorLane = allLanes.find(({ id }) => id === cursor?.lane.id);
+    if (cursorLane && cursor) return { lane: cursorLane, ps: cursor.start_ps, at: cursor };
     const place = selection?.row ? model.drawn(selection) : null;
     const lane =
-      all.find(
+      allLanes.find(
         ({ kind, row, depth }) => kind === 'slices' && (!place || (row.id === place.row && depth === place.depth)),
-      ) ?? all.find(({ kind }) => kind === 'slices');
+      ) ?? allLanes.find(({ kind }) => kind === 'slices');
     return lane ? { lane, ps: place?.start_ps ?? span.start_ps, at: null } : null;
   }
 
-  /** @param {Found} found */
-  const words = (found) => [...foundWords(found), on.wait(found)].filter(Boolean).join(', ');
+  /** @param {DrawnSlice} slice */
+  const sliceText = (slice) => [...sliceTexts(slice), on.wait(slice)].filter(Boolean).join(', ');
 
-  /** @param {Found} found @param {string} text */
-  function put(found, text) {
+  /** @param {DrawnSlice} slice @param {string} text */
+  function moveCursor(slice, text) {
     const { window: span } = model.state;
-    model.set({ cursor: found, hover: null });
-    lanes.reveal(found.lane.row.id, found.depth);
-    if (found.end_ps < span.start_ps || found.start_ps > span.end_ps) model.goTo((found.start_ps + found.end_ps) / 2);
+    model.set({ cursor: slice, hover: null });
+    lanes.reveal(slice.lane.row.id, slice.depth);
+    if (slice.end_ps < span.start_ps || slice.start_ps > span.end_ps) model.goTo((slice.start_ps + slice.end_ps) / 2);
     on.say(text);
   }
 
@@ -49,21 +49,21 @@ export function createCursor(model, lanes, on) {
    * @param {{row: string, depth: number, start_ps: number, direction: 'next'|'previous'}} query
    * @param {string} end said where there is none
    */
-  async function far(query, end) {
+  async function selectNeighbor(query, end) {
     const { cursor } = model.state;
     const stays = model.stays();
-    const wanted = () => stays() && model.state.cursor === cursor;
+    const isCurrent = () => stays() && model.state.cursor === cursor;
     try {
       const { event } = await get('neighbor', {
         session: on.session(),
         ...query,
         start_ps: Math.round(query.start_ps),
       });
-      if (!wanted()) return;
+      if (!isCurrent()) return;
       if (event) on.far(event);
       else on.say(end);
     } catch (error) {
-      if (wanted()) on.failed(/** @type {Error} */ (error));
+      if (isCurrent()) on.failed(/** @type {Error} */ (error));
     }
   }
 
@@ -74,28 +74,28 @@ export function createCursor(model, lanes, on) {
      * @param {import('../lib/types').Row[]} rows
      */
     step(direction, rows) {
-      const row = ['steps', 'annotations'].map((kind) => rows.find((own) => own.kind === kind)).find(Boolean);
+      const row = rows.find(({ kind }) => kind === 'steps') ?? rows.find(({ kind }) => kind === 'annotations');
       const { selection, window: { start_ps, end_ps } } = model.state;
       if (!row) return;
-      void far(
+      void selectNeighbor(
         { row: row.id, depth: 0, start_ps: selection?.start_ps ?? (start_ps + end_ps) / 2, direction },
         direction === 'next' ? 'This is the last step.' : 'This is the first step.',
       );
     },
     /** @param {1|-1} step */
     along(step) {
-      const from = here();
+      const from = currentPlace();
       const scene = lanes.scene();
       const columns = from && columnsOf(scene, from.lane);
       if (!columns) return;
       const { lane, at, ps } = from;
-      const found = foundAt(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
-      if (found) return put(found, words(found));
+      const slice = drawnSlice(scene, lane, at ? sliceOf(columns, at.start_ps) + step : firstAfter(columns, ps));
+      if (slice) return moveCursor(slice, sliceText(slice));
       const end = step > 0 ? 'The last slice of this row.' : 'The first slice of this row.';
       // All gaps are there: the server has no others.
       if (lane.row.kind === 'gaps') on.say(end);
       else {
-        void far(
+        void selectNeighbor(
           {
             row: lane.row.id,
             depth: lane.depth,
@@ -108,16 +108,18 @@ export function createCursor(model, lanes, on) {
     },
     /** @param {1|-1} step */
     across(step) {
-      const from = here();
+      const from = currentPlace();
       const scene = lanes.scene();
       const lane = from && (from.at ? scene.lanes[scene.lanes.indexOf(from.lane) + step] : from.lane);
       if (!lane) return;
       const columns = columnsOf(scene, lane);
       const { window: span } = model.state;
       const ps = clamp(from.ps, span.start_ps, span.end_ps);
-      const found = columns && foundAt(scene, lane, sliceAt(columns, ps, Infinity));
-      if (found && found.end_ps > span.start_ps && found.start_ps < span.end_ps) return put(found, words(found));
-      put(
+      const slice = columns && drawnSlice(scene, lane, sliceAt(columns, ps, Infinity));
+      if (slice && slice.end_ps > span.start_ps && slice.start_ps < span.end_ps) {
+        return moveCursor(slice, sliceText(slice));
+      }
+      moveCursor(
         {
           lane,
           row: lane.row.id,

@@ -10,9 +10,9 @@ import { escapeInvisible } from '../lib/escapes.js';
 
 const INSET = 5;
 /** px that a text leaves free behind it. */
-const AFTER = 3;
-export const LEAST_TEXT_PX = 22;
-const LEAST_BESIDE_PX = 34;
+const TEXT_MARGIN = 3;
+export const MIN_TEXT_PX = 22;
+const MIN_BESIDE_TAG_PX = 34;
 /** Bars of merged slices: wide, and from one to the next. */
 const BAR_PX = 2;
 export const PITCH_PX = 3;
@@ -109,7 +109,7 @@ export function penOn(canvas, width, height, palette) {
   }
 
   /** Whether a slice has room for all of a text. @param {string} text @param {number} room the slice's, px */
-  const fits = (text, room) => textWidth(text) <= room - INSET - AFTER;
+  const fits = (text, room) => textWidth(text) <= room - INSET - TEXT_MARGIN;
 
   /** @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
   function clipped(x, y, w, h, draw) {
@@ -168,7 +168,7 @@ export function penOn(canvas, width, height, palette) {
       g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
       g.setLineDash([]);
     }
-    const fitted = room < LEAST_TEXT_PX ? '' : fitText(text, room - INSET - AFTER);
+    const fitted = room < MIN_TEXT_PX ? '' : fitText(text, room - INSET - TEXT_MARGIN);
     if (!fitted) return;
     if (sign) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
     write(tone.on, fitted, x + INSET, y + h / 2);
@@ -192,7 +192,7 @@ export function penOn(canvas, width, height, palette) {
     }
     const text = `×${digits(count)}`;
     const tagPx = tagWidth(text);
-    if (w >= tagPx + LEAST_BESIDE_PX) {
+    if (w >= tagPx + MIN_BESIDE_TAG_PX) {
       tag(palette.surface, palette.ink2, text, Math.round(x + w / 2 - tagPx / 2), y + h / 2);
     }
   }

@@ -22,10 +22,10 @@ export function createFeeds(model, { arrived, failed }) {
     /** @param {string} session @param {import('./scale.js').Scale} scale @param {import('../lib/types').Row[]} rows */
     want(session, scale, rows) {
       const { align } = model.state;
-      const own = align ? rows.filter((row) => row.device) : [];
-      const span = align && realSpan(align, own.map(({ id }) => id), scale);
-      host.want(session, scale, model.duration, rows.filter((row) => !own.includes(row)));
-      if (span) device.want(session, { ...span, psPerPx: scale.psPerPx }, model.duration, own);
+      const deviceRows = align ? rows.filter((row) => row.device) : [];
+      const span = align && realSpan(align, deviceRows.map(({ id }) => id), scale);
+      host.want(session, scale, model.duration, rows.filter((row) => !deviceRows.includes(row)));
+      if (span) device.want(session, { ...span, psPerPx: scale.psPerPx }, model.duration, deviceRows);
     },
     slices() {
       const { align } = model.state;

@@ -18,9 +18,9 @@ import { gapRow, ofGap, ofWindow } from './selection.js';
 
 /** By device and time. @param {Gap[]} items @returns {Map<string, Gap[]>} */
 export function byDevice(items) {
-  const all = groupBy(items, 'device');
-  for (const own of all.values()) own.sort((a, b) => a.start_ps - b.start_ps);
-  return all;
+  const gapsByDevice = groupBy(items, 'device');
+  for (const deviceGaps of gapsByDevice.values()) deviceGaps.sort((a, b) => a.start_ps - b.start_ps);
+  return gapsByDevice;
 }
 
 /** @param {Gap[]} gaps by time @returns {Columns} `kind` is the class index of the cause */
@@ -55,11 +55,11 @@ export function neighbour(gaps, ps, step) {
  * @returns {Row[]}
  */
 export function withGapRows(rows, gaps) {
-  const seen = new Set();
+  const seenDevices = new Set();
   return rows.flatMap((row) => {
-    const own = row.device && !seen.has(row.device) ? gaps.get(row.device) : null;
-    if (row.device) seen.add(row.device);
-    return own
+    const deviceGaps = row.device && !seenDevices.has(row.device) ? gaps.get(row.device) : null;
+    if (row.device) seenDevices.add(row.device);
+    return deviceGaps
       ? [
           {
             ...row,
@@ -67,7 +67,7 @@ export function withGapRows(rows, gaps) {
             kind: /** @type {const} */ ('gaps'),
             label: 'gaps',
             depths: 1,
-            events: own.length,
+            events: deviceGaps.length,
             main: true,
           },
           row,
@@ -96,28 +96,28 @@ export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices
  */
 export function createGaps(model, lanes, on) {
   /** @type {Map<string, Gap[]>} */
-  let all = new Map();
+  let gapsByDevice = new Map();
   /** @type {Map<string, Columns[]>} */
   let columns = new Map();
   /** @type {import('../lib/routes').GapsAnswer|null} */
   let answer = null;
   let ready = Promise.resolve();
-  const one = createLatestChannel('gap');
+  const gapChannel = createLatestChannel('gap');
   /** The gap from whose chain an event was opened. @type {Gap|null} */
-  let from = null;
+  let originGap = null;
   /** Which gap by length was shown last, from 0. */
   let rank = -1;
   /** What was drawn last, and what it was made of. @type {{from: unknown[], slices: Slices|null}} */
   let drawn = { from: [], slices: null };
 
   /** @param {Ready['of']} of */
-  async function bring(of) {
+  async function fetchGaps(of) {
     try {
-      const told = await getShared('gaps', of);
+      const nextAnswer = await getShared('gaps', of);
       if (on.session()?.of !== of) return;
-      const { items } = answer = told;
-      all = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
-      columns = new Map([...all].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
+      const { items } = answer = nextAnswer;
+      gapsByDevice = byDevice(eachCore(/** @type {GapItem[]} */ (items)));
+      columns = new Map([...gapsByDevice].map(([device, gaps]) => [gapRow(device), [gapColumns(gaps)]]));
       on.arrived();
     } catch (error) {
       if (on.session()?.of === of) on.failed(/** @type {Error} */ (error));
@@ -133,10 +133,11 @@ export function createGaps(model, lanes, on) {
     event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null;
 
   /** The gaps of the device that is looked at: that of the selection, else the first one that has some. */
-  function ownGaps() {
+  function currentGaps() {
     const { selection } = model.state;
     const id = selection?.device || on.session()?.rows.find((row) => row.id === selection?.row)?.device;
-    return all.get(id ?? '') ?? all.get(on.devices().find((device) => all.has(device)) ?? '') ?? [];
+    const first = on.devices().find((device) => gapsByDevice.has(device));
+    return gapsByDevice.get(id ?? '') ?? gapsByDevice.get(first ?? '') ?? [];
   }
 
   /**
@@ -144,7 +145,7 @@ export function createGaps(model, lanes, on) {
    * @param {string} id
    * @returns {GapItem[]}
    */
-  const explained = (id) =>
+  const gapsOfFinding = (id) =>
     [...(answer?.items ?? [])]
       .filter(({ by_finding_ps }) => by_finding_ps[id])
       .sort((a, b) => b.by_finding_ps[id] - a.by_finding_ps[id]);
@@ -156,27 +157,27 @@ export function createGaps(model, lanes, on) {
     model.select(ofGap(device, start_ps, end_ps));
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
-    const own = all.get(device) ?? [];
+    const deviceGaps = gapsByDevice.get(device) ?? [];
     on.say(
       `Gap of ${timeText(duration_ps)} on ${on.name(device)}, ` +
-      `${own.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${own.length}.`,
+      `${deviceGaps.findIndex((gap) => gap.start_ps === start_ps) + 1} of ${deviceGaps.length}.`,
     );
   }
 
   return {
     show,
     /** Rows of a session with those of gaps. @param {Row[]} rows */
-    rows: (rows) => withGapRows(rows, all),
+    rows: (rows) => withGapRows(rows, gapsByDevice),
     /** Per device the causes over the whole session. */
     get strip() { return answer?.strip; },
     /** Asks for a session's gaps. @param {Ready} session */
     open({ of, devices }) {
       answer = null;
-      from = null;
-      all = new Map();
+      originGap = null;
+      gapsByDevice = new Map();
       columns = new Map();
-      one.cancel();
-      ready = devices.length ? bring(of) : Promise.resolve();
+      gapChannel.cancel();
+      ready = devices.length ? fetchGaps(of) : Promise.resolve();
     },
     /**
      * One gap with its chain. One that is not among all that there are is not asked for.
@@ -184,11 +185,12 @@ export function createGaps(model, lanes, on) {
      */
     async one(query) {
       await ready;
-      const listed = [...all.values()].reduce((sum, gaps) => sum + gaps.length, 0);
-      if (answer?.count === listed && !all.get(query.device)?.some(({ start_ps }) => start_ps === query.start_ps)) {
+      const listed = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
+      const deviceGaps = gapsByDevice.get(query.device);
+      if (answer?.count === listed && !deviceGaps?.some(({ start_ps }) => start_ps === query.start_ps)) {
         throw new RequestError('No such gap.', 404);
       }
-      return one.get({ ...query, beside: on.beside(query.device) });
+      return gapChannel.get({ ...query, beside: on.beside(query.device) });
     },
     /** Slices with the gaps. @param {Slices|null} slices */
     into(slices) {
@@ -201,12 +203,12 @@ export function createGaps(model, lanes, on) {
     /** Says which gap is selected, of how many. */
     count() {
       const { selection } = model.state;
-      if (selection?.kind !== 'event') from = null;
-      const own = ownGaps();
+      if (selection?.kind !== 'event') originGap = null;
+      const deviceGaps = currentGaps();
       on.count(
-        selection?.kind === 'gap' ? own.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1,
-        own.length,
-        own[0]?.device ?? '',
+        selection?.kind === 'gap' ? deviceGaps.findIndex(({ start_ps }) => start_ps === selection.start_ps) : -1,
+        deviceGaps.length,
+        deviceGaps[0]?.device ?? '',
       );
     },
     /**
@@ -215,44 +217,44 @@ export function createGaps(model, lanes, on) {
      * @param {string} id
      */
     placeOf(gap, id) {
-      const its = explained(id);
-      const at = its.findIndex(({ devices, starts_ps }) =>
+      const findingGaps = gapsOfFinding(id);
+      const at = findingGaps.findIndex(({ devices, starts_ps }) =>
         devices.some((device, index) => device === gap.device && starts_ps[index] === gap.start_ps),
       );
-      return { at, count: its.length, before: its[at - 1] ?? null, after: its[at + 1] ?? null };
+      return { at, count: findingGaps.length, before: findingGaps[at - 1] ?? null, after: findingGaps[at + 1] ?? null };
     },
     /** The longest gap of the devices shown; if one is selected that was reached so, the next one by length. */
     longest() {
       const { selection, align } = model.state;
       const shown = new Set(on.devices());
-      const own = [...all.values()]
+      const byLength = [...gapsByDevice.values()]
         .flat()
         .filter((gap) => !(/** @type {GapItem} */ (gap).alike) && shown.has(gap.device))
         .sort((a, b) => b.duration_ps - a.duration_ps);
       const stays =
         selection?.kind === 'gap' &&
         rank >= 0 &&
-        own[rank]?.device === selection.device &&
-        own[rank]?.start_ps === selection.start_ps;
+        byLength[rank]?.device === selection.device &&
+        byLength[rank]?.start_ps === selection.start_ps;
       if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
-      else if (own.length) show(own[rank = stays ? (rank + 1) % own.length : 0]);
+      else if (byLength.length) show(byLength[rank = stays ? (rank + 1) % byLength.length : 0]);
       else on.say('No gap of 10\u202fµs or more.');
     },
     /** The way back to the gap from whose chain the selected event was opened; null where it was not. */
     back() {
-      const gap = from;
+      const gap = originGap;
       return gap && (() => show(gap));
     },
     /** @param {1|-1} step */
     go(step) {
       const { selection, window: span, align } = model.state;
-      const own = ownGaps();
-      const at = neighbour(own, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
+      const deviceGaps = currentGaps();
+      const at = neighbour(deviceGaps, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);
       if (align) on.say('There are no gaps while device rows are aligned to host steps; t puts them back.');
-      else if (at >= 0) show(own[at]);
+      else if (at >= 0) show(deviceGaps[at]);
       else {
         on.say(
-          own.length
+          deviceGaps.length
             ? step > 0
               ? 'This is the last gap.'
               : 'This is the first gap.'
@@ -286,9 +288,9 @@ export function createGaps(model, lanes, on) {
       const { selection } = model.state;
       const event = await eventOf(piece);
       if (!stays()) return;
-      from =
+      originGap =
         selection?.kind === 'gap'
-          ? (all.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null)
+          ? (gapsByDevice.get(selection.device)?.find(({ start_ps }) => start_ps === selection.start_ps) ?? null)
           : null;
       if (event) on.open(event);
       else model.select(ofWindow(piece.start_ps, piece.start_ps + piece.duration_ps));

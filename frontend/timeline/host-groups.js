@@ -8,15 +8,15 @@ import { gapRow } from './selection.js';
 /** @typedef {import('./layout.js').Device} Device */
 
 /** Beyond so many hosts all but one are folded at first. */
-const MOST_OPEN = 16;
-const REST_TALL = 10;
+const MAX_OPEN_HOSTS = 16;
+const REST_HEIGHT = 10;
 
 /** @param {Row[]} rows */
 export const devicesOf = (rows) => [...new Set(rows.flatMap((row) => (row.device ? [row.device] : [])))];
 
-/** The first device that does something. @param {string[]} ids @param {Device[]} all */
-export const mostActive = (ids, all) =>
-  ids.find((id) => (all.find((each) => each.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
+/** The first device that does something. @param {string[]} ids @param {Device[]} devices */
+export const mostActive = (ids, devices) =>
+  ids.find((id) => (devices.find((device) => device.id === id)?.busy_ps ?? 0) > 0) ?? ids[0];
 
 /** `TPU:0, 1, 3` @param {string[]} names */
 export function restLabel(names) {
@@ -46,8 +46,8 @@ export function layoutGroups(
     ...present.filter((name) => !first.includes(name) && !last.includes(name)),
     ...last.filter((name) => present.includes(name)),
   ];
-  const known = new Map(all.map((device) => [device.id, device]));
-  const focused = focus && names.includes(known.get(focus)?.host ?? '') ? known.get(focus) : null;
+  const deviceById = new Map(all.map((device) => [device.id, device]));
+  const focused = focus && names.includes(deviceById.get(focus)?.host ?? '') ? deviceById.get(focus) : null;
   const whole = focused?.host ?? names[0];
   names.forEach((name, place) =>
     addGroup(
@@ -57,11 +57,11 @@ export function layoutGroups(
     ),
   );
 
-  /** @param {string} name @param {Row[]} own @param {number} place */
-  function addGroup(name, own, place) {
-    const id = groupOf(own[0]);
-    const shown = open.get(id) ?? (names.length <= MOST_OPEN || name === whole);
-    const steps = own.find(({ kind }) => kind === 'steps');
+  /** @param {string} name @param {Row[]} hostRows @param {number} place */
+  function addGroup(name, hostRows, place) {
+    const id = groupOf(hostRows[0]);
+    const shown = open.get(id) ?? (names.length <= MAX_OPEN_HOSTS || name === whole);
+    const steps = hostRows.find(({ kind }) => kind === 'steps');
     const head = {
       label: name,
       short: short.get(name),
@@ -71,46 +71,46 @@ export function layoutGroups(
       fold: { id, open: shown },
     };
     if (steps) stack.addRow(steps, head);
-    else stack.add({ id: `${id}.head`, kind: 'head', row: own[0], rows: [], depth: 0, ...head }, 17, 2);
+    else stack.add({ id: `${id}.head`, kind: 'head', row: hostRows[0], rows: [], depth: 0, ...head }, 17, 2);
     if (!shown) return;
     addHost(
       id,
-      own.filter((row) => !row.device && row !== steps),
+      hostRows.filter((row) => !row.device && row !== steps),
       name === whole,
     );
-    addDevices(id, own, name === whole);
+    addDevices(id, hostRows, name === whole);
   }
 
-  /** @param {string} id @param {Row[]} own @param {boolean} unfolded */
-  function addHost(id, own, unfolded) {
-    if (!own.length) return;
+  /** @param {string} id @param {Row[]} hostRows @param {boolean} unfolded */
+  function addHost(id, hostRows, unfolded) {
+    if (!hostRows.length) return;
     const fold = { id: `${id}.rows`, open: open.get(`${id}.rows`) ?? unfolded };
-    const some = own.filter((row) => fold.open || row.kind === 'classes' || taking.has(row.id));
-    stack.addHost(some, ({ kind }) => ({
+    const shownRows = hostRows.filter((row) => fold.open || row.kind === 'classes' || taking.has(row.id));
+    stack.addHost(shownRows, ({ kind }) => ({
       indent: 1,
       bold: false,
-      ...(kind === 'classes' && own.length > 1 ? { fold } : {}),
+      ...(kind === 'classes' && hostRows.length > 1 ? { fold } : {}),
     }));
   }
 
-  /** @param {string} id @param {Row[]} own @param {boolean} unfolded */
-  function addDevices(id, own, unfolded) {
-    const ids = devicesOf(own);
+  /** @param {string} id @param {Row[]} hostRows @param {boolean} unfolded */
+  function addDevices(id, hostRows, unfolded) {
+    const ids = devicesOf(hostRows);
     if (!ids.length) return;
-    const name = (/** @type {string} */ device) => known.get(device)?.name ?? device;
+    const name = (/** @type {string} */ device) => deviceById.get(device)?.name ?? device;
     const main =
       ids.find((device) => focused && device === focused.id) ??
       ids.find((device) => focused && name(device) === focused.name) ??
       mostActive(ids, all);
-    const rowsOf = (/** @type {string} */ device) => own.filter((row) => row.device === device);
-    const takes = (/** @type {string} */ device) =>
+    const rowsOf = (/** @type {string} */ device) => hostRows.filter((row) => row.device === device);
+    const isSelected = (/** @type {string} */ device) =>
       taking.has(gapRow(device)) || rowsOf(device).some((row) => taking.has(row.id));
-    const rest = ids.filter((device) => device !== main && !takes(device) && !open.get(device));
+    const rest = ids.filter((device) => device !== main && !isSelected(device) && !open.get(device));
     const fold = { id: `${id}.rest`, open: open.get(`${id}.rest`) ?? false };
-    for (const device of ids.filter((each) => fold.open || !rest.includes(each))) {
+    for (const device of ids.filter((candidate) => fold.open || !rest.includes(candidate))) {
       const rowsOfDevice = rowsOf(device);
-      const duty = known.get(device)?.duty_cycle;
-      const opened = takes(device) || (open.get(device) ?? (unfolded && device === main));
+      const duty = deviceById.get(device)?.duty_cycle;
+      const opened = isSelected(device) || (open.get(device) ?? (unfolded && device === main));
       const head = {
         label: name(device),
         right: shift(rowsOfDevice[rowsOfDevice.length - 1].id) || (duty === undefined ? '' : share(duty)),
@@ -128,7 +128,7 @@ export function layoutGroups(
         fold.id,
         folded.length ? folded : rest.flatMap(rowsOf),
         { label: restLabel(rest.map(name)), indent: 1, fold },
-        REST_TALL,
+        REST_HEIGHT,
       );
     }
   }

@@ -20,8 +20,8 @@ const TOP = RULER + 3;
 /** Over the first row and under the last one. */
 const ROOM = 3;
 const LABELS_PX = { wide: 188, narrow: 132 };
-const NARROW_BELOW = 1200;
-const MOST_FOLDED_ROWS = 16;
+const NARROW_BELOW_PX = 1200;
+const MAX_FOLDED_ROWS = 16;
 
 /**
  * @param {import('./model.js').Model} model
@@ -46,7 +46,7 @@ export function createLanes(model, on) {
   let palette = readPalette();
   let tones = new Map();
   let visible = false;
-  let listed = '';
+  let listedKey = '';
   /** @type {{lanes: import('./layout.js').Lane[], height: number}} */
   let layout = { lanes: [], height: 0 };
   /** The device of the gap that was selected last. @type {string|null} */
@@ -54,10 +54,10 @@ export function createLanes(model, on) {
   /** The device whose gaps come into sight once they are there. @type {string|null} */
   let revealing = null;
 
-  const left = () => (innerWidth < NARROW_BELOW ? LABELS_PX.narrow : LABELS_PX.wide);
+  const left = () => (innerWidth < NARROW_BELOW_PX ? LABELS_PX.narrow : LABELS_PX.wide);
   const partners = () => (state.detail ? [...state.detail.flow.from, ...state.detail.flow.to] : []);
 
-  function arrange() {
+  function updateLayout() {
     if (!session) return;
     const { align, open, selection, window: span } = state;
     /** Rows that the selection involves, down to which depth: never folded away. @type {Map<string, number>} */
@@ -69,7 +69,7 @@ export function createLanes(model, on) {
     else if (revealing) focus = revealing;
     layout = layoutRows(session.rows, {
       ...on.chosen(),
-      ...orderOf(session),
+      ...hostOrder(session),
       open,
       taking,
       all: session.devices,
@@ -79,8 +79,8 @@ export function createLanes(model, on) {
       shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
     });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
-    if (key === listed) return;
-    listed = key;
+    if (key === listedKey) return;
+    listedKey = key;
     fill(
       list,
       layout.lanes.map((lane) =>
@@ -110,28 +110,28 @@ export function createLanes(model, on) {
   }
 
   /** Rows in sight and one screen around them. @param {Scene} now */
-  function wanted({ scroll, height, lanes }) {
+  function neededRows({ scroll, height, lanes }) {
     const near = lanes.filter((lane) => lane.y + lane.h >= scroll - height && lane.y <= scroll + 2 * height);
-    return [...new Set(near.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MOST_FOLDED_ROWS) : rows)))];
+    return [...new Set(near.flatMap(({ kind, rows }) => (kind === 'more' ? rows.slice(0, MAX_FOLDED_ROWS) : rows)))];
   }
 
   function draw() {
     if (!session || !visible || !element.clientWidth || innerHeight === 0) return;
-    arrange();
+    updateLayout();
     const natural = layout.height + TOP;
-    const most = on.height(natural);
+    const available = on.height(natural);
     // Rows end whole at the bottom, until they are scrolled.
-    const whole = layout.lanes.findLast(({ y, h: tall }) => TOP + y + tall + ROOM <= most);
-    element.style.height = `${most < natural && whole ? TOP + whole.y + whole.h + ROOM : most}px`;
-    const now = scene();
-    spacer.style.height = `${Math.max(0, natural - now.height)}px`;
-    if (revealing && bringGap(revealing)) {
+    const whole = layout.lanes.findLast(({ y, h: tall }) => TOP + y + tall + ROOM <= available);
+    element.style.height = `${available < natural && whole ? TOP + whole.y + whole.h + ROOM : available}px`;
+    const frame = scene();
+    spacer.style.height = `${Math.max(0, natural - frame.height)}px`;
+    if (revealing && scrollToGap(revealing)) {
       revealing = null;
-      now.scroll = scene().scroll;
+      frame.scroll = scene().scroll;
     }
-    on.frame(now, wanted(now));
-    now.slices = on.slices();
-    const pen = penOn(canvas, now.width, now.height, palette);
+    on.frame(frame, neededRows(frame));
+    frame.slices = on.slices();
+    const pen = penOn(canvas, frame.width, frame.height, palette);
     const { detail, piece, flows, align } = state;
     const selection = model.drawn(state.selection);
     /** @param {import('../lib/types').Brief[]} briefs */
@@ -144,12 +144,12 @@ export function createLanes(model, on) {
       flows && detail && selection
         ? { from: places(detail.flow.from), to: places(detail.flow.to) }
         : { from: [], to: [] };
-    const [waits, delayed] = [on.waits.bars(now.lanes), on.waits.delayed(now.lanes)];
+    const [waits, delayed] = [on.waits.bars(frame.lanes), on.waits.delayed(frame.lanes)];
     const arrows = [
       ...(selection ? arrowsOf(selection, flow) : []),
       ...(flows ? waitArrows(delayed, selection?.device ?? '') : []),
     ];
-    paint(pen, now, palette, tones, {
+    paint(pen, frame, palette, tones, {
       ...state,
       selection,
       waits,
@@ -160,23 +160,23 @@ export function createLanes(model, on) {
       partners: piece ? [piece] : [...flow.from, ...flow.to],
     });
     // The ring around the lanes: an outline of the element would lie under its canvas.
-    if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, now.width - 4, now.height - 4);
+    if (element.matches(':focus-visible')) pen.outline(palette.accent, 2, 2, 2, frame.width - 4, frame.height - 4);
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
-        rows: now.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => ({
+        rows: frame.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => ({
           id,
           row: row.id,
           kind: kind === 'slices' ? row.kind : kind,
           depth,
           label,
           right,
-          y: now.top + y - now.scroll,
+          y: frame.top + y - frame.scroll,
           h: tall,
           open: fold?.open ?? null,
         })),
         get slices() {
-          return visibleSlices(now);
+          return visibleSlices(frame);
         },
         selection: state.selection,
         hover: state.hover,
@@ -195,20 +195,20 @@ export function createLanes(model, on) {
   }
 
   /** Scrolls to a device and its host; false where its rows are not there yet. @param {string} device */
-  function bringGap(device) {
-    const own = layout.lanes.filter(({ row }) => row.device === device);
+  function scrollToGap(device) {
+    const deviceLanes = layout.lanes.filter(({ row }) => row.device === device);
     const lane =
-      own.find(({ row }) => row.kind === 'gaps') ??
-      (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : own[0]);
+      deviceLanes.find(({ row }) => row.kind === 'gaps') ??
+      (session?.devices.find(({ id }) => id === device)?.idle_ps ? null : deviceLanes[0]);
     if (!lane) return false;
-    const bottom = Math.max(...own.map(({ y, h: tall }) => y + tall)) + 4;
+    const bottom = Math.max(...deviceLanes.map(({ y, h: tall }) => y + tall)) + 4;
     const room = element.clientHeight - TOP;
     const group = layout.lanes.filter(({ row, y }) => row.host === lane.row.host && y <= lane.y);
     // All of the host, or what of it stands next above the device; in any case what the host does, where that fits
     // above the gap.
     const next = group.find(({ y }) => bottom - y + 4 <= room) ?? lane;
-    const does = group.find(({ row }) => row.kind === 'classes');
-    const first = does && does.y < next.y && lane.y + lane.h - does.y + 8 <= room ? does : next;
+    const classLane = group.find(({ row }) => row.kind === 'classes');
+    const first = classLane && classLane.y < next.y && lane.y + lane.h - classLane.y + 8 <= room ? classLane : next;
     if (first.y - 4 < element.scrollTop || bottom > element.scrollTop + room) element.scrollTop = first.y - 4;
     return true;
   }
@@ -217,15 +217,18 @@ export function createLanes(model, on) {
    * Scrolls towards the next host that waits for the selected gap's, while the gap and what its host does stay in
    * sight.
    */
-  function bringDelayed() {
+  function scrollToDelayed() {
     const waiting = on.waits.delayed(layout.lanes).filter(({ start_ps, until_ps }) => until_ps > start_ps);
     const gap = laneFor(layout.lanes, state.selection?.row ?? '', 0);
     if (!gap || !waiting.length) return;
-    const does =
+    const classLane =
       layout.lanes.find(
         ({ row, y }) => row.kind === 'classes' && row.host === gap.row.host && y <= gap.y && y + 4 >= element.scrollTop,
       ) ?? gap;
-    const scroll = Math.min(does.y - 4, ...waiting.map(({ lane }) => lane.y + lane.h + 4 - element.clientHeight + TOP));
+    const scroll = Math.min(
+      classLane.y - 4,
+      ...waiting.map(({ lane }) => lane.y + lane.h + 4 - element.clientHeight + TOP),
+    );
     if (scroll > element.scrollTop) element.scrollTop = scroll;
   }
 
@@ -243,7 +246,7 @@ export function createLanes(model, on) {
       if (state.cursor) element.setAttribute('aria-activedescendant', laneId(state.cursor.lane));
       else element.removeAttribute('aria-activedescendant');
     }
-    if (changed.has('delayed')) bringDelayed();
+    if (changed.has('delayed')) scrollToDelayed();
     request();
   });
 
@@ -258,7 +261,7 @@ export function createLanes(model, on) {
       tones = phaseTones(next.phases);
       if (!more) element.scrollTop = 0;
       if (!next.devices.some(({ id }) => id === focus)) focus = null;
-      arrange();
+      updateLayout();
       request();
     },
     recolor() {
@@ -280,7 +283,7 @@ export function createLanes(model, on) {
     },
     /** Brings a row into sight. @param {string} row @param {number} [depth] */
     reveal(row, depth = 0) {
-      arrange();
+      updateLayout();
       const lane = laneFor(layout.lanes, row, depth);
       const room = element.clientHeight - TOP;
       if (!lane) return;
@@ -297,20 +300,22 @@ export function createLanes(model, on) {
  * @param {T[]} devices
  * @param {Ready} session
  */
-export function asLanes(devices, session) {
-  const { first = [], last = [] } = orderOf(session);
+export function inLaneOrder(devices, session) {
+  const { first = [], last = [] } = hostOrder(session);
   const place = (/** @type {T} */ { host }) => Number(last.includes(host)) - Number(first.includes(host));
   return [...devices].sort((a, b) => place(a) - place(b));
 }
 
 /** What is said of hosts; of many the slowest on top and the median one below all others. @param {Ready} session */
-function orderOf({ session: { hosts }, ranks, chosen }) {
+function hostOrder({ session: { hosts }, ranks, chosen }) {
   const several = hosts.length > 1;
   const names = hosts.map(({ name }) => name);
   const short = new Map(shortNames(names).map((text, at) => [names[at], text]));
   if (!several || !ranks) return { several, short };
   const [slowest, median] = [hosts[ranks.slowest].name, hosts[ranks.median].name];
-  const told = new Map([[median, 'median'], [slowest, 'slowest']]);
-  // Where all hosts are there, they were drawn in their order before anybody knew more.
-  return chosen ? { several, short, first: [slowest], last: [median], ranks: told } : { several, short, ranks: told };
+  const rankLabels = new Map([[median, 'median'], [slowest, 'slowest']]);
+  // All hosts are drawn in the session's order before the ranks are known; they keep that order.
+  return chosen
+    ? { several, short, first: [slowest], last: [median], ranks: rankLabels }
+    : { several, short, ranks: rankLabels };
 }

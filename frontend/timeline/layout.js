@@ -44,14 +44,14 @@ import { gapRow } from './selection.js';
  * @property {string|null} [focus] the device of the gap that was selected last
  */
 
-const DEPTHS_OF_ANNOTATIONS = 5;
-const DEPTHS_OPEN = 4;
+const ANNOTATION_DEPTHS = 5;
+const OPEN_DEPTHS = 4;
 /** Where hosts stand below each other. */
-const DEPTHS_OF_MANY = 2;
-const MOST_HELPERS = 5;
-const RULE_SPACE = 5;
+const OPEN_DEPTHS_SEVERAL_HOSTS = 2;
+const MAX_HELPER_THREADS = 5;
+const RULE_SPACE_PX = 5;
 /** Rows higher than this are tighter in a low window. */
-const LEAST_TIGHT = 12;
+const MIN_TIGHT_PX = 12;
 
 /**
  * Height of a depth, and the space after it and after the last one.
@@ -80,8 +80,10 @@ export function foldedThreads(rows, taking) {
   const shown = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
   const busiest = threads.filter(({ main, role }) => main && role !== 'driving')
     .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
-  const kept = new Set(busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, MOST_HELPERS));
-  return threads.filter((row) => row.role !== 'driving' && !kept.has(row) && !taking.has(row.id));
+  const shownHelpers = new Set(
+    busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, MAX_HELPER_THREADS),
+  );
+  return threads.filter((row) => row.role !== 'driving' && !shownHelpers.has(row) && !taking.has(row.id));
 }
 
 /** @type {Partial<Record<import('../lib/types').RowKind, string>>} */
@@ -94,7 +96,7 @@ const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by c
 function createStack({ open, taking, unit, several, tight = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
-  const mostOpen = several ? DEPTHS_OF_MANY : DEPTHS_OPEN;
+  const mostOpen = several ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
   let y = 3;
 
   /**
@@ -103,8 +105,8 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
    * @param {number} after
    */
   function add(lane, h, after) {
-    if (lane.rule) y += RULE_SPACE;
-    const tall = (h > LEAST_TIGHT ? h - tight : h) * unit;
+    if (lane.rule) y += RULE_SPACE_PX;
+    const tall = (h > MIN_TIGHT_PX ? h - tight : h) * unit;
     lanes.push({ bold: false, indent: 0, rule: false, fold: null, ...lane, y: Math.round(y), h: Math.round(tall) });
     y += tall + after;
   }
@@ -112,12 +114,16 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
   /** @param {Row} row @param {Partial<Lane>} first what the first lane of the row has beside */
   function addRow(row, first) {
     const depths = Math.max(1, row.depths);
-    const most = row.kind === 'annotations' ? DEPTHS_OF_ANNOTATIONS : mostOpen;
+    const maxDepths = row.kind === 'annotations' ? ANNOTATION_DEPTHS : mostOpen;
     const closed =
-      row.kind === 'annotations' ? most : depths <= most ? 1 : row.role === 'driving' ? most : Math.min(2, most);
+      row.kind === 'annotations' || (depths > maxDepths && row.role === 'driving')
+        ? maxDepths
+        : depths <= maxDepths
+          ? 1
+          : Math.min(2, maxDepths);
     const folds = depths > closed;
     const shown =
-      !folds || (open.get(row.id) ?? depths <= most)
+      !folds || (open.get(row.id) ?? depths <= maxDepths)
         ? depths
         : Math.min(depths, Math.max(closed, (taking.get(row.id) ?? 0) + 1));
     const [tall, after, last] = HEIGHTS[row.kind] ?? [17, 1, 1];
@@ -138,7 +144,7 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
      */
     addHost(rows, first) {
       const folded = foldedThreads(rows, taking);
-      for (const row of rows.filter((each) => !folded.includes(each))) {
+      for (const row of rows.filter((candidate) => !folded.includes(candidate))) {
         addRow(row, { label: NAMES[row.kind] ?? row.label, bold: row.kind === 'classes', ...first(row) });
       }
       if (!folded.length) return;
@@ -198,16 +204,16 @@ export function layoutRows(rows, options) {
   const ids = devicesOf(visible);
   const active = focus && ids.includes(focus) ? focus : mostActive(ids, all);
   ids.forEach((id, place) => {
-    const own = visible.filter((row) => row.device === id);
-    const device = all.find((each) => each.id === id);
+    const deviceRows = visible.filter((row) => row.device === id);
+    const device = all.find((candidate) => candidate.id === id);
     const head = {
       label: device?.name ?? id,
-      right: shift(own[own.length - 1].id) || (device ? share(device.duty_cycle) : ''),
+      right: shift(deviceRows[deviceRows.length - 1].id) || (device ? share(device.duty_cycle) : ''),
       rule: place === 0,
       fold: { id, open: (open.get(id) ?? id === active) || taking.has(gapRow(id)) },
     };
-    if (head.fold.open) stack.addDevice(own, head);
-    else stack.addFolded(id, own, head);
+    if (head.fold.open) stack.addDevice(deviceRows, head);
+    else stack.addFolded(id, deviceRows, head);
   });
   return stack;
 }

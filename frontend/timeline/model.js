@@ -8,15 +8,15 @@ import { selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('./scale.js').Span} Span */
 /** @typedef {import('./selection.js').Selection} Selection */
-/** @typedef {import('./scene.js').Found} Found */
+/** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 /** @typedef {Span & {row: string, depth: number}} Place */
 /**
  * @typedef {object} TimelineState
  * @property {Span} window what the lanes show
  * @property {Selection|null} selection @property {import('../lib/types').EventDetail|null} detail of the selected event
  * @property {Span|null} preview a window being dragged
- * @property {Found|null} hover @property {number|null} pointer x of the hair line
- * @property {Found|null} cursor where the keyboard is
+ * @property {DrawnSlice|null} hover @property {number|null} pointer x of the hair line
+ * @property {DrawnSlice|null} cursor where the keyboard is
  * @property {Map<string, boolean>} open folds that differ from how they are at first
  * @property {boolean} flows @property {number[]} hits
  * @property {Place|null} piece of the selected gap's chain
@@ -26,17 +26,17 @@ import { selectionText, selectionValue } from './selection.js';
 /** @typedef {ReturnType<typeof createModel>} Model */
 
 /** What is drawn narrower than this is zoomed to. */
-const LEAST_PX = 4;
+const MIN_VISIBLE_PX = 4;
 
 /** What a new place has nothing of. */
-const NOTHING = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
+const EMPTY = { detail: null, preview: null, hover: null, pointer: null, cursor: null, piece: null, delayed: null };
 
 /** @param {import('../lib/link.js').Link} link @param {() => number} lanesPx width of the lanes */
 export function createModel(link, lanesPx) {
   let duration = 1;
   /** @type {TimelineState} */
   const state = {
-    ...NOTHING,
+    ...EMPTY,
     window: { start_ps: 0, end_ps: 1 },
     selection: null,
     open: new Map(),
@@ -48,7 +48,7 @@ export function createModel(link, lanesPx) {
   const listeners = [];
   let timer = 0;
   /** How many places were left. */
-  let left = 0;
+  let departures = 0;
 
   /** Links follow panning with a pause: browsers limit how often an address may change. */
   function writeWindow() {
@@ -82,9 +82,9 @@ export function createModel(link, lanesPx) {
       const { w, sel, x } = link.state;
       const span = spanValue(w ?? '');
       const selection = selectionValue(sel);
-      const fits = (/** @type {Span|null} */ own) => own !== null && own.start_ps < duration;
+      const fits = (/** @type {Span|null} */ linked) => linked !== null && linked.start_ps < duration;
       set({
-        ...NOTHING,
+        ...EMPTY,
         hits: [],
         open: foldsValue(x),
         window: clampSpan(span && fits(span) ? span : { start_ps: 0, end_ps: duration }, duration, lanesPx()),
@@ -97,7 +97,7 @@ export function createModel(link, lanesPx) {
     },
     /** Leaves the session: answers that are on their way are about another one then. */
     leave() {
-      left += 1;
+      departures += 1;
       set({ align: null });
     },
     /**
@@ -106,8 +106,8 @@ export function createModel(link, lanesPx) {
      * @returns {() => boolean}
      */
     stays() {
-      const [place, selected] = [left, selectionText(state.selection)];
-      return () => left === place && selectionText(state.selection) === selected;
+      const [place, selected] = [departures, selectionText(state.selection)];
+      return () => departures === place && selectionText(state.selection) === selected;
     },
     /** @param {Span} span */
     look(span) {
@@ -133,7 +133,7 @@ export function createModel(link, lanesPx) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
       const whole = shown.end_ps - shown.start_ps;
-      if (length * lanesPx() < LEAST_PX * whole || (all && length > whole)) {
+      if (length * lanesPx() < MIN_VISIBLE_PX * whole || (all && length > whole)) {
         model.look(frameSpan({ start_ps, end_ps }, room));
       } else if (
         all ? start_ps < shown.start_ps || end_ps > shown.end_ps : start_ps >= shown.end_ps || end_ps <= shown.start_ps
@@ -143,7 +143,7 @@ export function createModel(link, lanesPx) {
     },
     /** @param {Selection|null} selection */
     select(selection) {
-      const own =
+      const rounded =
         selection?.kind === 'window'
           ? {
               ...selection,
@@ -153,8 +153,8 @@ export function createModel(link, lanesPx) {
           : selection;
       clearTimeout(timer);
       writeWindow();
-      set({ selection: own, detail: null, piece: null, delayed: null });
-      link.set({ sel: selectionText(own) }, 'push');
+      set({ selection: rounded, detail: null, piece: null, delayed: null });
+      link.set({ sel: selectionText(rounded) }, 'push');
     },
     /** @param {string} id @param {boolean} open */
     fold(id, open) {

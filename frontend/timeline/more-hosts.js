@@ -7,7 +7,7 @@ import { shortNames } from '../lib/host-names.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const MOST_NAMED = 3;
+const MAX_NAMED_HOSTS = 3;
 
 /** @param {import('../frame/app.js').App} app @param {() => number} left where the lanes begin, px */
 export function createMoreHosts(app, left) {
@@ -17,12 +17,12 @@ export function createMoreHosts(app, left) {
     /** @param {Ready} session */
     draw({ session: { hosts }, ranks }) {
       const names = hosts.map(({ name }) => name);
-      const here = app.tracedSelection().hosts;
-      const more = names.length - here.length;
+      const tracedHosts = app.tracedSelection().hosts;
+      const more = names.length - tracedHosts.length;
       element.classList.toggle('none', !more);
       if (!more) return;
       const short = shortNames(names);
-      const late = (ranks?.late ?? []).filter((at) => !here.includes(names[at])).slice(0, MOST_NAMED);
+      const late = (ranks?.late ?? []).filter((at) => !tracedHosts.includes(names[at])).slice(0, MAX_NAMED_HOSTS);
       const choose = link('choose hosts', () => app.pickHosts(choose), { 'data-testid': 'hosts-choose' });
       fill(
         element,

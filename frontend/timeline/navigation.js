@@ -3,10 +3,10 @@
 import { groupOf } from './host-groups.js';
 import { frameSpan, zoomSpan } from './scale.js';
 import { laneFor } from './scene.js';
-import { ofBrief, ofFound } from './selection.js';
+import { ofBrief, ofSlice } from './selection.js';
 
 /** @typedef {import('../lib/types').Brief} Brief */
-/** @typedef {import('./scene.js').Found} Found */
+/** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
 /**
  * @param {import('./model.js').Model} model
@@ -19,9 +19,9 @@ import { ofBrief, ofFound } from './selection.js';
 export function createNavigation(model, { lanes, gaps, session, say }) {
   const { state } = model;
 
-  function whole() { model.look({ start_ps: 0, end_ps: model.duration }); }
+  function showSession() { model.look({ start_ps: 0, end_ps: model.duration }); }
 
-  function frame() {
+  function frameSelection() {
     const span = model.drawn(state.selection);
     if (span) model.look(frameSpan(span));
   }
@@ -46,19 +46,19 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
 
   /** Opens the host and the device of a row that has no lane, as the host is folded. @param {string} id of the row */
   function unfold(id) {
-    const row = session()?.rows.find((own) => own.id === id);
+    const row = session()?.rows.find((candidate) => candidate.id === id);
     if (!row || laneFor(lanes().lanes, id, 0)) return;
     model.fold(groupOf(row), true);
     if (row.device) model.fold(row.device, true);
   }
 
-  /** @param {Found} found */
-  function selectFound(found) {
-    const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = found;
+  /** @param {DrawnSlice} slice */
+  function selectSlice(slice) {
+    const { lane: { row }, start_ps, end_ps, real_ps, length_ps } = slice;
     if (row.kind === 'gaps') {
       gaps().show({ device: row.device ?? '', start_ps: real_ps, duration_ps: length_ps, cause: 'other' });
-    } else if (found.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
-    else model.select(ofFound(found));
+    } else if (slice.count > 1) model.look(frameSpan({ start_ps, end_ps }, 0.02));
+    else model.select(ofSlice(slice));
   }
 
   /** What Enter does where the keyboard is. */
@@ -66,8 +66,8 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     const { cursor: at } = state;
     if (!at) return;
     if (at.lane.kind !== 'slices' || (at.index < 0 && at.lane.fold)) toggle(at.lane);
-    else if (at.count > 1) model.select(ofFound(at));
-    else selectFound(at);
+    else if (at.count > 1) model.select(ofSlice(at));
+    else selectSlice(at);
   }
 
   /** @param {import('./layout.js').Lane|null} lane */
@@ -84,5 +84,5 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
     lanes().reveal(row);
   }
 
-  return { whole, frame, zoom, pan, open, selectFound, enter, toggle, revealRow };
+  return { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle, revealRow };
 }

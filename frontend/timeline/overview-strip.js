@@ -9,12 +9,12 @@ import { createScale, isSmall, zoomSpan } from './scale.js';
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scale.js').Span} Span */
 
-const USUAL = { height: 40, linesTop: 4, room: 24, bandTop: 30, band: 6, lines: true };
-const SMALL = { height: 26, linesTop: 3, room: 14, bandTop: 18, band: 5, lines: false };
-const GRIP = 6;
+const NORMAL_SIZES = { height: 40, linesTop: 4, room: 24, bandTop: 30, band: 6, lines: true };
+const SMALL_SIZES = { height: 26, linesTop: 3, room: 14, bandTop: 18, band: 5, lines: false };
+const GRIP_PX = 6;
 /** What an arrow moves the window by, as a part of it, and what one enlarges it by. */
-const PAN = 0.2;
-const ZOOM = 1.5;
+const PAN_SHARE = 0.2;
+const ZOOM_FACTOR = 1.5;
 
 /**
  * @param {object} on
@@ -40,9 +40,9 @@ export function createOverviewStrip(on) {
   /** @type {Ready|null} */
   let session = null;
   /** What the strip was drawn from. @type {any[]} */
-  let last = [];
+  let lastInputs = [];
 
-  const sizes = () => (isSmall() ? SMALL : USUAL);
+  const sizes = () => (isSmall() ? SMALL_SIZES : NORMAL_SIZES);
   const scale = () =>
     createScale({ start_ps: 0, end_ps: session?.session.duration_ps ?? 1 }, on.left(), element.clientWidth);
 
@@ -52,15 +52,15 @@ export function createOverviewStrip(on) {
    * @param {import('../lib/theme.js').Palette} palette
    * @param {string[]} chosen
    */
-  function drawSession({ strip: { devices: all, host: hosts, buckets } }, palette, chosen) {
+  function drawSession({ strip: { devices: allDevices, host: hosts, buckets } }, palette, chosen) {
     const whole = scale();
     const { left } = whole;
-    const { height, linesTop, room, bandTop, band: bandTall, lines: each } = sizes();
+    const { height, linesTop, room, bandTop, band: bandTall, lines: withLines } = sizes();
     const { box, write, fitText } = penOn(base, element.clientWidth, height, palette);
-    const devices = all.filter(({ id }) => chosen.includes(id));
-    const lines = each && devices.length > 1 && devices.length < 9;
-    const bands = all.length
-      ? devices.map(({ id }) => on.causes()?.find((own) => own.id === id)?.cause ?? '')
+    const devices = allDevices.filter(({ id }) => chosen.includes(id));
+    const lines = withLines && devices.length > 1 && devices.length < 9;
+    const bands = allDevices.length
+      ? devices.map(({ id }) => on.causes()?.find((device) => device.id === id)?.cause ?? '')
       : hosts.map((host) => host.class);
     box(palette.surface2, 0, 0, element.clientWidth, height);
     for (let bucket = 0; bucket < buckets; bucket += 1) {
@@ -76,7 +76,7 @@ export function createOverviewStrip(on) {
       bands.forEach((band, line) => {
         const tone = palette.classes[parseInt(band[bucket], 16)];
         // Where a device is busy for a part of the bucket, its gaps are as pale as they are short.
-        const pale = all.length ? digits[line] / 15 : 0;
+        const pale = allDevices.length ? digits[line] / 15 : 0;
         if (tone) {
           box(
             tone.fill === palette.surface ? palette.hatch : tone.fill,
@@ -89,16 +89,16 @@ export function createOverviewStrip(on) {
         }
       });
     }
-    const what = all.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class';
+    const label = allDevices.length ? `${plural(devices.length, 'device')} · gaps by cause` : 'host by class';
     write(
       palette.ink3,
-      each
+      withLines
         ? 'whole session'
-        : fitText(all.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20),
+        : fitText(allDevices.length ? `session, ${plural(devices.length, 'device')}` : 'session', left - 20),
       12,
       13,
     );
-    if (each) write(palette.ink3, fitText(what, left - 20), 12, 28);
+    if (withLines) write(palette.ink3, fitText(label, left - 20), 12, 28);
     box(palette.line, left - 1, 0, 1, height);
     box(palette.line, 0, height - 1, element.clientWidth, 1);
   }
@@ -118,9 +118,9 @@ export function createOverviewStrip(on) {
     })) {
       element.setAttribute(`aria-value${name}`, String(value));
     }
-    const now = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
-    if (now.some((value, index) => value !== last[index])) drawSession(session, palette, chosen);
-    last = now;
+    const inputs = [session, palette, width, height, devicePixelRatio, chosen.join(), on.causes()];
+    if (inputs.some((value, index) => value !== lastInputs[index])) drawSession(session, palette, chosen);
+    lastInputs = inputs;
     const { g, box, outline } = penOn(canvas, width, height, palette);
     g.drawImage(base, 0, 0, width, height);
     const { left } = scale();
@@ -132,7 +132,7 @@ export function createOverviewStrip(on) {
   }
 
   /** @param {PointerEvent} event */
-  const place = ({ clientX }) => {
+  const locatePointer = ({ clientX }) => {
     const whole = scale();
     const x = clientX - element.getBoundingClientRect().left;
     const [from, to] = [on.shown().start_ps, on.shown().end_ps].map(whole.x);
@@ -142,19 +142,19 @@ export function createOverviewStrip(on) {
       at: whole.ps(x),
       from,
       to,
-      near: Math.abs(x - from) <= GRIP && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP ? 'end' : '',
+      near: Math.abs(x - from) <= GRIP_PX && from > whole.left + 1 ? 'start' : Math.abs(x - to) <= GRIP_PX ? 'end' : '',
     };
   };
   onDrag(element, (event) => {
-    const { whole, x, at, from, to, near } = place(event);
+    const { whole, x, at, from, to, near } = locatePointer(event);
     const { start_ps, end_ps } = on.shown();
     if (event.button !== 0 || !session) return null;
     return (moved) => {
-      const now = clamp(place(moved).at, 0, whole.end_ps);
-      if (near) on.window(ordered(now, near === 'start' ? end_ps : start_ps));
+      const ps = clamp(locatePointer(moved).at, 0, whole.end_ps);
+      if (near) on.window(ordered(ps, near === 'start' ? end_ps : start_ps));
       else if (x > from && x < to && end_ps - start_ps < whole.end_ps * 0.999) {
-        on.window({ start_ps: start_ps + now - at, end_ps: end_ps + now - at });
-      } else if (Math.abs(whole.x(now) - x) > 3) on.window(ordered(at, now));
+        on.window({ start_ps: start_ps + ps - at, end_ps: end_ps + ps - at });
+      } else if (Math.abs(whole.x(ps) - x) > 3) on.window(ordered(at, ps));
     };
   });
   /** @param {number} part of the window; it keeps its length, also where it would go beyond the session */
@@ -169,15 +169,15 @@ export function createOverviewStrip(on) {
     on.window(zoomSpan({ start_ps, end_ps }, factor, (start_ps + end_ps) / 2));
   }
   onKeys(element, '*', {
-    ArrowLeft: () => pan(-PAN),
-    ArrowRight: () => pan(PAN),
-    ArrowUp: () => zoom(ZOOM),
-    ArrowDown: () => zoom(1 / ZOOM),
+    ArrowLeft: () => pan(-PAN_SHARE),
+    ArrowRight: () => pan(PAN_SHARE),
+    ArrowUp: () => zoom(ZOOM_FACTOR),
+    ArrowDown: () => zoom(1 / ZOOM_FACTOR),
     Home: () => pan(-Infinity),
     End: () => pan(Infinity),
   });
   element.addEventListener('pointermove', (event) => {
-    const { whole, x, near } = place(event);
+    const { whole, x, near } = locatePointer(event);
     element.style.cursor = near ? 'ew-resize' : x > whole.left ? 'crosshair' : '';
   });
 

@@ -2,11 +2,11 @@
 
 import { clamp } from '../lib/axis.js';
 import { CLASSES } from '../lib/classes.js';
-import { LEAST_TEXT_PX } from './draw.js';
+import { MIN_TEXT_PX } from './draw.js';
 import { laneTop } from './scene.js';
 import { waitTexts } from './waits.js';
 
-const LEAST_PX = 2;
+const MIN_PX = 2;
 const TEXT_ROOM = 8;
 
 /**
@@ -22,8 +22,9 @@ export function drawWait({ drawSlice, textWidth, outline }, scene, palette, bar,
   const [from, until, to] = [start_ps, until_ps, end_ps].map((ps) => clamp(x(ps), left - 1, right + 1));
   const y = laneTop(scene, lane);
   const room = until - from;
-  if (to > until && (marked || room >= LEAST_PX)) drawSlice(until, y, to - until, lane.h, palette.devColl, null, name);
-  const text = room < LEAST_TEXT_PX ? '' : waitTexts(bar).find((own) => textWidth(own) + TEXT_ROOM <= room) ?? '';
-  if (room >= LEAST_PX) drawSlice(from, y, room, lane.h, palette.classes[CLASSES.indexOf('wait')], 'hatch', text);
+  if (to > until && (marked || room >= MIN_PX)) drawSlice(until, y, to - until, lane.h, palette.devColl, null, name);
+  const fitting = waitTexts(bar).find((candidate) => textWidth(candidate) + TEXT_ROOM <= room);
+  const text = room < MIN_TEXT_PX ? '' : fitting ?? '';
+  if (room >= MIN_PX) drawSlice(from, y, room, lane.h, palette.classes[CLASSES.indexOf('wait')], 'hatch', text);
   if (marked && to > from) outline(palette.sel, 1.5, from, y, to - from, lane.h);
 }

@@ -2,7 +2,7 @@
 
 import { clamp } from '../lib/axis.js';
 import { digits, placeText, timeText } from '../lib/format.js';
-import { LEAST_TEXT_PX } from './draw.js';
+import { MIN_TEXT_PX } from './draw.js';
 import { coverage, eachSlice } from './columns.js';
 import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
@@ -18,7 +18,7 @@ import { rulerTicks } from './scale.js';
  * @typedef {object} Marks what is drawn on top of the slices, all where it is drawn
  * @property {import('./selection.js').Selection|null} selection
  * @property {Span|null} preview a window that is being dragged
- * @property {import('./scene.js').Found|null} hover @property {import('./scene.js').Found|null} cursor
+ * @property {import('./scene.js').DrawnSlice|null} hover @property {import('./scene.js').DrawnSlice|null} cursor
  * @property {boolean} focused the lanes have the keyboard
  * @property {Place[]} partners of the selected event, or the marked piece of a gap
  * @property {Arrow[]} arrows
@@ -30,20 +30,20 @@ import { rulerTicks } from './scale.js';
  */
 
 export const RULER = 20;
-const MOST_ARROWS = 32;
-const LEAST_EDGE_PX = 8;
+const MAX_ARROWS = 32;
+const MIN_EDGE_PX = 8;
 /** Arrows between what is almost at one time go straight up or down. */
 const UPRIGHT_PX = 24;
 
 /**
  * Flows of one event as arrows in the order of time.
- * @param {Place} own
+ * @param {Place} event
  * @param {{from: Place[], to: Place[]}} flow
  * @returns {Arrow[]}
  */
-export const arrowsOf = (own, flow) => [
-  ...flow.from.map((from) => ({ from, to: own })),
-  ...flow.to.map((to) => ({ from: own, to })),
+export const arrowsOf = (event, flow) => [
+  ...flow.from.map((from) => ({ from, to: event })),
+  ...flow.to.map((to) => ({ from: event, to })),
 ];
 
 /**
@@ -150,7 +150,7 @@ export function paint(
         );
       } else {
         const room = roomFor(covering, x, w);
-        const texts = room < LEAST_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
+        const texts = room < MIN_TEXT_PX ? [''] : textsOf(kind, columns, i, slices.names);
         drawSlice(x, y, w, lane.h, tone, sign, texts.find((text) => fits(text, room)) ?? texts[texts.length - 1], room);
       }
     });
@@ -177,7 +177,7 @@ export function paint(
     g.lineDashOffset = y;
     g.beginPath();
     for (const x of (edges?.get(lane.row.host) ?? []).map((ps) => Math.round(scale.x(ps)) + 0.5)) {
-      if (x < left || x > right || x - last < LEAST_EDGE_PX) continue;
+      if (x < left || x > right || x - last < MIN_EDGE_PX) continue;
       g.moveTo((last = x), y - 2);
       g.lineTo(x, y + lane.h + 6);
     }
@@ -194,7 +194,7 @@ export function paint(
   }
 
   function drawArrows() {
-    for (const { from, to } of arrows.slice(0, MOST_ARROWS)) {
+    for (const { from, to } of arrows.slice(0, MAX_ARROWS)) {
       const [source, target] = [from, to].map(({ row, depth }) => laneFor(scene.lanes, row, depth));
       if (!source || !target) continue;
       const times = arrowTimes({ from, to });
@@ -209,7 +209,7 @@ export function paint(
       if (x1 < left) tag(palette.surface, palette.ink2, `← ${placeText(times.end_ps)}`, left + 12, y1);
       if (x0 < left) tag(palette.surface, palette.ink2, `${placeText(times.start_ps)} →`, left + 12, y0);
     }
-    if (arrows.length > MOST_ARROWS) drawNote(`+${arrows.length - MOST_ARROWS} more`, top + 8);
+    if (arrows.length > MAX_ARROWS) drawNote(`+${arrows.length - MAX_ARROWS} more`, top + 8);
   }
 
   /** At the right border. @param {string} text @param {number} y */

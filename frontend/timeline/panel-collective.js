@@ -26,14 +26,14 @@ const coresOf = ({ cores }) =>
 
 /** How many wait, and how long. @param {Collective} collective @param {string} whom */
 function waitingText({ hosts, waiting, longest_ps }, whom) {
-  const who =
+  const subject =
     waiting < hosts - 1
       ? plural(waiting, 'host')
       : waiting === 1
         ? 'The other host'
         : `The other ${plural(waiting, 'host')}`;
-  return `${who} ${waiting === 1 ? 'waits' : 'wait'} ${waiting === 1 ? '' : 'up to '}${timeText(longest_ps, 1)} for ` +
-    `${whom}`;
+  const verb = waiting === 1 ? 'waits' : 'wait up to';
+  return `${subject} ${verb} ${timeText(longest_ps, 1)} for ${whom}`;
 }
 
 /**
@@ -43,11 +43,11 @@ function waitingText({ hosts, waiting, longest_ps }, whom) {
  * @param {PanelActions} act
  */
 export function delayText(collective, device, act) {
-  const own = collective && coresOf(collective).find((core) => core.device === device);
-  return own
+  const op = collective && coresOf(collective).find((core) => core.device === device);
+  return op
     ? [
         ` ${waitingText(collective, act.short(collective.last))} in `,
-        link(collective.name, () => act.op(own), { title: 'Select it on this device' }),
+        link(collective.name, () => act.op(op), { title: 'Select it on this device' }),
         '.',
       ]
     : [];
@@ -64,10 +64,12 @@ export function collectiveContent(collective, { start_ps }, device, act) {
   if (!collective) return [];
   const { hosts, last, waiting, unsure_ps } = collective;
   const items = coresOf(collective);
-  const own = items.find((core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps));
+  const selectedCore = items.find(
+    (core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps),
+  );
   const late = act.short(last);
-  const waits = own?.waits_ps
-    ? `This core waits ${timeText(own.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
+  const waits = selectedCore?.waits_ps
+    ? `This core waits ${timeText(selectedCore.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
     : `${late} arrives last of ${plural(hosts, 'host')}. `;
   const split = items.some((core) => core.start_ps !== core.begin_ps);
   const place = (/** @type {string} */ head, /** @type {'begin_ps'|'start_ps'|'last_ps'} */ key) =>
@@ -88,7 +90,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
       items,
       select: act.op,
       open: act.op,
-      selected: (core) => core === own,
+      selected: (core) => core === selectedCore,
       columns: [
         textColumn('Core', ({ device: id }) => act.name(id)),
         place('Arrives', 'begin_ps'),

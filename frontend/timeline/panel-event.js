@@ -17,20 +17,23 @@ import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from '.
  * @returns {import('./panel-parts.js').PanelContent}
  */
 export function eventContent(detail, act, hosts) {
-  const { name, class: own, title, thread, host, start_ps, duration_ps, self_ps, path, path_left_out: more } = detail;
+  const { name, class: className, title, thread, host, path, path_left_out: leftOut } = detail;
+  const { start_ps, duration_ps, self_ps } = detail;
   const back = act.back();
   const time = (/** @type {number} */ ps, text = timeText(ps)) => h('span', { 'data-ps': ps }, text);
-  const then = () => h('span', { 'aria-hidden': 'true' }, '›');
+  const separator = () => h('span', { 'aria-hidden': 'true' }, '›');
   const crumbs = path.flatMap((brief, at) => [
-    ...(more && at === path.length / 2 ? [h('span', { class: 'sec' }, `… ${count(more)} more …`), then()] : []),
+    ...(leftOut && at === path.length / 2
+      ? [h('span', { class: 'sec' }, `… ${count(leftOut)} more …`), separator()]
+      : []),
     eventLink(brief, act),
-    then(),
+    separator(),
   ]);
   /** @type {[string, import('../lib/dom.js').Child|Node[]][]} */
   const facts = [
     ['Long name', title && title !== name && h('code', null, title)],
     ['Path', h('div', { class: 'crumbs' }, crumbs, h('span', { class: 'sec' }, name))],
-    ['Class', own && h('span', null, classCell(own))],
+    ['Class', className && h('span', null, classCell(className))],
     ['Start', time(start_ps, placeText(start_ps, 6))],
     ['Duration', time(duration_ps)],
     ['Without parts', time(self_ps)],
@@ -38,7 +41,7 @@ export function eventContent(detail, act, hosts) {
   ];
   return {
     title: name,
-    tags: own ? [LABELS[own]] : [],
+    tags: className ? [LABELS[className]] : [],
     note: `${timeText(duration_ps)} · ${rangeText(start_ps, start_ps + duration_ps)} · ${thread}`,
     buttons: [
       ...(back ? [button('Back to the gap', back, { 'data-testid': 'back-to-gap' })] : []),
@@ -64,11 +67,11 @@ export function eventContent(detail, act, hosts) {
 }
 
 /** @param {EventDetail} detail @param {PanelActions} act */
-function occurrences({ occurrences: all, name, duration_ps }, act) {
-  const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = all;
+function occurrences({ occurrences: details, name, duration_ps }, act) {
+  const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = details;
   const most = maximum(durations_ps, 1);
   const step = (/** @type {'previous'|'next'} */ way, /** @type {string} */ text) => {
-    const brief = all[way];
+    const brief = details[way];
     return button(
       text,
       () => {

@@ -28,9 +28,9 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
  */
 
-const NARROW_BELOW = 1200;
+const NARROW_BELOW_PX = 1200;
 /** Findings about compilations, which a view tells more of. */
-const COMPILES = ['recompilation', 'dynamo_recompilation'];
+const COMPILE_FINDINGS = ['recompilation', 'dynamo_recompilation'];
 
 /**
  * @param {GapDetail} gap
@@ -46,11 +46,11 @@ export function gapContent(gap, act, on) {
   void on.delays(gap).then((collective) => fill(delays, delayText(collective, device, act)));
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Times have the room of what only explains them, which titles and the other table tell.
-  const brief = Boolean(beside) || innerWidth < NARROW_BELOW;
-  const where = (/** @type {import('../lib/types').ClassName} */ own) =>
-    own === 'unrecorded'
+  const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
+  const threadOf = (/** @type {import('../lib/types').ClassName} */ className) =>
+    className === 'unrecorded'
       ? ''
-      : (by_thread.filter((part) => part.class === own).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
+      : (by_thread.filter((part) => part.class === className).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
   return {
     title: `Gap of ${timeText(duration_ps)} on ${name}`,
     tags: [
@@ -87,7 +87,7 @@ export function gapContent(gap, act, on) {
           'section',
           { 'data-testid': 'gap-parts' },
           stackedBar(by_class_ps),
-          partsTable(by_class_ps, 'Gap', where, {
+          partsTable(by_class_ps, 'Gap', threadOf, {
             beside,
             brief,
             head: hasOtherClasses(gap) ? 'Driving thread, by class' : 'Class',
@@ -123,9 +123,9 @@ export function gapContent(gap, act, on) {
  */
 function findingLine(gap, on) {
   const { findings, sentence, more } = gap;
-  const own = findings.find(({ id }) => id === on.finding()) ?? findings[0];
-  if (!own) return null;
-  const { id, severity, title, advice } = own;
+  const finding = findings.find(({ id }) => id === on.finding()) ?? findings[0];
+  if (!finding) return null;
+  const { id, severity, title, advice } = finding;
   const { at, count: many, before, after } = on.place(gap, id);
   const step = (/** @type {string} */ text, /** @type {GapItem|null} */ to, /** @type {string} */ label) =>
     button(
@@ -156,7 +156,7 @@ function findingLine(gap, on) {
         }),
         step('›', after, 'Next gap that the finding explains'),
       ),
-    COMPILES.includes(id) &&
+    COMPILE_FINDINGS.includes(id) &&
       button('Compiles', () => on.leave({ v: 'compiles', sel: '', f: '' }), {
         class: 'small-button',
         'data-testid': 'gap-compiles',
@@ -189,12 +189,13 @@ const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */
-const nameOf = ({ name, class: own, event }, most) =>
-  own === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most);
+const nameOf = ({ name, class: className, event }, most) =>
+  className === 'unrecorded' && !event ? 'nothing recorded' : cutMiddle(name, most);
 
 /** What went on while a launch waited: no reason, and so quiet. @param {Piece} piece @param {number} most names */
-function meanwhile({ meanwhile: its }, most) {
-  const names = its.filter((part) => part.class !== 'unrecorded').slice(0, most).map(({ name }) => cutMiddle(name, 20));
+function concurrentText({ meanwhile: concurrent }, most) {
+  const recorded = concurrent.filter((part) => part.class !== 'unrecorded');
+  const names = recorded.slice(0, most).map(({ name }) => cutMiddle(name, 20));
   return names.length > 0 && h('small', { class: 'muted' }, ` meanwhile ${names.join(', ')}`);
 }
 
@@ -210,7 +211,7 @@ function chainTable(gap, on, end, beside, brief) {
   const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // An event that comes twice stands beside its time at the first place.
-  const other =
+  const besideCells =
     beside &&
     besideColumn(beside, unit, chain, (piece) =>
       chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined,
@@ -246,17 +247,17 @@ function chainTable(gap, on, end, beside, brief) {
               : brief
                 ? 'Why it ended, in order'
                 : 'Why it ended: in order, from the device’s last op to its next run',
-        title: ({ name, class: own, meanwhile: its }) =>
+        title: ({ name, class: className, meanwhile: concurrent }) =>
           [
-            `${name}, ${LABELS[own]}`,
-            ...its.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`),
+            `${name}, ${LABELS[className]}`,
+            ...concurrent.map((part) => `meanwhile ${part.name} ${timeText(part.duration_ps)}`),
           ].join('\n'),
         cell: (piece) => [
           classChip(piece.class),
           piece.event
             ? link(nameOf(piece, letters), () => on.open(piece))
             : h('span', { class: 'sec' }, nameOf(piece, letters)),
-          meanwhile(piece, brief ? 1 : 2),
+          concurrentText(piece, brief ? 1 : 2),
         ],
       },
       ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
@@ -265,7 +266,7 @@ function chainTable(gap, on, end, beside, brief) {
         cell: (piece) => from(piece.start_ps - start_ps),
       }),
       time,
-      ...(other ? [other.time] : []),
+      ...(besideCells ? [besideCells.time] : []),
       {
         head: 'Within the gap',
         cell: (piece) =>
@@ -290,7 +291,7 @@ function chainTable(gap, on, end, beside, brief) {
       ...(brief ? [] : ['']),
       from(duration_ps),
       sum,
-      ...(other ? [other.sum] : []),
+      ...(besideCells ? [besideCells.sum] : []),
       '',
     ],
   });

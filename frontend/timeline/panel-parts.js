@@ -71,7 +71,7 @@ export const tableButton = (act) => button('Timeline as table', act.list, { 'dat
 /** @typedef {import('../lib/types').ByClass} ByClass */
 /** @typedef {import('../lib/types').ClassName} ClassName */
 
-const LEAST_LABEL = 0.11;
+const MIN_LABEL_SHARE = 0.11;
 
 /** @param {ByClass} parts */
 const partsOf = (parts) => CLASSES.flatMap((name) => (parts[name] ? [{ name, ps: parts[name] }] : []));
@@ -95,7 +95,7 @@ export function stackedBar(parts, open) {
           onclick: () => open?.(name),
           title: `${LABELS[name]} ${timeText(ps)}`,
         },
-        ps / whole > LEAST_LABEL && LABELS[name],
+        ps / whole > MIN_LABEL_SHARE && LABELS[name],
       ),
     ),
   );
@@ -103,31 +103,31 @@ export function stackedBar(parts, open) {
 
 /**
  * @param {ByClass} parts @param {string} whole what the sum row is called
- * @param {(name: ClassName) => string} where the thread that did most of it
+ * @param {(name: ClassName) => string} threadOf the thread that did most of it
  * @param {object} [more]
  * @param {Beside|null} [more.beside] the same elsewhere
  * @param {boolean} [more.brief] without what only explains
  * @param {string} [more.head] of the column of classes
  */
-export function partsTable(parts, whole, where, { beside = null, brief = false, head = 'Class' } = {}) {
+export function partsTable(parts, whole, threadOf, { beside = null, brief = false, head = 'Class' } = {}) {
   const items = partsOf(parts);
   for (const { name } of partsOf(beside?.by_class_ps ?? {})) {
     if (!parts[name]) items.push({ name, ps: 0 });
   }
   const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
-  const other = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
+  const besideCells = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
   return table({
     label: 'Time by class',
     items,
     sort: '-Time',
     columns: [
       classColumn(head, ({ name }) => name),
-      ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => where(name))]),
+      ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => threadOf(name))]),
       time,
-      ...(other ? [other.time] : []),
+      ...(besideCells ? [besideCells.time] : []),
       part,
     ],
-    foot: [whole, ...(brief ? [] : ['']), sum, ...(other ? [other.sum] : []), share(items.length ? 1 : 0)],
+    foot: [whole, ...(brief ? [] : ['']), sum, ...(besideCells ? [besideCells.sum] : []), share(items.length ? 1 : 0)],
   });
 }
 

@@ -52,7 +52,7 @@ export function windowContent(answer, act, hosts, slowest) {
         act,
         (
           answer.hosts.find(({ host }) => host === slowest) ??
-          answer.hosts.find((own) => hosts.includes(own.host)) ??
+          answer.hosts.find((item) => hosts.includes(item.host)) ??
           answer.hosts[0]
         )?.host ?? '',
       ),
@@ -104,7 +104,7 @@ export function windowContent(answer, act, hosts, slowest) {
                 cell: ({ row }) => link(act.label(row), () => act.row(row), { title: act.label(row) }),
               },
               quietColumn('Role', ({ role }) => role.replace('_', ' ')),
-              classColumn('Mostly', most),
+              classColumn('Mostly', mainClass),
               timeColumn('Busy', whole, 'busy_ps'),
               shareColumn('Share', busy),
               countColumn('Events', 'events'),
@@ -144,12 +144,12 @@ export function windowContent(answer, act, hosts, slowest) {
 }
 
 /** What a thread does most of the time. @param {Thread} thread */
-const most = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
+const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
 
 /** @param {WindowAnswer} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */
 function hostPart(answer, act, host) {
-  const parts = answer.hosts.find((own) => own.host === host)?.by_class_ps ?? answer.by_class_ps;
-  const where = (/** @type {ClassName} */ name) => {
+  const parts = answer.hosts.find((item) => item.host === host)?.by_class_ps ?? answer.by_class_ps;
+  const threadOf = (/** @type {ClassName} */ name) => {
     const ps = (/** @type {Thread} */ { by_class_ps }) => by_class_ps[name] ?? 0;
     const [first] = answer.threads
       .filter((thread) => (!host || thread.host === host) && ps(thread))
@@ -164,14 +164,14 @@ function hostPart(answer, act, host) {
         'div',
         { class: 'row' },
         h('span', { class: 'muted' }, 'Host'),
-        answer.hosts.map((own) =>
-          button(own.host, () => section.replaceWith(hostPart(answer, act, own.host)), {
-            'aria-pressed': String(own.host === host),
+        answer.hosts.map((item) =>
+          button(item.host, () => section.replaceWith(hostPart(answer, act, item.host)), {
+            'aria-pressed': String(item.host === host),
           }),
         ),
       ),
     stackedBar(parts),
-    partsTable(parts, 'Window', where),
+    partsTable(parts, 'Window', threadOf),
   );
   return section;
 }

@@ -22,8 +22,8 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** @typedef {import('./selection.js').Selection} Selection */
 
 /** Rows of a gap that are seen at once: the heads, and six of parts or chain; then comes the sum. */
-const MOST_ROWS = 7;
-const ROOM_BELOW = 9;
+const VISIBLE_ROWS = 7;
+const MARGIN_BELOW_PX = 9;
 
 /**
  * @param {PanelActions} act
@@ -52,24 +52,24 @@ export function createPanel(act, on) {
    * How to find what has the focus in the content that comes next: a row by its table, a button by its text; else the
    * title takes it.
    */
-  function focused() {
-    const own = document.activeElement;
-    if (!own || own === element || !element.contains(own)) return () => {};
-    const [label, index] = [own.closest('table')?.ariaLabel, own.closest('tr')?.dataset.index];
+  function rememberFocus() {
+    const active = document.activeElement;
+    if (!active || active === element || !element.contains(active)) return () => {};
+    const [label, index] = [active.closest('table')?.ariaLabel, active.closest('tr')?.dataset.index];
     const nameOf = (/** @type {Element} */ item) => item.getAttribute('data-testid') ?? item.textContent;
-    const name = nameOf(own);
+    const name = nameOf(active);
     return () => {
       const rows = [...element.querySelectorAll('table')].find(({ ariaLabel }) => label && ariaLabel === label);
-      const again = label
+      const next = label
         ? rows?.querySelector(`tr[data-index="${index}"][tabindex]`)
         : [...element.querySelectorAll('button')].find((candidate) => nameOf(candidate) === name);
-      /** @type {HTMLElement} */ (again ?? title).focus();
+      /** @type {HTMLElement} */ (next ?? title).focus();
     };
   }
 
   /** @param {PanelContent} content */
   function show({ title: text, tags = [], note, buttons = [], body }) {
-    const again = focused();
+    const restoreFocus = rememberFocus();
     title.textContent = title.title = escapeInvisible(text);
     fill(
       head,
@@ -80,22 +80,22 @@ export function createPanel(act, on) {
       buttons,
     );
     element.replaceChildren(head, body);
-    again();
+    restoreFocus();
   }
 
   /** @param {Promise<any>} request @param {(answer: any) => PanelContent} content */
-  async function bring(request, content) {
-    const own = ++ticket;
+  async function load(request, content) {
+    const requestTicket = ++ticket;
     try {
       const answer = await request;
-      if (own === ticket) show(content(answer));
+      if (requestTicket === ticket) show(content(answer));
     } catch (error) {
-      if (own === ticket) on.error(/** @type {RequestError} */ (error));
+      if (requestTicket === ticket) on.error(/** @type {RequestError} */ (error));
     }
   }
 
   /** The three findings that cost most, or what is said in their place. */
-  const found = h('div', { class: 'found', 'data-testid': 'panel-findings' });
+  const findingsElement = h('div', { class: 'found', 'data-testid': 'panel-findings' });
 
   const panel = {
     element,
@@ -111,8 +111,8 @@ export function createPanel(act, on) {
         );
         const above = /** @type {Element} */ (section.lastElementChild).getBoundingClientRect().top - top;
         return (
-          Math.ceil(above + total([...rows.slice(0, MOST_ROWS), ...rows.slice(MOST_ROWS).slice(-1)], Number)) +
-          ROOM_BELOW
+          Math.ceil(above + total([...rows.slice(0, VISIBLE_ROWS), ...rows.slice(VISIBLE_ROWS).slice(-1)], Number)) +
+          MARGIN_BELOW_PX
         );
       }), 0);
     },
@@ -125,7 +125,7 @@ export function createPanel(act, on) {
     findings(findings) {
       const first = [...findings ?? []].sort((a, b) => (b.cost_ps ?? 0) - (a.cost_ps ?? 0)).slice(0, 3);
       fill(
-        found,
+        findingsElement,
         h(
           'h3',
           null,
@@ -133,14 +133,18 @@ export function createPanel(act, on) {
           first.length > 0 && h('small', { class: 'muted' }, ' by the time that each explains, all cores'),
         ),
         findings && !first.length && h('p', { class: 'muted' }, 'No findings.'),
-        first.map((own) =>
+        first.map((finding) =>
           h(
             'div',
             { class: 'row' },
-            severityTag(own.severity),
-            own.windows.length ? link(own.title, () => act.finding(own), { title: own.title }) : own.title,
+            severityTag(finding.severity),
+            finding.windows.length
+              ? link(finding.title, () => act.finding(finding), { title: finding.title })
+              : finding.title,
             h('span', { class: 'grow' }),
-            own.cost_ps ? h('span', { class: 'num', 'data-ps': own.cost_ps }, briefTime(own.cost_ps)) : null,
+            finding.cost_ps
+              ? h('span', { class: 'num', 'data-ps': finding.cost_ps }, briefTime(finding.cost_ps))
+              : null,
           ),
         ),
       );
@@ -149,7 +153,7 @@ export function createPanel(act, on) {
     select(session, selection, hosts) {
       if (!selection) {
         ticket += 1;
-        show(nothingContent(session, act, found));
+        show(emptyContent(session, act, findingsElement));
         return;
       }
       const { name } = session.session;
@@ -157,30 +161,30 @@ export function createPanel(act, on) {
       if (kind === 'merged') panel.list(session, selection, [row], `${count(selection.count)} events in one slice`);
       else if (kind === 'event') {
         // Asked for by its place, as a link would; some have no slice of their own and are known by their id only.
-        void bring(
+        void load(
           channel.event.get({ session: name, row, start_ps, depth }).catch((error) => {
             if (event && error.status) return channel.event.get({ session: name, event });
             throw error;
           }),
           (answer) => {
             on.detail(answer);
-            const { kind: of, device: its } = session.rows.find(({ id }) => id === answer.row) ?? {};
+            const { kind: rowKind, device: rowDevice } = session.rows.find(({ id }) => id === answer.row) ?? {};
             const participants = h('div', { 'data-testid': 'collective-hosts' });
-            if (of === 'ops' && its) {
+            if (rowKind === 'ops' && rowDevice) {
               void on
-                .collective(its, answer.start_ps)
-                .then((collective) => fill(participants, collectiveContent(collective, answer, its, act)));
+                .collective(rowDevice, answer.start_ps)
+                .then((collective) => fill(participants, collectiveContent(collective, answer, rowDevice, act)));
             }
             return eventContent(answer, act, participants);
           },
         );
       } else if (kind === 'gap') {
-        void bring(on.bring({ session: name, device, start_ps }), (answer) => {
+        void load(on.bring({ session: name, device, start_ps }), (answer) => {
           on.gap(answer);
           return gapContent(answer, act, on);
         });
       } else {
-        void bring(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) =>
+        void load(channel.window.get({ ...session.of, start_ps, end_ps }), (answer) =>
           windowContent(answer, act, hosts, session.ranks && session.session.hosts[session.ranks.slowest].name),
         );
       }
@@ -193,7 +197,7 @@ export function createPanel(act, on) {
      * @param {string} heading
      */
     list({ session }, { start_ps, end_ps }, rows, heading) {
-      return bring(
+      return load(
         channel.table.get({
           session: session.name,
           start_ps: Math.round(start_ps),
@@ -215,22 +219,25 @@ export function createPanel(act, on) {
  * @param {PanelActions} act
  * @returns {PanelContent}
  */
-function listContent(title, range, { items, count: all }, act) {
+function listContent(title, range, { items, count: eventCount }, act) {
   const body = table({
     label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
     columns: [
       quietColumn('Row', ({ row }) => act.label(row)),
       eventColumn('Event', (brief) => brief, act),
-      quietColumn('Class', (/** @type {import('../lib/types').Brief} */ { class: own }) => own && LABELS[own]),
+      quietColumn(
+        'Class',
+        (/** @type {import('../lib/types').Brief} */ { class: className }) => className && LABELS[className],
+      ),
       startColumn('start_ps'),
       timeColumn('Time', columnUnit(items, 'duration_ps'), ({ duration_ps }) => duration_ps),
     ],
   });
   body.classList.add('fill');
   const number =
-    all > items.length
-      ? `${count(items.length)} of ${count(all)} events; select a shorter window for the rest`
-      : `${count(all)} events`;
+    eventCount > items.length
+      ? `${count(items.length)} of ${count(eventCount)} events; select a shorter window for the rest`
+      : `${count(eventCount)} events`;
   return { title, note: `${number} · ${range}`, body, buttons: [button('Close table', act.close)] };
 }
 
@@ -238,10 +245,10 @@ function listContent(title, range, { items, count: all }, act) {
  * How to select, the largest findings, what the colours mean, what the devices did in all.
  * @param {Ready} session
  * @param {PanelActions} act
- * @param {HTMLElement} found
+ * @param {HTMLElement} findingsElement
  * @returns {PanelContent}
  */
-function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, found) {
+function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }, act, findingsElement) {
   const steps = maximum(rows.filter(({ kind }) => kind === 'steps').map(({ events }) => events), 0);
   const keys = (/** @type {string[]} */ ...names) => names.flatMap((name) => [h('kbd', null, name), ' ']);
   return {
@@ -280,7 +287,7 @@ function nothingContent({ session: { duration_ps, hosts }, devices, rows, phases
             keys('?'),
             'lists all keys.',
           ),
-          found,
+          findingsElement,
         ),
         h(
           'section',

@@ -32,7 +32,7 @@ export function followPointer(element, act) {
    * edges.
    * @param {MouseEvent} event
    */
-  const place = (event) => {
+  const locate = (event) => {
     const box = element.getBoundingClientRect();
     const { scale } = act.scene();
     const x = event.clientX - box.left;
@@ -44,13 +44,13 @@ export function followPointer(element, act) {
   };
 
   element.addEventListener('pointerdown', (event) => {
-    const { scale, x, y, at, far } = place(event);
+    const { scale, x, y, at, far } = locate(event);
     if (event.button !== 0 || x > element.clientWidth) return;
     drag = { x, mode: y < RULER || event.shiftKey ? 'pan' : 'select', at, moved: false, other: far ?? at };
     if (x >= scale.left) element.setPointerCapture(event.pointerId);
   });
   element.addEventListener('pointermove', (event) => {
-    const { scale, x, y, at, far } = place(event);
+    const { scale, x, y, at, far } = locate(event);
     if (!drag) {
       element.style.cursor = x < scale.left ? '' : y < RULER ? 'grab' : far === null ? '' : 'ew-resize';
       act.hover(x, y, event);
@@ -63,21 +63,21 @@ export function followPointer(element, act) {
   });
   for (const name of /** @type {const} */ (['pointerup', 'pointercancel'])) {
     element.addEventListener(name, (event) => {
-      const own = drag;
-      const { x, y, at } = place(event);
+      const ended = drag;
+      const { x, y, at } = locate(event);
       drag = null;
-      if (name === 'pointerup' && own && !own.moved) act.click(x, y);
-      else if (name === 'pointerup' && own?.mode === 'select') act.select(ordered(at, own.other));
+      if (name === 'pointerup' && ended && !ended.moved) act.click(x, y);
+      else if (name === 'pointerup' && ended?.mode === 'select') act.select(ordered(at, ended.other));
       act.preview(null);
     });
   }
   element.addEventListener('pointerleave', () => { if (!drag) act.hover(0, 0, null); });
   element.addEventListener('dblclick', (event) => {
-    const { x, y } = place(event);
+    const { x, y } = locate(event);
     act.frame(x, y);
   });
   element.addEventListener('wheel', (event) => {
-    const { scale, at } = place(event);
+    const { scale, at } = locate(event);
     const { deltaX, deltaY } = event;
     const zooms = event.ctrlKey || event.metaKey;
     if (!zooms && !deltaX && !event.shiftKey) return;

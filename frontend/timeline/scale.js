@@ -16,10 +16,10 @@ import { clamp, niceStep } from '../lib/axis.js';
  */
 
 /** Zoom stops at 1 ns per px. */
-const LEAST_PS_PER_PX = 1000;
+const MIN_PS_PER_PX = 1000;
 
 /** The server answers for so many pixels; a very wide screen asks for fewer than its own. */
-const MOST_PX = 18_000;
+const MAX_REQUEST_PX = 18_000;
 
 /** @param {Span} span @param {number} left @param {number} right @returns {Scale} */
 export function createScale({ start_ps, end_ps }, left, right) {
@@ -38,11 +38,11 @@ export function createScale({ start_ps, end_ps }, left, right) {
  * @param {number} px
  */
 export function clampSpan({ start_ps, end_ps }, duration, px) {
-  const least = Math.min(duration, LEAST_PS_PER_PX * Math.max(1, px));
-  const length = clamp(end_ps - start_ps, least, duration);
+  const minLength = Math.min(duration, MIN_PS_PER_PX * Math.max(1, px));
+  const length = clamp(end_ps - start_ps, minLength, duration);
   const middle = (start_ps + end_ps) / 2;
-  const wanted = length === end_ps - start_ps ? start_ps : middle - length / 2;
-  const start = Math.round(clamp(wanted, 0, duration - length));
+  const unclamped = length === end_ps - start_ps ? start_ps : middle - length / 2;
+  const start = Math.round(clamp(unclamped, 0, duration - length));
   return { start_ps: start, end_ps: Math.round(start + length) };
 }
 
@@ -77,7 +77,7 @@ export const resolution = (psPerPx) => 2 ** Math.floor(Math.log2(psPerPx));
 export function fetchSpan({ start_ps, end_ps }, psPerPx, duration) {
   const width = end_ps - start_ps;
   let step = resolution(psPerPx);
-  while (width * 3 > step * MOST_PX) step *= 2;
+  while (width * 3 > step * MAX_REQUEST_PX) step *= 2;
   const grid = step * 256;
   const start = Math.max(0, Math.floor((start_ps - width) / grid) * grid);
   const end = Math.min(duration, Math.ceil((end_ps + width) / grid) * grid);

@@ -15,7 +15,7 @@ import { hasClass, textsOf } from './slice-style.js';
  */
 /**
  * A slice that was found: enough to name it, select it and outline it.
- * @typedef {object} Found
+ * @typedef {object} DrawnSlice
  * @property {Lane} lane @property {string} row @property {number} depth @property {number} index
  * @property {number} start_ps @property {number} end_ps where it is drawn
  * @property {number} real_ps @property {number} length_ps when it was, and for how long
@@ -53,13 +53,13 @@ export function laneAt(scene, y) {
  * @param {number} depth
  */
 export function laneFor(lanes, row, depth) {
-  const own = lanes.filter((lane) => lane.kind === 'slices' && lane.row.id === row);
-  return own.find((lane) => lane.depth === depth) ?? own.at(-1)
+  const rowLanes = lanes.filter((lane) => lane.kind === 'slices' && lane.row.id === row);
+  return rowLanes.find((lane) => lane.depth === depth) ?? rowLanes.at(-1)
     ?? lanes.find((lane) => lane.rows.some(({ id }) => id === row)) ?? null;
 }
 
-/** @param {Scene} scene @param {Lane} lane @param {number} index @returns {Found|null} */
-export function foundAt(scene, lane, index) {
+/** @param {Scene} scene @param {Lane} lane @param {number} index @returns {DrawnSlice|null} */
+export function drawnSlice(scene, lane, index) {
   const columns = columnsOf(scene, lane);
   if (!columns || !scene.slices || index < 0 || index >= columns.length) return null;
   const { start, end, name, kind, count, busy, event, real } = columns;
@@ -78,27 +78,27 @@ export function foundAt(scene, lane, index) {
  * @param {Scene} scene
  * @param {number} x
  * @param {number} y
- * @returns {Found|null}
+ * @returns {DrawnSlice|null}
  */
 export function find(scene, x, y) {
   const { scale } = scene;
   const lane = x < scale.left ? null : laneAt(scene, y);
   const columns = lane && columnsOf(scene, lane);
-  return columns && foundAt(scene, lane, sliceAt(columns, scale.ps(x), scale.psPerPx * 2));
+  return columns && drawnSlice(scene, lane, sliceAt(columns, scale.ps(x), scale.psPerPx * 2));
 }
 
 /** All slices in sight, for tests: made when asked for. @param {Scene} scene */
 export function visibleSlices(scene) {
   /** @type {object[]} */
-  const all = [];
+  const slices = [];
   for (const lane of visibleLanes(scene)) {
     eachSlice(columnsOf(scene, lane), scene.scale, (i) => {
-      const { lane: _, ...found } = /** @type {Found} */ (foundAt(scene, lane, i));
-      const x = Math.max(scene.scale.left, scene.scale.x(found.start_ps));
-      const w = Math.min(scene.scale.right, scene.scale.x(found.end_ps)) - x;
-      all.push({
-        ...found,
-        class: hasClass(lane) ? CLASSES[found.kind] : null,
+      const { lane: _, ...slice } = /** @type {DrawnSlice} */ (drawnSlice(scene, lane, i));
+      const x = Math.max(scene.scale.left, scene.scale.x(slice.start_ps));
+      const w = Math.min(scene.scale.right, scene.scale.x(slice.end_ps)) - x;
+      slices.push({
+        ...slice,
+        class: hasClass(lane) ? CLASSES[slice.kind] : null,
         x,
         y: laneTop(scene, lane),
         w,
@@ -106,5 +106,5 @@ export function visibleSlices(scene) {
       });
     });
   }
-  return all;
+  return slices;
 }

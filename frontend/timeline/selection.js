@@ -31,8 +31,8 @@ export const gapRow = (device) => `gaps.${device}`;
 export const ofGap = (device, start_ps, end_ps = start_ps) =>
   selection('gap', { row: gapRow(device), device, start_ps, end_ps });
 
-/** A slice as it is drawn, at the time it was. @param {import('./scene.js').Found} found @returns {Selection} */
-export function ofFound({ lane, row, depth, real_ps, length_ps, name, event, count }) {
+/** A slice as it is drawn, at the time it was. @param {import('./scene.js').DrawnSlice} found @returns {Selection} */
+export function ofSlice({ lane, row, depth, real_ps, length_ps, name, event, count }) {
   const kind = count > 1 ? 'merged' : lane.row.kind === 'classes' ? 'window' : 'event';
   const end_ps = real_ps + length_ps;
   if (kind === 'window') return ofWindow(real_ps, end_ps);

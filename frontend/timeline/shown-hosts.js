@@ -10,7 +10,7 @@ import { parseRowId } from '../lib/row-ids.js';
  */
 export function createShownHosts(app, state, open) {
   const names = () => open()?.session.hosts.map(({ name }) => name) ?? [];
-  const device = (/** @type {string} */ id) => open()?.devices.find((each) => each.id === id);
+  const device = (/** @type {string} */ id) => open()?.devices.find((candidate) => candidate.id === id);
 
   /**
    * The index of the host of a device or row; -1 without a host.
@@ -24,24 +24,25 @@ export function createShownHosts(app, state, open) {
   return {
     /** @param {string} id */
     deviceName(id) {
-      const own = device(id);
-      return own ? withHost(own, names()) : id;
+      const item = device(id);
+      return item ? withHost(item, names()) : id;
     },
     /** What tells a host apart from the others. @param {string} host */
     shortName(host) {
-      const all = names();
-      return shortNames(all)[all.indexOf(host)] ?? host;
+      const hostNames = names();
+      return shortNames(hostNames)[hostNames.indexOf(host)] ?? host;
     },
     /**
      * The host to compare a gap's with: of those in sight the median one, or the slowest; null without another one.
      * @param {string} id of the device
      */
     beside(id) {
-      const all = names();
+      const hostNames = names();
       const ranks = open()?.ranks;
-      const own = hostOf({ device: id, row: '' });
-      const here = app.tracedSelection().hosts.map((name) => all.indexOf(name)).filter((at) => at !== own);
-      return [ranks?.median, ranks?.slowest].find((at) => at !== undefined && here.includes(at)) ?? here[0] ?? null;
+      const host = hostOf({ device: id, row: '' });
+      const otherHosts = app.tracedSelection().hosts.map((name) => hostNames.indexOf(name)).filter((at) => at !== host);
+      const ranked = [ranks?.median, ranks?.slowest].find((at) => at !== undefined && otherHosts.includes(at));
+      return ranked ?? otherHosts[0] ?? null;
     },
     /** The hosts of what is selected, and of devices that a link opens, have rows. */
     bringHosts() {

@@ -54,10 +54,10 @@ export function lookOf(palette, tones, { row: { id, kind }, depth }, i, { names,
   if (kind === 'ops' || kind === 'async' || kind === 'stream') {
     return { tone: kinds[i] === 1 ? palette.devColl : palette.dev2, sign: kinds[i] === 2 ? 'hatch' : null };
   }
-  const own = CLASSES[kinds[i]] ?? 'other';
+  const className = CLASSES[kinds[i]] ?? 'other';
   return {
-    tone: palette.classes[CLASSES.indexOf(own)],
-    sign: own === 'wait' ? 'hatch' : own === 'unrecorded' ? 'dots' : null,
+    tone: palette.classes[CLASSES.indexOf(className)],
+    sign: className === 'wait' ? 'hatch' : className === 'unrecorded' ? 'dots' : null,
   };
 }
 
@@ -90,9 +90,9 @@ const KIND_WORDS = {
 
 /**
  * The word for what a slice is: its class on host lanes, the kind of its row else.
- * @param {import('./scene.js').Found} found
+ * @param {import('./scene.js').DrawnSlice} found
  */
-function whatIs({ lane, kind }) {
+function kindLabel({ lane, kind }) {
   const label = LABELS[CLASSES[kind]] ?? '';
   if (hasClass(lane)) return lane.row.kind === 'gaps' ? `gap, mostly ${label}` : label;
   return lane.row.kind === 'ops'
@@ -110,7 +110,7 @@ export function laneText({ row, rows, kind, depth, label, right = '' }) {
     depth ? `depth ${depth + 1}` : '',
     row.share == null || kind === 'more' ? '' : `${share(row.share)} busy`,
     plural(
-      rows.reduce((sum, own) => sum + own.events, 0),
+      rows.reduce((sum, counted) => sum + counted.events, 0),
       'event',
     ),
     right.startsWith('shifted') ? right : '',
@@ -119,19 +119,19 @@ export function laneText({ row, rows, kind, depth, label, right = '' }) {
     .join(', ');
 }
 
-/** `StepMarker`, `step marker`, `9.742 ms`, `at 739.896 ms`, `python` @param {import('./scene.js').Found} found */
-export function foundWords(found) {
-  const { name, lane, length_ps, real_ps, busy_ps } = found;
-  const [what, length] = [whatIs(found), timeText(length_ps)];
+/** `StepMarker`, `step marker`, `9.742 ms`, `at 739.896 ms`, `python` @param {import('./scene.js').DrawnSlice} slice */
+export function sliceTexts(slice) {
+  const { name, lane, length_ps, real_ps, busy_ps } = slice;
+  const [kindText, length] = [kindLabel(slice), timeText(length_ps)];
   return [
-    ...(found.count > 1
+    ...(slice.count > 1
       ? [
-          `${count(found.count)} events`,
+          `${count(slice.count)} events`,
           `${share(length_ps && busy_ps / length_ps)} covered`,
           `${timeText(busy_ps)} busy of ${length}`,
           `most: ${name}`,
         ]
-      : [...new Set([name || what, what]), length]),
+      : [...new Set([name || kindText, kindText]), length]),
     `at ${placeText(real_ps)}`,
     lane.row.label,
   ];

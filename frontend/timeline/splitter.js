@@ -5,35 +5,35 @@ import { h, onDrag, onKeys } from '../lib/dom.js';
 import { readPref, writePref } from '../lib/preferences.js';
 import { isSmall } from './scale.js';
 
-const LEAST_PANEL = 180;
+const MIN_PANEL_PX = 180;
 const STEP_PX = 24;
-const SHARE_OF_LANES = 0.62;
+const LANES_SHARE = 0.62;
 
 /** @param {() => void} changed @param {() => number} height of the view */
 export function createSplitter(changed, height) {
-  let wanted = Number(readPref('panel'));
+  let chosenPx = Number(readPref('panel'));
   const element = h('div', {
     class: 'splitter',
     role: 'separator',
     tabindex: 0,
     'aria-orientation': 'horizontal',
     'aria-label': 'Height of the panel',
-    'aria-valuemin': LEAST_PANEL,
+    'aria-valuemin': MIN_PANEL_PX,
     'data-testid': 'splitter',
   });
   const panel = () => /** @type {HTMLElement} */ (element.nextElementSibling).offsetHeight;
 
   /** @param {number} next */
   function set(next) {
-    wanted = Math.round(clamp(next, LEAST_PANEL, height() - 140));
-    writePref('panel', String(wanted));
+    chosenPx = Math.round(clamp(next, MIN_PANEL_PX, height() - 140));
+    writePref('panel', String(chosenPx));
     changed();
   }
   onDrag(element, (event) => {
     const offset = panel() + event.clientY;
     return ({ clientY }) => set(offset - clientY);
   });
-  const move = (/** @type {number} */ by) => set((wanted || panel()) + by);
+  const move = (/** @type {number} */ by) => set((chosenPx || panel()) + by);
   onKeys(element, '*', { ArrowUp: () => move(STEP_PX), ArrowDown: () => move(-STEP_PX) });
   return {
     element,
@@ -47,10 +47,11 @@ export function createSplitter(changed, height) {
     lanes(natural, above, panelPx) {
       const view = height();
       const free = view - above - 5;
-      const share = Math.min(view * SHARE_OF_LANES - (above - 34), free - LEAST_PANEL);
-      const most = wanted ? free - wanted : panelPx ? Math.min(isSmall() ? Infinity : share, free - panelPx) : share;
-      element.setAttribute('aria-valuenow', String(wanted || Math.round(view - above - most)));
-      return Math.max(80, Math.floor(Math.min(natural, most)));
+      const share = Math.min(view * LANES_SHARE - (above - 34), free - MIN_PANEL_PX);
+      const most = isSmall() ? Infinity : share;
+      const available = chosenPx ? free - chosenPx : panelPx ? Math.min(most, free - panelPx) : share;
+      element.setAttribute('aria-valuenow', String(chosenPx || Math.round(view - above - available)));
+      return Math.max(80, Math.floor(Math.min(natural, available)));
     },
   };
 }

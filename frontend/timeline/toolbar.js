@@ -29,7 +29,7 @@ export function createToolbar(on) {
     'data-testid': 'timeline-search',
     spellcheck: 'false',
   });
-  const found = h('span', { class: 'sec small num', 'data-testid': 'search-count' });
+  const searchCount = h('span', { class: 'sec small num', 'data-testid': 'search-count' });
   const flows = button('Flows', on.flows, {
     'data-testid': 'flows-toggle',
     title: 'Arrows from and to the selected event',
@@ -74,15 +74,15 @@ export function createToolbar(on) {
   let timer = 0;
   let text = '';
   /** The newest question; Enter waits for its answer. */
-  let asked = Promise.resolve();
+  let pending = Promise.resolve();
 
   function show() {
-    const all = answer?.count ?? 0;
-    found.textContent = answer ? ofText(at, all) : '';
-    on.found(answer?.hits.s ?? [], text, answer ? (at < 0 ? `${all} events found.` : `${at + 1} of ${all}.`) : '');
+    const total = answer?.count ?? 0;
+    searchCount.textContent = answer ? positionText(at, total) : '';
+    on.found(answer?.hits.s ?? [], text, answer ? (at < 0 ? `${total} events found.` : `${at + 1} of ${total}.`) : '');
   }
 
-  async function ask() {
+  async function fetchHits() {
     try {
       answer = await channel.get({ ...on.of(), q: text });
       at = -1;
@@ -92,10 +92,10 @@ export function createToolbar(on) {
     }
   }
 
-  function askNow() {
+  function startSearch() {
     clearTimeout(timer);
     timer = 0;
-    asked = ask();
+    pending = fetchHits();
   }
 
   /**
@@ -113,10 +113,10 @@ export function createToolbar(on) {
     channel.cancel();
     if (anew) {
       answer = null;
-      found.textContent = '';
+      searchCount.textContent = '';
     }
     if (text) {
-      timer = window.setTimeout(askNow, TYPING_MS);
+      timer = window.setTimeout(startSearch, TYPING_MS);
       return;
     }
     answer = null;
@@ -124,16 +124,16 @@ export function createToolbar(on) {
   }
 
   /** Goes to the next or previous hit by time, once the answer is there. @param {1|-1} by */
-  async function go(by) {
-    if (timer) askNow();
-    await asked;
+  async function goToHit(by) {
+    if (timer) startSearch();
+    await pending;
     const { hits, names } = answer ?? {};
-    const many = hits?.s.length ?? 0;
-    if (!hits || !names || !many) return;
+    const hitCount = hits?.s.length ?? 0;
+    if (!hits || !names || !hitCount) return;
     // The first time, the first one from where the window begins, or the last one before.
     const first = hits.s.findIndex((start) => start >= on.from());
-    const from = at >= 0 ? at : (first < 0 ? many : first) - (by > 0 ? 1 : 0);
-    at = (from + by + many) % many;
+    const from = at >= 0 ? at : (first < 0 ? hitCount : first) - (by > 0 ? 1 : 0);
+    at = (from + by + hitCount) % hitCount;
     show();
     on.hit({
       event: hits.event[at],
@@ -158,7 +158,7 @@ export function createToolbar(on) {
       if (field === time) {
         goto.classList.add('none');
         if (enter && time.value && Number.isFinite(ms)) on.time(ms * 1e9);
-      } else if (enter) return void go(event.shiftKey ? -1 : 1);
+      } else if (enter) return void goToHit(event.shiftKey ? -1 : 1);
       on.leave();
     });
   }
@@ -167,7 +167,7 @@ export function createToolbar(on) {
     element: h(
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Timeline', 'data-testid': 'timeline-toolbar' },
-      h('span', { class: 'field' }, input, found, h('kbd', null, '/')),
+      h('span', { class: 'field' }, input, searchCount, h('kbd', null, '/')),
       gaps,
       align,
       flows,
@@ -192,14 +192,15 @@ export function createToolbar(on) {
     /**
      * Which gap of how many on which device; nothing where there is none.
      * @param {number} index -1: none is selected
-     * @param {number} all
+     * @param {number} total
      * @param {string} device its name
      * @param {string} title with its host
      */
-    setGap(index, all, device, title) {
-      gaps.classList.toggle('none', !all);
-      gapAt.textContent = escapeInvisible(`${index < 0 ? plural(all, 'gap') : ofText(index, all)} on ${device}`);
-      gapAt.title = escapeInvisible(`${plural(all, 'gap')} on ${title}`);
+    setGap(index, total, device, title) {
+      gaps.classList.toggle('none', !total);
+      const position = index < 0 ? plural(total, 'gap') : positionText(index, total);
+      gapAt.textContent = escapeInvisible(`${position} on ${device}`);
+      gapAt.title = escapeInvisible(`${plural(total, 'gap')} on ${title}`);
     },
     /** @param {import('./model.js').TimelineState} state @param {number} duration */
     set({ window: { start_ps, end_ps }, flows: arrows, align: aligned }, duration) {
@@ -215,5 +216,6 @@ export function createToolbar(on) {
   };
 }
 
-/** `3 of 60`, `60`, `none` @param {number} at -1 before the first @param {number} all */
-const ofText = (at, all) => (all === 0 ? 'none' : at < 0 ? count(all) : `${count(at + 1)} of ${count(all)}`);
+/** `3 of 60`, `60`, `none` @param {number} at -1 before the first @param {number} total */
+const positionText = (at, total) =>
+  total === 0 ? 'none' : at < 0 ? count(total) : `${count(at + 1)} of ${count(total)}`;

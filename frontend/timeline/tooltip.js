@@ -1,7 +1,7 @@
 /** A few words beside the pointer, 120 ms after it rests. Nothing stands here that the panel does not have. */
 
 import { h, fill } from '../lib/dom.js';
-import { foundWords } from './slice-style.js';
+import { sliceTexts } from './slice-style.js';
 
 const DELAY_MS = 120;
 
@@ -12,16 +12,16 @@ export function createTooltip() {
   return {
     element,
     /**
-     * @param {import('./scene.js').Found|null} found
+     * @param {import('./scene.js').DrawnSlice|null} slice
      * @param {number} x
      * @param {number} y of the window
      * @param {string} wait of a core for another host, if it does
      */
-    show(found, x, y, wait) {
+    show(slice, x, y, wait) {
       clearTimeout(timer);
-      const key = found ? `${found.row} ${found.depth} ${found.start_ps} ${wait}` : '';
+      const key = slice ? `${slice.row} ${slice.depth} ${slice.start_ps} ${wait}` : '';
       const place = () => {
-        const [name, ...words] = found ? foundWords(found) : [];
+        const [name, ...words] = slice ? sliceTexts(slice) : [];
         shown = key;
         fill(element, h('b', null, name), [...words, wait].filter(Boolean).join(' · '));
         element.classList.remove('none');

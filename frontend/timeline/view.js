@@ -6,7 +6,7 @@ import { createAlign } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createNavigation } from './navigation.js';
 import { createModel } from './model.js';
-import { asLanes, createLanes } from './lanes.js';
+import { inLaneOrder, createLanes } from './lanes.js';
 import { createOverviewStrip } from './overview-strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
@@ -29,7 +29,7 @@ import { ofBrief, ofGap, ofWindow, selectionText, selectionValue } from './selec
 
 /** @typedef {import('../lib/types').Brief} Brief */
 /** @typedef {import('../lib/types').Ready} Ready */
-/** @typedef {import('./scene.js').Found} Found */
+/** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function timelineView(app) {
@@ -39,7 +39,7 @@ export function timelineView(app) {
   let first = true;
   let listed = false;
   /** The finding that the panel was told of. */
-  let told = '';
+  let panelFinding = '';
   /** @type {(() => void)|null} */
   let removeKeys = null;
   const name = () => session?.session.name ?? '';
@@ -50,7 +50,7 @@ export function timelineView(app) {
     void bringFindings();
   };
 
-  const again = () => {
+  const retry = () => {
     feeds.again();
     waits.again();
     lanes.request();
@@ -61,7 +61,7 @@ export function timelineView(app) {
       id: 'timeline',
       severity: 'error',
       message: error.message,
-      action: { label: 'Try again', run: again },
+      action: { label: 'Try again', run: retry },
     });
     live.announceError(error.message);
     ready();
@@ -75,12 +75,13 @@ export function timelineView(app) {
     failed,
   });
   const { state } = model;
-  const { whole, frame, zoom, pan, open, selectFound, enter, toggle, revealRow } = createNavigation(model, {
+  const navigation = createNavigation(model, {
     lanes: () => lanes,
     gaps: () => gaps,
     session: () => session,
     say: live.announceNow,
   });
+  const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle, revealRow } = navigation;
   const { deviceName, shortName, beside, bringHosts } = createShownHosts(app, state, () => session);
   const waits = createWaits(model, {
     session: () => session,
@@ -110,8 +111,8 @@ export function timelineView(app) {
     devices: () => app.tracedSelection().devices,
     say: live.announceNow,
     name: deviceName,
-    count: (at, all, device) =>
-      toolbar.setGap(at, all, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)),
+    count: (at, total, device) =>
+      toolbar.setGap(at, total, session?.devices.find(({ id }) => id === device)?.name ?? device, deviceName(device)),
     open,
     beside,
   });
@@ -138,7 +139,7 @@ export function timelineView(app) {
     align: toggleAlign,
     gap: gaps.go,
     longest: gaps.longest,
-    fit: whole,
+    fit: showSession,
     time: model.goTo,
   });
   const tooltip = createTooltip();
@@ -147,8 +148,8 @@ export function timelineView(app) {
       open,
       back: gaps.back,
       select: (brief) => model.select(ofBrief(brief)),
-      frame,
-      list,
+      frame: frameSelection,
+      list: showTable,
       close: showPanel,
       row: revealRow,
       op: (op) => {
@@ -157,16 +158,16 @@ export function timelineView(app) {
       name: deviceName,
       short: shortName,
       among(devices) {
-        const here = new Set(app.tracedSelection().devices);
-        return devices.filter(({ id }) => here.has(id));
+        const traced = new Set(app.tracedSelection().devices);
+        return devices.filter(({ id }) => traced.has(id));
       },
-      ordered: (devices) => (session ? asLanes(devices, session) : devices),
+      ordered: (devices) => (session ? inLaneOrder(devices, session) : devices),
       label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
-      finding(own) {
+      finding(finding) {
         const stays = model.stays();
         void overview().then(
           (answer) => {
-            if (stays()) app.open(findingPlace(own, answer));
+            if (stays()) app.open(findingPlace(finding, answer));
           },
           (error) => {
             if (stays()) failed(error);
@@ -211,14 +212,14 @@ export function timelineView(app) {
       // What a link or a click did not know of the selection comes with the panel's answer.
       gap(gap) {
         if (state.selection?.kind === 'gap') {
-          settle({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+          completeSelection({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
         }
         // The panel takes the height that it needs: the gap stays in sight.
         lanes.revealGap(gap.device);
       },
       detail(detail) {
         if (state.selection?.kind === 'event') {
-          settle({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
+          completeSelection({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
         }
       },
     },
@@ -242,10 +243,10 @@ export function timelineView(app) {
     panel.element,
     tooltip.element,
   );
-  fill(app.skip, button('Timeline as table', list, { class: 'skip', 'data-testid': 'timeline-as-table' }));
+  fill(app.skip, button('Timeline as table', showTable, { class: 'skip', 'data-testid': 'timeline-as-table' }));
 
   /** @param {Partial<import('./model.js').TimelineState>} patch the panel shows it already */
-  function settle(patch) {
+  function completeSelection(patch) {
     settling = true;
     model.set(patch);
     settling = false;
@@ -267,9 +268,9 @@ export function timelineView(app) {
 
   /** Only after the lanes: the findings take an analysis. */
   async function bringFindings() {
-    const own = session;
+    const requested = session;
     const answer = await overview().catch(() => null);
-    if (own?.of !== session?.of || !session || !answer) return;
+    if (requested?.of !== session?.of || !session || !answer) return;
     panel.findings(answer.findings);
     if (!answer.ranks || session.ranks) return;
     session = { ...session, ranks: answer.ranks };
@@ -292,15 +293,15 @@ export function timelineView(app) {
 
   function showPanel() {
     listed = false;
-    told = link.state.fi ?? '';
+    panelFinding = link.state.fi ?? '';
     if (session) panel.select(session, state.selection, app.tracedSelection().hosts);
   }
 
-  function list() {
+  function showTable() {
     if (!session) return;
     listed = true;
-    const rows = lanes.lanes.flatMap(({ kind, row, rows: own }) =>
-      kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : own.map(({ id }) => id),
+    const rows = lanes.lanes.flatMap(({ kind, row, rows: laneRows }) =>
+      kind === 'more' || row.kind === 'classes' || row.kind === 'gaps' ? [] : laneRows.map(({ id }) => id),
     );
     void panel
       .list(session, state.window, [...new Set(rows)], 'Timeline as table')
@@ -328,24 +329,24 @@ export function timelineView(app) {
     grips: () => (state.selection?.kind === 'window' ? state.selection : null),
     click(x, y) {
       const scene = lanes.scene();
-      const found = find(scene, x, y);
+      const slice = find(scene, x, y);
       const lane = laneAt(scene, y);
       const wait = waits.at(scene, x, y);
       if (x < scene.scale.left || lane?.kind !== 'slices') toggle(lane);
       else if (wait) void waits.open(wait);
-      else if (found) selectFound(found);
+      else if (slice) selectSlice(slice);
     },
     frame(x, y) {
-      const found = find(lanes.scene(), x, y);
-      if (found) model.look(frameSpan(found));
+      const slice = find(lanes.scene(), x, y);
+      if (slice) model.look(frameSpan(slice));
     },
     hover(x, y, event) {
       const scene = lanes.scene();
-      const found = event && find(scene, x, y);
+      const slice = event && find(scene, x, y);
       const { hover } = state;
-      const same = found && hover && found.lane.id === hover.lane.id && found.start_ps === hover.start_ps;
-      model.set({ hover: same ? hover : found, pointer: event && x >= scene.scale.left ? x : null });
-      tooltip.show(found, event?.clientX ?? 0, event?.clientY ?? 0, waits.textAt(scene, x, y));
+      const isHovered = slice && hover && slice.lane.id === hover.lane.id && slice.start_ps === hover.start_ps;
+      model.set({ hover: isHovered ? hover : slice, pointer: event && x >= scene.scale.left ? x : null });
+      tooltip.show(slice, event?.clientX ?? 0, event?.clientY ?? 0, waits.textAt(scene, x, y));
     },
   });
 
@@ -355,7 +356,7 @@ export function timelineView(app) {
     if (brief) open(brief);
   }
 
-  function clear() {
+  function clearSearchOrSelection() {
     if (listed) showPanel();
     else if (toolbar.text) toolbar.search('');
     else model.select(null);
@@ -367,8 +368,8 @@ export function timelineView(app) {
     along: cursor.along,
     across: cursor.across,
     enter,
-    frame,
-    whole,
+    frame: frameSelection,
+    whole: showSession,
     search: toolbar.focusSearch,
     askTime: toolbar.askTime,
     step: (way) => cursor.step(way, session?.rows ?? []),
@@ -377,7 +378,7 @@ export function timelineView(app) {
     occurrence,
     align: toggleAlign,
     flows: toggleFlows,
-    clear,
+    clear: clearSearchOrSelection,
   });
 
   /**
@@ -393,11 +394,11 @@ export function timelineView(app) {
   }
 
   async function bringScopes() {
-    const own = session;
-    if (!own?.more_rows) return;
-    const { rows } = await get('scopes', own.of).catch(() => own);
-    if (own !== session) return;
-    session = { ...own, rows };
+    const requested = session;
+    if (!requested?.more_rows) return;
+    const { rows } = await get('scopes', requested.of).catch(() => requested);
+    if (requested !== session) return;
+    session = { ...requested, rows };
     openRows(true);
   }
 
@@ -449,7 +450,7 @@ export function timelineView(app) {
         // Another view may have selected something here.
         const { sel } = link.state;
         if (!first && selectionValue(sel) && sel !== selectionText(state.selection)) fromLink();
-        else if (!first && told !== (link.state.fi ?? '')) showPanel();
+        else if (!first && panelFinding !== (link.state.fi ?? '')) showPanel();
       } else {
         removeKeys?.();
         removeKeys = null;

@@ -25,7 +25,7 @@ import { laneAt } from './scene.js';
 /** An op as it is drawn; `late` is what the last host is called. @typedef {Op & {lane: Lane, late: string}} Bar */
 
 /** @param {Waits} waits @returns {Op[]} */
-export const opsOf = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) =>
+export const opsOfWaits = ({ names, device, depth, start_ps, waits_ps, end_ps, name, last }) =>
   device.map((id, at) => ({
     device: id,
     depth: depth[at],
@@ -37,7 +37,7 @@ export const opsOf = ({ names, device, depth, start_ps, waits_ps, end_ps, name, 
   }));
 
 /** @param {Collective} collective @returns {Op[]} */
-export const opsIn = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) =>
+export const opsOfCollective = ({ name, last, cores: { device, depth, start_ps, waits_ps, end_ps } }) =>
   device.map((id, at) => ({
     device: id,
     depth: depth[at],
@@ -53,10 +53,10 @@ export const opsIn = ({ name, last, cores: { device, depth, start_ps, waits_ps, 
  * @param {Op[]} ops @param {Lane[]} lanes @param {(host: string) => string} short @returns {Bar[]}
  */
 export function barsOf(ops, lanes, short) {
-  const own = lanes.filter(({ kind, row }) => kind === 'slices' && row.device);
-  const place = (/** @type {Lane} */ { row, depth }) => `${depth} ${row.device}`;
+  const deviceLanes = lanes.filter(({ kind, row }) => kind === 'slices' && row.device);
+  const keyOf = (/** @type {Lane} */ { row, depth }) => `${depth} ${row.device}`;
   const [runs, shown] = ['modules', 'ops'].map(
-    (kind) => new Map(own.filter(({ row }) => row.kind === kind).map((lane) => [place(lane), lane])),
+    (kind) => new Map(deviceLanes.filter(({ row }) => row.kind === kind).map((lane) => [keyOf(lane), lane])),
   );
   return ops.flatMap((op) => {
     const lane =
@@ -84,14 +84,14 @@ export function waitArrows(bars, device) {
   const first = waiting.filter(
     ({ lane }, at) => waiting.findIndex((bar) => bar.lane.row.host === lane.row.host) === at,
   );
-  const at = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({
+  const endpoint = (/** @type {Lane} */ { row, depth }, /** @type {number} */ ps) => ({
     row: row.id,
     depth,
     start_ps: ps,
     end_ps: ps,
   });
   return from
-    ? first.map(({ lane, until_ps }) => ({ from: at(from.lane, from.start_ps), to: at(lane, until_ps) }))
+    ? first.map(({ lane, until_ps }) => ({ from: endpoint(from.lane, from.start_ps), to: endpoint(lane, until_ps) }))
     : [];
 }
 
@@ -112,22 +112,23 @@ export function createWaits(model, on) {
    * @type {{of: string, start_ps: number, end_ps: number, step: number, ops: Op[]}|null}
    */
   let loaded = null;
-  let asked = '';
+  let pendingKey = '';
   /** Hosts wait for each other only where there are several. */
-  const several = () => (on.session()?.session.hosts.length ?? 0) > 1;
+  const hasSeveralHosts = () => (on.session()?.session.hosts.length ?? 0) > 1;
   /** Hosts that have rows, where not all are in memory: one alone is what a device says. */
-  const here = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
+  const hostsWithRows = () => on.session()?.of.hosts ?? on.session()?.chosen?.join();
   // Moved by its own step each, a host's ops do not stand where it waited.
-  const shown = () => several() && Boolean(on.session()?.rows.length) && !model.state.align;
+  const isShown = () => hasSeveralHosts() && Boolean(on.session()?.rows.length) && !model.state.align;
   const current = () => (loaded?.of === JSON.stringify(on.session()?.of) ? loaded.ops : []);
-  const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) => (shown() ? barsOf(ops, lanes, on.short) : []);
+  const bars = (/** @type {Op[]} */ ops, /** @type {Lane[]} */ lanes) =>
+    isShown() ? barsOf(ops, lanes, on.short) : [];
 
   /** @param {Record<string, any>} query @returns {Promise<Collective|null>} */
-  async function collective(query) {
-    if (!several()) return null;
+  async function fetchCollective(query) {
+    if (!hasSeveralHosts()) return null;
     const stays = model.stays();
     try {
-      return (await get('collective', { ...on.session()?.of, hosts: here(), ...query })).collective;
+      return (await get('collective', { ...on.session()?.of, hosts: hostsWithRows(), ...query })).collective;
     } catch (error) {
       if (stays()) on.failed(/** @type {Error} */ (error));
       return null;
@@ -140,7 +141,7 @@ export function createWaits(model, on) {
    * @param {number} x
    * @param {number} y
    */
-  function at(scene, x, y) {
+  function waitAt(scene, x, y) {
     const [lane, ps] = [laneAt(scene, y), scene.scale.ps(x)];
     return (
       bars(current(), lane ? [lane] : []).find(({ start_ps, until_ps }) => start_ps <= ps && ps < until_ps) ?? null
@@ -162,41 +163,41 @@ export function createWaits(model, on) {
         loaded.end_ps >= Math.min(duration, scale.end_ps);
       const span = fetchSpan(scale, scale.psPerPx, duration);
       const key = of + JSON.stringify(span);
-      if (!shown() || covers || key === asked) return;
-      asked = key;
+      if (!isShown() || covers || key === pendingKey) return;
+      pendingKey = key;
       channel
         .get({ ...on.session()?.of, ...span })
         .then((waits) => {
-          loaded = { of, ...span, step, ops: opsOf(waits) };
-          asked = '';
+          loaded = { of, ...span, step, ops: opsOfWaits(waits) };
+          pendingKey = '';
           on.arrived();
         })
         .catch(on.failed);
     },
     /** Lets the next frame ask again for what failed. */
     again() {
-      asked = '';
+      pendingKey = '';
     },
     /** Forgets everything: another session. */
     clear() {
       loaded = null;
-      asked = '';
+      pendingKey = '';
       channel.cancel();
     },
     /** The waits that came. @param {Lane[]} lanes */
     bars: (lanes) => bars(current(), lanes),
     /** The collective that the selected gap delays. @param {Lane[]} lanes */
-    delayed: (lanes) => bars(model.state.delayed ? opsIn(model.state.delayed) : [], lanes),
-    at,
+    delayed: (lanes) => bars(model.state.delayed ? opsOfCollective(model.state.delayed) : [], lanes),
+    at: waitAt,
     /** What is said of it. @param {import('./scene.js').Scene} scene @param {number} x @param {number} y */
-    textAt: (scene, x, y) => textOf(at(scene, x, y)),
-    /** What is said of an op that waits. @param {import('./scene.js').Found} found */
+    textAt: (scene, x, y) => textOf(waitAt(scene, x, y)),
+    /** What is said of an op that waits. @param {import('./scene.js').DrawnSlice} found */
     textOf: ({ lane, start_ps }) =>
       textOf(lane.row.kind === 'ops' ? bars(current(), [lane]).find((bar) => bar.start_ps === start_ps) : null),
     /** Selects the op of a core. @param {{device: string, depth: number, start_ps: number}} op */
     async open({ device, depth, start_ps }) {
       const session = on.session();
-      const row = session?.rows.find((own) => own.device === device && own.kind === 'ops')?.id;
+      const row = session?.rows.find((candidate) => candidate.device === device && candidate.kind === 'ops')?.id;
       const stays = model.stays();
       const event =
         row &&
@@ -210,14 +211,14 @@ export function createWaits(model, on) {
      * @param {string} device
      * @param {number} start_ps
      */
-    ofOp: (device, start_ps) => collective({ device, start_ps }),
+    ofOp: (device, start_ps) => fetchCollective({ device, start_ps }),
     /**
      * The collective that a gap delays, which is marked while the gap is selected.
      * @param {{device: string, start_ps: number, duration_ps: number}} gap
      */
     async ofGap({ device, start_ps, duration_ps }) {
       const stays = model.stays();
-      const delayed = await collective({ device, start_ps, end_ps: start_ps + duration_ps });
+      const delayed = await fetchCollective({ device, start_ps, end_ps: start_ps + duration_ps });
       if (stays()) model.set({ delayed });
       return delayed;
     },

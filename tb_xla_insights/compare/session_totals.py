@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.environment import FRAMEWORKS
 from tb_xla_insights.compare.significance import StepSample
+from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.host_parts import parts_of_hosts
 from tb_xla_insights.report.throughput import throughput
-from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import Int64, SessionTrace
 from tb_xla_insights.units import rounded_parts
 

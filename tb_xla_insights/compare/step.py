@@ -13,8 +13,8 @@ from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASSES
+from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.execution_views import usual_step
-from tb_xla_insights.report.views import whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _PIECE_COUNT = 480

@@ -199,8 +199,8 @@ class Pod:
 
 def reported_session(files: Any, report: Report, parts: list[HostParts]) -> SessionTrace:
     """The session without traces: views that a report is enough for cover all hosts, as if all were in memory."""
+    from tb_xla_insights.report.cached import cache_report
     from tb_xla_insights.report.host_parts import cache_parts
-    from tb_xla_insights.report.views import cache_report
     from tb_xla_insights.trace.model import SessionTrace
 
     session = SessionTrace(files.name, files.path, [], whole_ps=report["session"]["duration_ps"])

@@ -172,19 +172,19 @@ class Routes:
         return self._report_view(arguments, lambda session: {"counts": views.counts(session)})
 
     def gaps(self, arguments: Arguments) -> dict[str, Any]:
-        from tb_xla_insights.report import views
+        from tb_xla_insights.report import gap_views
 
-        return self._report_view(arguments, views.gaps)
+        return self._report_view(arguments, gap_views.gaps)
 
     def gap(self, arguments: Arguments) -> dict[str, Any]:
         """One gap, by its device and its start. With `beside`, the index of a host, also that host's gap of the same
         step."""
-        from tb_xla_insights.report import views
+        from tb_xla_insights.report import gap_views
 
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
-        answer = views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
+        answer = gap_views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
         return {**answer}
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
@@ -305,8 +305,8 @@ class Routes:
         """The work of chosen devices in chosen steps, and its efficiency: `device_work.view` documents the keys. `dd`,
         `st` and `pk` are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
+        from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
-        from tb_xla_insights.report.views import whole_report
 
         loaded = self._loaded(arguments)
         report = loaded.report
@@ -360,7 +360,7 @@ class Routes:
 
 def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
     """The report of the hosts that were read, on the session's time base."""
-    from tb_xla_insights.report.views import whole_report
+    from tb_xla_insights.report.cached import whole_report
 
     report: Report
     if isinstance(source, PartialReport):
@@ -382,7 +382,7 @@ def _host_counts(load: Load, partial_report: PartialReport) -> dict[str, int]:
 
 def _partial_head(load: Load, arguments: Arguments) -> dict[str, Any]:
     """`head` of the partial report, if it covers more hosts than the page has seen."""
-    from tb_xla_insights.report.views import whole_report
+    from tb_xla_insights.report.cached import whole_report
 
     seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
     if load.partial_report is None:

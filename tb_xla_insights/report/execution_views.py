@@ -24,6 +24,7 @@ from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.cached import cached_view, whole_report
 from tb_xla_insights.report.compile_text import (
     UNKNOWN_GRAPH,
     compile_heading,
@@ -42,7 +43,6 @@ from tb_xla_insights.report.host_parts import (
     sum_of_idle,
 )
 from tb_xla_insights.report.host_ranks import rank_hosts
-from tb_xla_insights.report.views import cached_view, whole_report
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.report.finding_text import leading_limit, limit_text
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.overview_route import ExplainedGaps
 
 MAX_PLACES = 20
 """The most gaps that a finding shows."""
@@ -60,12 +63,12 @@ def why_gap(gap: Mapping[str, Any], explained: Mapping[str, int], report: Mappin
     return ""
 
 
-def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, ExplainedGaps]:
     """The gaps that each finding explains: their number (`count`; one gap on several cores counts once), and the first
     MAX_PLACES of them as `device`, `start_ps` and `duration_ps`.
 
     The gaps in which the finding explains nearly its maximum (_SIMILAR_SHARE) come first, the longest before others;
-    then the rest by the time explained. `gaps` are those of `views.gaps`, with `by_finding_ps`."""
+    then the rest by the time explained. `gaps` are those of `gap_views.gaps`, with `by_finding_ps`."""
     gaps_by_finding: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for gap in gaps:
         for id_, ps in gap["by_finding_ps"].items():
@@ -74,7 +77,7 @@ def places(gaps: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         id_: {
             "count": len(explained),
             "places": [
-                {key: gap[key] for key in ("device", "start_ps", "duration_ps")}
+                {"device": gap["device"], "start_ps": gap["start_ps"], "duration_ps": gap["duration_ps"]}
                 for _, gap in _longest_of_most_explained(explained)[:MAX_PLACES]
             ],
         }

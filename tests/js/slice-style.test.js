@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { foundWords, phaseOf, phaseTones } from '../../frontend/timeline/slice-style.js';
+import { sliceTexts, phaseOf, phaseTones } from '../../frontend/timeline/slice-style.js';
 
 test('up to six phases have a tone each, in host order', () => {
   assert.deepEqual([...phaseTones(['data', 'forward', 'loss']).values()], [0, 1, 2]);
@@ -28,7 +28,7 @@ test('a slice is told by name, class, length, place and row; what it is, once', 
     real_ps: 739_896_000_000,
     length_ps: 9_742_000_000,
   };
-  const text = (own) => foundWords(own).join(', ').replaceAll('\u202f', ' ');
+  const text = (own) => sliceTexts(own).join(', ').replaceAll('\u202f', ' ');
   assert.equal(text(found), 'StepMarker, step marker, 9.742 ms, at 739.896 ms, python');
   assert.equal(text({ ...found, name: 'step marker' }), 'step marker, 9.742 ms, at 739.896 ms, python');
   assert.equal(

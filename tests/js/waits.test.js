@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { barsOf, opsOf, waitArrows, waitTexts } from '../../frontend/timeline/waits.js';
+import { barsOf, opsOfWaits, waitArrows, waitTexts } from '../../frontend/timeline/waits.js';
 import { delayText } from '../../frontend/timeline/panel-collective.js';
 
 const N = '\u202f';
@@ -35,7 +35,7 @@ test('columns become ops, which wait until the last host arrives', () => {
     end_ps: [40 * MS],
     waits_ps: [20 * MS],
   };
-  assert.deepEqual(opsOf(wire), [op(3, 0, 20)]);
+  assert.deepEqual(opsOfWaits(wire), [op(3, 0, 20)]);
 });
 
 test('an op stands in the row of ops at its depth, in that of runs where nothing else of the device is shown', () => {

@@ -1,0 +1,260 @@
+"""The documents of the routes on gaps: all gaps of a session, and one gap."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from tb_xla_insights.analysis.idle.gaps import gaps_report
+from tb_xla_insights.analysis.idle.idle_time import find_gaps
+from tb_xla_insights.analysis.time.class_times import class_times, covered_times
+from tb_xla_insights.analysis.time.segments import Segments
+from tb_xla_insights.catalog.classes import UNRECORDED
+from tb_xla_insights.errors import InputError
+from tb_xla_insights.report.cached import cached_view, whole_report
+from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
+from tb_xla_insights.report.gap_text import by_thread, gap_sentence
+from tb_xla_insights.trace.model import SessionTrace
+from tb_xla_insights.units import brief_times
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.gaps import Gap
+    from tb_xla_insights.schema.gaps_route import (
+        ChainLink,
+        DeviceStrip,
+        GapAnswer,
+        GapItem,
+        GapOfOtherHost,
+        GapsAnswer,
+    )
+
+MAX_GAPS = 1000
+
+_BUCKETS = 1000
+"""Buckets of the strip over the whole session, as in `data/session`."""
+_NO_GAP = 15
+"""The digit of a bucket without a gap."""
+
+_PER_CORE_KEYS = (
+    ("device", "devices"), ("start_ps", "starts_ps"), ("duration_ps", "durations_ps"),
+    ("together_ps", "togethers_ps"),
+)  # fmt: skip
+
+
+def gaps(session: SessionTrace) -> GapsAnswer:
+    """The document of `data/gaps`: the report's gaps without chains, with the findings that explain each
+    (`by_finding_ps`, see `gap_findings`).
+
+    The same gap on several cores is one item with `cores`, `devices`, and its times on each (`starts_ps`,
+    `durations_ps`). `together_ps` (`togethers_ps` on each) is the time for which all cores of the host are idle; None
+    for a host with one core. `strip` has per device one hex digit per bucket of the session: the cause (index into
+    CLASSES) of most of its gap time, f without any. `findings` has the titles by id. `step_idle` is that of all cores,
+    as on the overview; None without whole steps."""
+    return cached_view(session, "gaps", _gaps)
+
+
+def _gaps(session: SessionTrace) -> GapsAnswer:
+    report = whole_report(session)
+    hosts = {row["id"]: row["host"] for row in report["devices"]}
+    groups: list[dict[str, Any]] = []
+    recent_groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    multi_core_hosts = {host for host, count in _cores_of_hosts(session).items() if count > 1}
+    listed = [
+        item | {"together_ps": item["together_ps"] if hosts[item["device"]] in multi_core_hosts else None}
+        for item in report["gaps"]["items"][: MAX_GAPS * max(1, len(hosts))]
+    ]
+    for item in sorted(listed, key=lambda item: item["start_ps"]):
+        host = hosts[item["device"]]
+        key = host, item["step"], item["before"], item["after"], item["kind"]
+        candidates = reversed(recent_groups.get(key, []))
+        group = next((candidate for candidate in candidates if _is_same_gap(candidate, item)), None)
+        if group is not None:
+            for name, column in _PER_CORE_KEYS:
+                group[column].append(item[name])
+            continue
+        group = {name: value for name, value in item.items() if name not in ("chain", "explained_by")}
+        group |= {"host": host, "by_finding_ps": findings_of_gap(item, host, report)} | {
+            column: [item[name]] for name, column in _PER_CORE_KEYS
+        }
+        groups.append(group)
+        recent_groups[key] = [*recent_groups.get(key, [])[-8:], group]
+    groups.sort(key=lambda group: (-group["duration_ps"], group["start_ps"]))
+    idle, sums = report["step_idle"], report["gaps"]
+    return {
+        "count": sums["count"],
+        "total_ps": sums["total_ps"],
+        "listed_ps": sums["listed_ps"],
+        "by_class_ps": sums["by_class_ps"],
+        "by_kind_ps": sums["by_kind_ps"],
+        "patterns": sums["patterns"],
+        "items": [
+            cast("GapItem", group | {"index": index, "cores": len(group["devices"])})
+            for index, group in enumerate(groups[:MAX_GAPS])
+        ],
+        "groups": len(groups),
+        "step_idle": idle["all_cores"] if idle["steps"] else None,
+        "strip": _strip(session),
+        "findings": {finding["id"]: finding["title"] for finding in report["findings"]},
+    }
+
+
+def _strip(session: SessionTrace) -> list[DeviceStrip]:
+    edges = np.array([session.duration_ps * bucket // _BUCKETS for bucket in range(_BUCKETS + 1)], np.int64)
+    start, end = edges[:-1], edges[1:]
+    rows: list[DeviceStrip] = []
+    for trace in session.traces:
+        all_gaps = find_gaps(trace)
+        for number, device in enumerate(trace.devices):
+            mask = all_gaps.device == number
+            gaps = Segments(
+                all_gaps.start_ps[mask], all_gaps.end_ps[mask], all_gaps.cause[mask], all_gaps.run[mask]
+            )
+            times = class_times(gaps, start, end)
+            # `class_times` counts the time outside of gaps as unrecorded.
+            times[:, UNRECORDED] -= end - start - covered_times(gaps.start_ps, gaps.end_ps, start, end)
+            cause = np.where(times.any(axis=1), times.argmax(axis=1), _NO_GAP)
+            rows.append({"id": device.id, "cause": "".join(f"{digit:x}" for digit in cause.tolist())})
+    return rows
+
+
+def _is_same_gap(group: dict[str, Any], item: dict[str, Any]) -> bool:
+    """Whether a gap of another core is the same gap: nine tenths of the longer one are common to both."""
+    if item["device"] in group["devices"]:
+        return False
+    start = max(group["start_ps"], item["start_ps"])
+    end = min(group["start_ps"] + group["duration_ps"], item["start_ps"] + item["duration_ps"])
+    return bool(10 * (end - start) >= 9 * max(group["duration_ps"], item["duration_ps"]))
+
+
+def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = None) -> GapAnswer:
+    """The document of `data/gap`: one gap of the report with its chain, whose events have ids as in `data/event`.
+
+    - `by_thread`: its time by class and thread.
+    - `findings`: those that explain it, most time first; `by_finding_ps`: the time that each explains.
+    - `sentence`: its causes; on a host with several cores also whether all were idle. `more`: how much more is to gain
+      without a limit that comes before the mistake in the sentence.
+    - `cores`: the number of cores with the same gap; `mean_ps`: its mean length on these.
+    - `pattern`: the index of its pattern; `occurrences`: the number of gaps of that pattern.
+    - `beside`: the gap of the same step on another host (see `_gap_of_host`), if the argument `beside` is the index of
+    a host in memory; None without one.
+
+    Raises InputError if no gap of the device begins at that instant."""
+    known_gaps = cached_view(session, "gap", _gaps_by_place)
+    row: Gap | None = known_gaps.get(f"{device} {start_ps}")
+    if row is None:
+        raise InputError(f"data/gap: no gap of {device} begins at {start_ps} ps; take one from data/gaps")
+    number, host = next(
+        (number, trace.host)
+        for number, trace in session.numbered()
+        if any(device_of_host.id == device for device_of_host in trace.devices)
+    )
+    chain = [
+        cast(
+            "ChainLink",
+            link | {"event": None if link["event"] is None else f"{number}.{link['event']}"},
+        )
+        for link in row["chain"]
+    ]
+    document = gaps(session)
+    group = next((item for item in document["items"] if _has_place(item, device, start_ps)), None)
+    cores, durations = (group["cores"], group["durations_ps"]) if group else (1, [row["duration_ps"]])
+    pattern_keys = [_pattern_key(pattern) for pattern in document["patterns"]]
+    pattern = pattern_keys.index(_pattern_key(row))
+    report = whole_report(session)
+    explained = findings_of_gap(row, host, report)
+    findings = {finding["id"]: finding for finding in report["findings"]}
+    hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
+    sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
+    sentence += _other_cores_text(row, cores, _cores_of_hosts(session)[host])
+    other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
+    return {
+        **row,
+        "chain": chain,
+        "host": host,
+        "by_thread": by_thread(chain),
+        "by_finding_ps": explained,
+        "findings": [
+            {
+                "id": id_,
+                "severity": findings[id_]["severity"],
+                "title": findings[id_]["title"],
+                "advice": findings[id_]["advice"],
+            }
+            for id_ in explained
+        ],
+        "sentence": why_gap(row, explained, report) + sentence,
+        "more": more_to_gain(row, explained, report),
+        "beside": _gap_of_host(session, row, other, list(known_gaps.values())) if other else None,
+        "cores": cores,
+        "mean_ps": sum(durations) / cores,
+        "pattern": pattern,
+        "occurrences": document["patterns"][pattern]["count"],
+    }
+
+
+def _pattern_key(gap: Mapping[str, Any]) -> list[Any]:
+    """The programs around a gap and whether it is inside a run: equal for all gaps of a pattern."""
+    return [gap[name] for name in ("before", "after", "inside_run")]
+
+
+def _gap_of_host(
+    session: SessionTrace, gap: Mapping[str, Any], host: str, known_gaps: Sequence[Mapping[str, Any]]
+) -> GapOfOtherHost | None:
+    """The gap of another host in the step of the same number between the same programs, on the core of the same name if
+    that has one, else the longest: `host`, `device`, `start_ps`, `duration_ps`, `by_class_ps`, and `chain_ps`, the time
+    of its chain by event name. None if the host has no such gap."""
+    devices = {row["id"]: row for row in whole_report(session)["devices"]}
+    matching = [
+        row
+        for row in known_gaps
+        if devices[row["device"]]["host"] == host
+        and row["step_number"] == gap["step_number"]
+        and _pattern_key(row) == _pattern_key(gap)
+    ]
+    if gap["step_number"] is None or not matching:
+        return None
+    name = devices[gap["device"]]["name"]
+    best = max(matching, key=lambda row: (devices[row["device"]]["name"] == name, row["duration_ps"]))
+    chain_times: Counter[str] = Counter()
+    for link in best["chain"]:
+        chain_times[link["name"]] += link["duration_ps"]
+    return {
+        "host": host,
+        "device": best["device"],
+        "start_ps": best["start_ps"],
+        "duration_ps": best["duration_ps"],
+        "by_class_ps": best["by_class_ps"],
+        "chain_ps": dict(chain_times),
+    }
+
+
+def _cores_of_hosts(session: SessionTrace) -> Counter[str]:
+    """The number of cores of each host."""
+    return Counter(row["host"] for row in whole_report(session)["devices"])
+
+
+def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
+    """Whether all cores of the host are idle in a gap. Empty for a host with one core, and for a gap that all cores
+    have at the same time, to within a hundredth of its length."""
+    if cores == 1 or (cores_with_gap == cores and gap["together_ps"] >= 0.99 * gap["duration_ps"]):
+        return ""
+    together, duration = brief_times(gap["together_ps"], gap["duration_ps"])
+    if together == duration:
+        return " All cores of the host are idle meanwhile."
+    if not gap["together_ps"]:
+        return " Other cores of the host work all the while."
+    return f" All cores of the host are idle for {together} of it; for the rest others work."
+
+
+def _has_place(item: Mapping[str, Any], device: str, start_ps: int) -> bool:
+    return (device, start_ps) in zip(item["devices"], item["starts_ps"], strict=True)
+
+
+def _gaps_by_place(session: SessionTrace) -> dict[str, Any]:
+    """The gaps by device and start: all gaps of chosen hosts, the longest ones of the session for other hosts."""
+    chosen = gaps_report(session, all_gaps=True)["items"] if session.steps_before else []
+    items = [*chosen, *whole_report(session)["gaps"]["items"]]
+    return {f"{item['device']} {item['start_ps']}": item for item in items}
