@@ -13,16 +13,16 @@ export const TOP = 16;
 export const BOTTOM = 30;
 
 const PX_OF_MS = 4.6;
-const LEAST_RADIUS = 2.5;
+const MIN_RADIUS = 2.5;
 /** Radii of the largest dot: steps of microseconds and of seconds are both to be seen. */
 const LARGEST = [10, 22];
 /** Above the roof there is room for its name. */
 const HEADROOM = 0.36;
 /** Decades below the roof that are shown at least. */
-const LEAST_HIGH = 1.2;
+const MIN_HIGH = 1.2;
 /** What takes less of the time does not stretch the axes. */
-const LEAST_PART = 0.001;
-const MOST_DECADES = 8;
+const MIN_PART = 0.001;
+const MAX_DECADES = 8;
 const LABEL_HIGH = 14;
 const MARGIN = 4;
 
@@ -40,20 +40,20 @@ export const placed = (rows) =>
 export function axesOf(rows, { flops, bytes }) {
   const placedRows = placed(rows);
   const totalPs = total(placedRows, 'ps');
-  const lasting = placedRows.filter(({ ps }) => ps >= LEAST_PART * totalPs);
+  const lasting = placedRows.filter(({ ps }) => ps >= MIN_PART * totalPs);
   const ridge = flops && bytes ? [flops / bytes] : [];
   /** @param {number[]} values @param {number} minDecades decades @returns {[number, number]} */
   function decades(values, minDecades) {
     if (!values.length) return [0, minDecades];
     const [low, high] = [Math.floor(Math.log10(minimum(values)) - 1e-9), Math.ceil(Math.log10(maximum(values)) + 1e-9)];
-    return [Math.max(low, high - MOST_DECADES), Math.max(high, low + minDecades)];
+    return [Math.max(low, high - MAX_DECADES), Math.max(high, low + minDecades)];
   }
   const aroundRidge = ridge.flatMap((intensity) => [intensity / 3, intensity * 3]);
   const x = decades([...lasting.map((row) => row.intensity ?? 1), ...aroundRidge], 2);
   const rates = [...lasting.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
   const y = decades(rates, 2);
   const top = Math.log10(maximum(rates));
-  return { x, y: flops ? [Math.min(y[0], Math.floor(top - LEAST_HIGH)), top + HEADROOM] : y };
+  return { x, y: flops ? [Math.min(y[0], Math.floor(top - MIN_HIGH)), top + HEADROOM] : y };
 }
 
 /** @param {Axes} axes @param {number} width @param {number} height */
@@ -81,7 +81,7 @@ export function dotsOf(rows, axes, width, height) {
   const largest = PX_OF_MS * Math.sqrt((sorted[0]?.ps ?? 0) / 1e9);
   const factor = largest ? clamp(largest, LARGEST[0], LARGEST[1]) / largest : 1;
   return sorted.map((row) => ({
-    row, r: Math.max(LEAST_RADIUS, factor * PX_OF_MS * Math.sqrt(row.ps / 1e9)),
+    row, r: Math.max(MIN_RADIUS, factor * PX_OF_MS * Math.sqrt(row.ps / 1e9)),
     x: clamp(x(row.intensity ?? 1), LEFT, width - RIGHT), y: clamp(y(row.flops_per_s ?? 1), TOP, height - BOTTOM),
   }));
 }
@@ -93,7 +93,7 @@ export function dotsOf(rows, axes, width, height) {
  * @param {number} y
  */
 export const dotAt = (dots, x, y) =>
-  [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, LEAST_RADIUS * 2) + 1) ?? null;
+  [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, MIN_RADIUS * 2) + 1) ?? null;
 
 /** @param {Box} a @param {Box} b */
 const overlap = (a, b) =>

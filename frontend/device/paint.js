@@ -23,7 +23,7 @@ import { minimum } from '../lib/totals.js';
 
 const LABELS = 7;
 /** Of more nobody could read any. */
-const MOST_LABELS = 80;
+const MAX_LABELS = 80;
 const NEAR = 0.5;
 /** Where on its line the name of a roof may stand, the best first. */
 const PARTS = [0.62, 0.3, 0.85, 0.15];
@@ -293,7 +293,7 @@ export function paintRoofline(
   if (selected) ring(selected, 2);
   write(palette.ink2, 'area of a dot: self time', LEFT + 8, TOP + 10);
   taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
-  const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MOST_LABELS : LABELS)])];
+  const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MAX_LABELS : LABELS)])];
   const key = JSON.stringify([width, height, axes, roof, labelled.map(({ row, x: at }) => [row.id, row.ps, at])]);
   if (kept.key !== key) {
     Object.assign(kept, {

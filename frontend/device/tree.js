@@ -210,7 +210,7 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
 const ADVICE =
   'A kernel of your own tells what it costs: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
   'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /**
  * What has no FLOP count, and what is not in the picture.
@@ -224,7 +224,7 @@ export function unknownNote(document, rows, explained, toggle) {
   const divideBy = divisor(document);
   const part = (/** @type {number} */ ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
   // Ops of several programs may have one name.
-  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MOST_NAMED);
+  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED);
   const more = uncounted.filter(({ op }) => !named.includes(op)).length;
   const names = more
     ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}`

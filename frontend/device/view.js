@@ -37,7 +37,7 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').Bound} Bound */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const MOST_LEGEND = 7;
+const MAX_LEGEND = 7;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function deviceView(app) {
@@ -206,7 +206,7 @@ export function deviceView(app) {
           : !counted
             ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`
             : 'None of these ops has both FLOPs and HBM traffic.';
-    const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
+    const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MAX_LEGEND);
     const untoned = drawn.some(({ path }) => path !== null && !tones.has(path));
     fill(
       marks,

@@ -12,8 +12,8 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 const WIDE = 1000;
 const TALL = 280;
 /** Narrower pieces of a strip, as parts of its width, have no text. */
-const LEAST_TEXT = 0.045;
-const MOST_NAMED = 12;
+const MIN_TEXT = 0.045;
+const MAX_NAMED = 12;
 /** What the reason of a lost annotation takes. */
 const LABEL = 0.17;
 
@@ -109,7 +109,7 @@ export function createOrder(answer, on) {
     .filter(({ phase }) => lostOf(phase))
     .map(({ phase, start_ps, end_ps }) => ({
       at: hostAt((start_ps + end_ps) / 2),
-      text: hostAt(end_ps) - hostAt(start_ps) > 2 * LEAST_TEXT ? `lost: ${lostOf(phase)}` : '',
+      text: hostAt(end_ps) - hostAt(start_ps) > 2 * MIN_TEXT ? `lost: ${lostOf(phase)}` : '',
     }))
     .map(({ at, text }, index, all) =>
       h(
@@ -196,7 +196,7 @@ export function createOrder(answer, on) {
       '',
       legend(
         [
-          ...[...named].slice(0, MOST_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
+          ...[...named].slice(0, MAX_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
           ...[
             ['in order', ''],
             ['inverted: runs after a later phase has begun', 'inverted'],
