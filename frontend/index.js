@@ -1,4 +1,4 @@
-/** The page of XLA Insights. TensorBoard loads this module into an empty frame and calls `render()`. */
+/** Entry point of the page: TensorBoard loads this module into an empty frame and calls `render()`. */
 
 import { h } from './lib/dom.js';
 import { idle } from './lib/activity.js';
@@ -6,8 +6,8 @@ import { copyPlainDigits } from './lib/plain-digits.js';
 import { followTheme } from './lib/theme.js';
 import { createApp } from './frame/app.js';
 
-/** @returns {Promise<void>} resolves once the style sheet has come */
-function styles() {
+/** @returns {Promise<void>} resolves once the style sheet is loaded, or has failed to load */
+function loadStyles() {
   return new Promise((resolve) => {
     const done = () => resolve();
     document.head.append(h('link', {
@@ -20,14 +20,14 @@ export async function render() {
   document.documentElement.lang = 'en';
   document.title = 'XLA Insights';
   copyPlainDigits();
-  const styled = styles();
+  const styled = loadStyles();
   /** @type {{app?: ReturnType<typeof createApp>}} */
   const page = {};
   followTheme(() => page.app?.recolor());
   await styled;
   const app = createApp();
   page.app = app;
-  // The frame starts without focus, and without it no key would reach us.
+  // The frame starts without focus, and keys reach only a focused frame.
   window.focus();
   await app.start();
 }

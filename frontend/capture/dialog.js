@@ -1,4 +1,4 @@
-/** Capturing from profiler servers: a dialog that asks, tells how far it is, and closes when the new session opens. */
+/** The capture dialog: takes the servers' addresses, shows progress, and closes when the new session opens. */
 
 import { button, fill, h } from '../lib/dom.js';
 import { delay } from '../lib/activity.js';
@@ -7,8 +7,8 @@ import { digits } from '../lib/format.js';
 import { readPref, writePref } from '../lib/preferences.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
-const PAUSE_MS = 250;
-const MOST_ADDRESSES = 5;
+const POLL_MS = 250;
+const MAX_ADDRESSES = 5;
 const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
 
 /**
@@ -16,22 +16,22 @@ const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['coll
  *   Progress
  */
 
-/** What was typed last stands first. */
+/** The saved addresses, the latest first. */
 const savedAddresses = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
 
 /**
  * The button that opens the dialog; closing the dialog cancels.
  * @param {(text: string) => void} say
  * @param {(session: string) => void} opened
- * @param {() => string} logdir where servers are told to write
+ * @param {() => string} logdir the directory that servers write to
  */
 export function createCapture(say, opened, logdir) {
-  const before = h('datalist', { id: 'capture-addresses' });
+  const suggestions = h('datalist', { id: 'capture-addresses' });
   const addresses = h('input', {
     type: 'text',
     required: true,
     placeholder: 'localhost:3294',
-    list: before.id,
+    list: suggestions.id,
     autocomplete: 'off',
     'aria-describedby': 'capture-form',
   });
@@ -59,7 +59,7 @@ export function createCapture(say, opened, logdir) {
         },
       },
       h('h2', null, 'Capture'),
-      h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, before)),
+      h('label', null, 'Addresses of profiler servers', h('span', { class: 'field' }, addresses, suggestions)),
       h('p', { class: 'small sec', id: 'capture-form' }, 'HOST:PORT, with commas between several.'),
       h('label', null, 'Duration, ms', h('span', { class: 'field' }, duration)),
       h(
@@ -81,7 +81,7 @@ export function createCapture(say, opened, logdir) {
     ),
   );
 
-  /** @param {Progress} told */
+  /** @param {Progress} progressState */
   function show({ state, elapsed_ms, duration_ms, message: trying }) {
     const text =
       WORDS.get(state) +
@@ -91,20 +91,20 @@ export function createCapture(say, opened, logdir) {
     say(text);
   }
 
-  /** What was typed stays; fields that are empty get what was captured with last. */
-  function remind() {
+  /** Fills empty fields with the values of the last capture. */
+  function fillFields() {
     const saved = savedAddresses();
-    fill(before, saved.map((value) => h('option', { value })));
+    fill(suggestions, saved.map((value) => h('option', { value })));
     addresses.value ||= saved[0] ?? '';
     duration.value ||= readPref('duration_ms') ?? '2000';
     place.textContent = escapeInvisible(logdir());
   }
 
-  /** An address is remembered once it is known to be one, whether or not a server listens there now. */
-  function remember() {
+  /** Saves the address and the duration once the server has accepted the address, even if no profiler listens there. */
+  function saveFields() {
     const entered = addresses.value.trim();
     const addressList = [entered, ...savedAddresses().filter((address) => address !== entered)];
-    writePref('addresses', addressList.slice(0, MOST_ADDRESSES).join('\n'));
+    writePref('addresses', addressList.slice(0, MAX_ADDRESSES).join('\n'));
     writePref('duration_ms', duration.value);
   }
 
@@ -114,10 +114,10 @@ export function createCapture(say, opened, logdir) {
     try {
       /** @type {Progress} */
       let progressState = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
-      remember();
+      saveFields();
       for (; WORDS.has(progressState.state); progressState = await get('capture_progress')) {
         show(progressState);
-        await delay(PAUSE_MS);
+        await delay(POLL_MS);
       }
       message.textContent = escapeInvisible(progressState.message ?? '');
       start.disabled = false;
@@ -134,7 +134,7 @@ export function createCapture(say, opened, logdir) {
   return button('Capture…', () => {
     if (!dialog.isConnected) document.body.append(dialog);
     message.textContent = '';
-    remind();
+    fillFields();
     dialog.showModal();
     addresses.select();
   }, { 'data-testid': 'capture-button' });

@@ -1,4 +1,4 @@
-/** Graph × step: what was compiled when, what ran from the cache. */
+/** The graph × step grid: compilations, and runs from the cache. */
 
 import { button, fill, h } from '../lib/dom.js';
 import { columnUnit, total, groupBy } from '../lib/totals.js';
@@ -9,24 +9,24 @@ import { count, cutMiddle, digits, plural, timeCell, timeText } from '../lib/for
 /** @typedef {import('../lib/routes').CompileRow} CompileRow */
 /** @typedef {import('../lib/routes').GraphRow} CompileGraph */
 
-const MOST_GRAPHS = 40;
-/** Columns that are drawn at first: thousands of steps are more than a page can hold. */
-const MOST_STEPS = 200;
-/** Of so many hosts each step has a column for each; of more, one for all of them. */
-const FEW_HOSTS = 4;
+const MAX_GRAPHS = 40;
+/** Columns drawn at first: a page cannot hold thousands of steps. */
+const MAX_STEPS = 200;
+/** Up to this number of hosts, each host's step has its own column; beyond, hosts share a column per step. */
+const MAX_HOSTS_APART = 4;
 
-/** Graphs that compiled first, then as the server has them. @param {CompileGraph[]} graphs */
+/** Sorts graphs with compilations first, otherwise in the server's order. @param {CompileGraph[]} graphs */
 export const compiledFirst = (graphs) => [...graphs].sort((a, b) => Number(b.compiles > 0) - Number(a.compiles > 0));
 
 /**
- * Columns and the steps (indices) in each: those of the same number together where they are of many hosts.
+ * The step indices of each column; with many hosts, steps of equal number share a column.
  * @param {number[]} shown
  * @param {(number|null)[]} numbers
- * @param {string[]} hosts whose each step is
+ * @param {string[]} hosts the host of each step
  * @returns {number[][]}
  */
 export function columnsOf(shown, numbers, hosts) {
-  if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= FEW_HOSTS) {
+  if (new Set(shown.map((/** @type {number} */ step) => hosts[step])).size <= MAX_HOSTS_APART) {
     return shown.map((step) => [step]);
   }
   const first = new Map(hosts.map((host, step) => /** @type {[string, number]} */ ([host, step])).reverse());
@@ -38,7 +38,7 @@ export function columnsOf(shown, numbers, hosts) {
 }
 
 /**
- * So many columns, in their order: those that something compiled in, then the first ones.
+ * Limits the columns, in their order: columns with compilations take precedence, then the first ones.
  * @param {number[][]} columns @param {CompileRow[]} rows @param {number} limit
  */
 export function compiledIn(columns, rows, limit) {
@@ -51,13 +51,13 @@ export function compiledIn(columns, rows, limit) {
 }
 
 /**
- * Compiles of a graph by step index; without a step under -1.
+ * Groups compilations by graph and step index; -1 stands for no step.
  * @param {CompileRow[]} rows @returns {Map<string, CompileRow[]>} by `graph\nstep`
  */
 export const byCell = (rows) => groupBy(rows, (row) => `${graphOf(row)}\n${row.step ?? -1}`);
 
 /**
- * What a graph is called: its module, and where several graphs share that, a part of what tells it apart.
+ * A graph's name: its module and a shortened hash, or its id if that already begins with the module.
  * @param {{graph: string|null, module: string|null}} graph @returns {[string, string]}
  */
 export function nameOf({ graph, module }) {
@@ -69,7 +69,7 @@ export function nameOf({ graph, module }) {
 /** @param {CompileRow} row */
 export const graphOf = ({ graph }) => graph ?? 'unknown graph';
 
-/** Whose each step is. @param {Compiles['step_hosts']} hosts @returns {string[]} */
+/** The host of each step. @param {Compiles['step_hosts']} hosts @returns {string[]} */
 export const hostsOfSteps = (hosts) => hosts.flatMap(([host, steps]) => Array(steps).fill(host));
 
 /**
@@ -83,10 +83,10 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   const visibleSteps = [...steps.keys()].filter((step) => shows(hostOf[step]));
   const allColumns = [...(outside ? [[-1]] : []), ...columnsOf(visibleSteps, steps, hostOf)];
   const together = allColumns.some((column) => column.length > 1);
-  let columns = compiledIn(allColumns, compiles, MOST_STEPS);
+  let columns = compiledIn(allColumns, compiles, MAX_STEPS);
   const unit = columnUnit(compiles, 'duration_ps');
-  const sortedGraphs = graphs.length > MOST_GRAPHS ? compiledFirst(graphs) : graphs;
-  /** Steps in which nothing ran that is known. */
+  const sortedGraphs = graphs.length > MAX_GRAPHS ? compiledFirst(graphs) : graphs;
+  /** Steps with a known run or compilation. */
   const stepsWithRuns = new Set([
     ...compiles.map(({ step }) => step ?? -1),
     ...graphs.flatMap((graph) => Object.keys(graph.steps).map(Number)),
@@ -97,7 +97,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
   const head = h('tr', null);
   const body = h('tbody', null);
   const more = h('p', { class: 'small muted' });
-  let shownGraphs = MOST_GRAPHS;
+  let shownGraphs = MAX_GRAPHS;
 
   /** @param {number[]} column */
   const onHosts = (column) =>
@@ -112,7 +112,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
     const compiled = column.flatMap((step) => cells.get(`${graph.graph}\n${step}`) ?? []);
     if (compiled.length) {
       const ps = total(compiled, 'duration_ps');
-      /** What the capture cuts took longer. */
+      /** Compilations that the capture cuts took longer than recorded. */
       const plus = compiled.some(({ cut }) => cut) ? '+' : '';
       const compiledSteps = column.filter((step) => cells.has(`${graph.graph}\n${step}`));
       const place = column[0] < 0 ? 'no step' : `step ${stepName(column)}${onHosts(compiledSteps)}`;

@@ -1,4 +1,4 @@
-/** Compiles: which graph was compiled in which step, what it cost, and why it was new. */
+/** The Compiles view: which graph was compiled in which step, what it cost, and why it was new. */
 
 import { fill, h } from '../lib/dom.js';
 import { columnUnit, total } from '../lib/totals.js';
@@ -37,14 +37,14 @@ import { createGrid, graphOf, nameOf } from './grid.js';
 export function compilesView(app) {
   const element = h('div', { class: 'cards compiles' });
   const why = h('div', null);
-  /** All of the session, and what is left of it by the choice of hosts and devices. @type {Compiles} */
+  /** The session's document; `filtered` has only the chosen hosts and devices. @type {Compiles} */
   let answer;
   /** @type {Compiles} */
   let filtered;
   /** @type {import('../lib/types').Device[]} */
   let sessionDevices = [];
   let devices = sessionDevices;
-  /** Hosts of the session. */
+  /** Number of hosts of the session. */
   let hostCount = 1;
   /** @type {ReturnType<typeof sortableTable>|null} */
   let rows = null;
@@ -53,7 +53,7 @@ export function compilesView(app) {
 
   const placeOf = (/** @type {CompileRow} */ { start_ps, duration_ps }) =>
     windowPlace(start_ps, start_ps + duration_ps);
-  /** The compile of the link, else the longest one after the warm-up. */
+  /** The link's compilation, otherwise the longest one after the warm-up. */
   const chosen = () => {
     const longest =
       [...filtered.compiles].sort(
@@ -241,7 +241,7 @@ export function compilesView(app) {
   }
 
   /**
-   * What differs from the nearest graph whose parameters are known.
+   * The differences from the nearest graph with known parameters.
    * @param {NonNullable<CompileRow['nearest']>} nearest
    * @param {Compiles} document
    */
@@ -281,7 +281,7 @@ const COUNTED = {
   from_device: 'Transfers from the device',
 };
 
-/** What a metrics report beside the trace counts. @param {import('../lib/routes').CountedMetrics|null} metrics */
+/** The counters of a metrics report beside the trace. @param {import('../lib/routes').CountedMetrics|null} metrics */
 function metricsCard(metrics) {
   if (!metrics) return null;
   const { file, rows, uncached, cached, fallbacks } = metrics;

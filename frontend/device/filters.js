@@ -1,4 +1,4 @@
-/** What is shown: of which devices, of which step, of which category; and against which roof. */
+/** The Device view's filters: device, step and category, with the peaks that ops are compared with. */
 
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { count } from '../lib/format.js';
@@ -13,7 +13,7 @@ import { peaksText } from './peaks.js';
 /** @typedef {[place: string, device: Device]} Placed */
 
 /**
- * What a link calls each device: place of its host, and its own among that host's.
+ * Maps each device's key in links to the device: index of its host, and its index on that host.
  * @param {Ready} session
  * @returns {Map<string, Device>}
  */
@@ -27,9 +27,9 @@ export function devicePlaces({ session: { hosts }, devices }) {
 }
 
 /**
- * All, then each host and its cores.
+ * The choices of devices: all, then each host and its cores.
  * @param {Ready} session
- * @param {string} dd what is shown
+ * @param {string} dd the current choice
  * @param {Device[]} listed
  * @returns {Choice[]}
  */

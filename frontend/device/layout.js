@@ -1,4 +1,4 @@
-/** Where ops stand against the roof: both axes logarithmic. Pixels and numbers, no drawing. */
+/** The roofline's geometry on logarithmic axes: dots, scales and labels; draws nothing. */
 
 import { clamp } from '../lib/axis.js';
 import { maximum, minimum, total } from '../lib/totals.js';
@@ -13,47 +13,53 @@ export const TOP = 16;
 export const BOTTOM = 30;
 
 const PX_OF_MS = 4.6;
-const LEAST_RADIUS = 2.5;
-/** Radii of the largest dot: steps of microseconds and of seconds are both to be seen. */
-const LARGEST = [10, 22];
-/** Above the roof there is room for its name. */
+const MIN_RADIUS = 2.5;
+/** Limits of the largest dot's radius, px: dots stay visible for steps of microseconds and of seconds. */
+const LARGEST_RADIUS = [10, 22];
+/** Decades above the roof, for its label. */
 const HEADROOM = 0.36;
-/** Decades below the roof that are shown at least. */
-const LEAST_HIGH = 1.2;
-/** What takes less of the time does not stretch the axes. */
-const LEAST_PART = 0.001;
-const MOST_DECADES = 8;
+/** Minimum number of decades shown below the roof. */
+const MIN_HIGH = 1.2;
+/** Ops below this share of the time do not stretch the axes. */
+const MIN_PART = 0.001;
+const MAX_DECADES = 8;
 const LABEL_HIGH = 14;
 const MARGIN = 4;
 
-/** FLOP/s and bytes/s at most; null: not known. @typedef {{flops: number|null, bytes: number|null}} Roof */
-/** Powers of ten at the ends: FLOP per byte, and TFLOP/s. @typedef {{x: [number, number], y: [number, number]}} Axes */
+/** Peak FLOP/s and bytes/s; null if unknown. @typedef {{flops: number|null, bytes: number|null}} Roof */
+/**
+ * Exponents of ten at the ends of the axes: FLOP per byte, and TFLOP/s.
+ * @typedef {{x: [number, number], y: [number, number]}} Axes
+ */
 
-/** Ops that have a place: they compute, and use the memory. @param {OpRow[]} rows */
+/** Ops that can be drawn: they have FLOPs and memory traffic. @param {OpRow[]} rows */
 export const placed = (rows) =>
   rows.filter(
     ({ intensity, flops_per_s, kind }) =>
       kind === 'work' && intensity !== null && intensity > 0 && flops_per_s !== null && flops_per_s > 0,
   );
 
-/** Whole decades around what is drawn. @param {OpRow[]} rows @param {Roof} roof @returns {Axes} */
+/**
+ * The axes: whole decades around the drawn ops and the roof.
+ * @param {OpRow[]} rows @param {Roof} roof @returns {Axes}
+ */
 export function axesOf(rows, { flops, bytes }) {
   const placedRows = placed(rows);
   const totalPs = total(placedRows, 'ps');
-  const lasting = placedRows.filter(({ ps }) => ps >= LEAST_PART * totalPs);
+  const lasting = placedRows.filter(({ ps }) => ps >= MIN_PART * totalPs);
   const ridge = flops && bytes ? [flops / bytes] : [];
-  /** @param {number[]} values @param {number} minDecades decades @returns {[number, number]} */
+  /** @param {number[]} values @param {number} minDecades @returns {[number, number]} */
   function decades(values, minDecades) {
     if (!values.length) return [0, minDecades];
     const [low, high] = [Math.floor(Math.log10(minimum(values)) - 1e-9), Math.ceil(Math.log10(maximum(values)) + 1e-9)];
-    return [Math.max(low, high - MOST_DECADES), Math.max(high, low + minDecades)];
+    return [Math.max(low, high - MAX_DECADES), Math.max(high, low + minDecades)];
   }
   const aroundRidge = ridge.flatMap((intensity) => [intensity / 3, intensity * 3]);
   const x = decades([...lasting.map((row) => row.intensity ?? 1), ...aroundRidge], 2);
   const rates = [...lasting.map((row) => (row.flops_per_s ?? 1) / 1e12), ...(flops ? [flops / 1e12] : [])];
   const y = decades(rates, 2);
   const top = Math.log10(maximum(rates));
-  return { x, y: flops ? [Math.min(y[0], Math.floor(top - LEAST_HIGH)), top + HEADROOM] : y };
+  return { x, y: flops ? [Math.min(y[0], Math.floor(top - MIN_HIGH)), top + HEADROOM] : y };
 }
 
 /** @param {Axes} axes @param {number} width @param {number} height */
@@ -68,7 +74,7 @@ export function scales({ x, y }, width, height) {
 }
 
 /**
- * Dots whose areas are as times, the largest first.
+ * The dots, the largest first; areas are proportional to self time.
  * @param {OpRow[]} rows
  * @param {Axes} axes
  * @param {number} width
@@ -79,37 +85,37 @@ export function dotsOf(rows, axes, width, height) {
   const { x, y } = scales(axes, width, height);
   const sorted = [...placed(rows)].sort((a, b) => b.ps - a.ps);
   const largest = PX_OF_MS * Math.sqrt((sorted[0]?.ps ?? 0) / 1e9);
-  const factor = largest ? clamp(largest, LARGEST[0], LARGEST[1]) / largest : 1;
+  const factor = largest ? clamp(largest, LARGEST_RADIUS[0], LARGEST_RADIUS[1]) / largest : 1;
   return sorted.map((row) => ({
-    row, r: Math.max(LEAST_RADIUS, factor * PX_OF_MS * Math.sqrt(row.ps / 1e9)),
+    row, r: Math.max(MIN_RADIUS, factor * PX_OF_MS * Math.sqrt(row.ps / 1e9)),
     x: clamp(x(row.intensity ?? 1), LEFT, width - RIGHT), y: clamp(y(row.flops_per_s ?? 1), TOP, height - BOTTOM),
   }));
 }
 
 /**
- * The dot under the pointer: of several the smallest, which lies on top.
+ * The dot under the pointer; of several the smallest, which is drawn on top.
  * @param {Dot[]} dots the largest first
  * @param {number} x
  * @param {number} y
  */
 export const dotAt = (dots, x, y) =>
-  [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, LEAST_RADIUS * 2) + 1) ?? null;
+  [...dots].reverse().find((dot) => Math.hypot(dot.x - x, dot.y - y) <= Math.max(dot.r, MIN_RADIUS * 2) + 1) ?? null;
 
 /** @param {Box} a @param {Box} b */
 const overlap = (a, b) =>
   Math.max(0, Math.min(a.x + a.w, b.x + b.w) - Math.max(a.x, b.x)) *
   Math.max(0, Math.min(a.y + a.h, b.y + b.h) - Math.max(a.y, b.y));
 
-/** How far a label is from the edge of a dot; negative over it. @param {Dot} dot @param {Box} box */
+/** The distance of a label from the edge of a dot; negative if they overlap. @param {Dot} dot @param {Box} box */
 const away = (dot, box) =>
   Math.hypot(Math.max(box.x - dot.x, 0, dot.x - box.x - box.w), Math.max(box.y - dot.y, 0, dot.y - box.y - box.h)) -
   dot.r;
 
-/** How much of a dot lies below a label, roughly. @param {Dot} dot @param {Box} box */
+/** How much of a dot a label covers, approximately. @param {Dot} dot @param {Box} box */
 const covered = (dot, box) => Math.max(0, 1 - away(dot, box));
 
 /**
- * Where the line of a label ends: the place of its box that is next to the dot.
+ * Where a label's line ends: the point of its box nearest to the dot.
  * @param {Dot} dot
  * @param {Box} box
  * @returns {[number, number]}
@@ -126,7 +132,7 @@ function meet(a, b, c, d) {
   return side(a, b, c) !== side(a, b, d) && side(c, d, a) !== side(c, d, b);
 }
 
-/** Whether the line of a label crosses that of another, or its text. @param {Label} label @param {Label} other */
+/** Whether a label's line crosses another label's line or text. @param {Label} label @param {Label} other */
 function cross(label, { dot, box, line }) {
   if (!label.line) return false;
   /** @type {[number[], number[]]} */
@@ -139,20 +145,20 @@ function cross(label, { dot, box, line }) {
   );
 }
 
-const CROSSING = 40;
-const LEFT_OUT = 200;
+const CROSSING_COST = 40;
+const OMISSION_COST = 200;
 const PASSES = 2;
 const DIRECTIONS = [[1, 0], [-1, 0], [0.7, 1], [-0.7, 1], [0.7, -1], [-0.7, -1], [0, 1], [0, -1]];
 const DISTANCES = [0, 14, 30, 48, 68, 90];
 
 /**
- * A label: its box, and whether a line leads to it, as where another dot is nearer.
+ * A label: its box, and whether a line leads to it, as is needed if another dot is nearer.
  * @typedef {{dot: Dot, box: Box, line: boolean}} Label
  */
 
 /**
- * Labels beside their dots; where they would touch others, moved out on a line. Those that nowhere fit are left out,
- * unless they must be there.
+ * Places labels beside their dots, or farther out on a line if they would overlap others. Labels that fit nowhere are
+ * left out, unless `always` holds.
  * @param {Dot[]} labelled in order of importance
  * @param {Dot[]} dots
  * @param {(dot: Dot) => number} widthOf px
@@ -163,7 +169,7 @@ const DISTANCES = [0, 14, 30, 48, 68, 90];
  * @returns {Label[]}
  */
 export function placeLabels(labelled, dots, widthOf, width, height, taken, always = () => false) {
-  /** The best place beside labels that are there already. @param {Dot} dot @param {Label[]} labels */
+  /** The best position of a label among those already placed. @param {Dot} dot @param {Label[]} labels */
   function placeOf(dot, labels) {
     const w = widthOf(dot);
     /** @type {{cost: number, label: Label}|null} */
@@ -186,7 +192,7 @@ export function placeLabels(labelled, dots, widthOf, width, height, taken, alway
           ) +
           10 * total(dots, (/** @type {Dot} */ neighbour) => covered(neighbour, box));
         const crosses = labels.some((neighbour) => cross(label, neighbour) || cross(neighbour, label));
-        const cost = touched * 4 + distance + (crosses ? CROSSING : 0);
+        const cost = touched * 4 + distance + (crosses ? CROSSING_COST : 0);
         if (!best || cost < best.cost) best = { cost, label };
         if (cost === distance) return best;
       }
@@ -194,7 +200,7 @@ export function placeLabels(labelled, dots, widthOf, width, height, taken, alway
     }
     return best;
   }
-  /** Label by label, and again for each, now that the others have theirs. @param {Dot[]} order */
+  /** Places the labels in order, then improves each given the others. @param {Dot[]} order */
   function placeAll(order) {
     /** @type {Map<Dot, {cost: number, label: Label}>} */
     const placements = new Map();
@@ -208,7 +214,7 @@ export function placeLabels(labelled, dots, widthOf, width, height, taken, alway
     }
     return {
       labels: labelled.flatMap((dot) => placements.get(dot)?.label ?? []),
-      cost: total(labelled, (dot) => placements.get(dot)?.cost ?? LEFT_OUT),
+      cost: total(labelled, (dot) => placements.get(dot)?.cost ?? OMISSION_COST),
     };
   }
   const [forward, backward] = [labelled, [...labelled].reverse()].map(placeAll);
@@ -218,7 +224,7 @@ export function placeLabels(labelled, dots, widthOf, width, height, taken, alway
 /** @param {Box} box */
 const grown = ({ x, y, w, h }) => ({ x: x - 2, y: y - 1, w: w + 4, h: h + 2 });
 
-/** `0.1`, `10`, `1 000`; powers beyond those. @param {number} power */
+/** Formats a power of ten: `0.1`, `10`, `1 000`, and `10⁶` for large and small ones. @param {number} power */
 export const decade = (power) =>
   power < -3 || power > 5
     ? `10${[...String(power)].map((sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('')}`

@@ -1,4 +1,4 @@
-/** Draws ops against the roof. */
+/** Draws the roofline: ops as dots, the roof, and labels. */
 
 import { digits, timeText } from '../lib/format.js';
 import { BOTTOM, LEFT, RIGHT, TOP, decade, lineEnd, placeLabels, scales } from './layout.js';
@@ -9,25 +9,25 @@ import { minimum } from '../lib/totals.js';
 /** @typedef {import('./types').Dot} Dot */
 /** @typedef {import('./layout.js').Box} Box */
 /**
- * @typedef {object} Picture what is drawn
+ * @typedef {object} Picture the roofline's data
  * @property {Dot[]} dots the largest first
  * @property {import('./layout.js').Axes} axes
  * @property {import('./layout.js').Roof} roof
- * @property {string} precision of the peak: `bf16`
- * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: another annotation; -1 none
- * @property {(dot: Dot) => boolean} faint a filter leaves it out
+ * @property {string} precision of the peak, such as `bf16`
+ * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: an annotation without a tone; -1: no annotation
+ * @property {(dot: Dot) => boolean} faint whether the filters exclude the op
  * @property {string} chosen id of an op @property {string} lifted @property {boolean} all labels
- * @property {{key: string, labels: import('./layout.js').Label[]}} kept labels of the last time, which hold while their
- *   key does
+ * @property {{key: string, labels: import('./layout.js').Label[]}} kept cached labels, valid while the
+ *   key is the same
  */
 
 const LABELS = 7;
-/** Of more nobody could read any. */
-const MOST_LABELS = 80;
-const NEAR = 0.5;
-/** Where on its line the name of a roof may stand, the best first. */
-const PARTS = [0.62, 0.3, 0.85, 0.15];
-/** px within which dots have their labels. */
+/** With more labels none would be readable. */
+const MAX_LABELS = 80;
+const SECOND_ROOF = 0.5;
+/** Positions of a roof's label along its line, 0 to 1, the best first. */
+const LABEL_POSITIONS = [0.62, 0.3, 0.85, 0.15];
+/** Distance within which a dot's label may be, px. */
 const CROWD = 90;
 
 /**
@@ -47,7 +47,7 @@ export function paintRoofline(
   const { x, y } = scales(axes, width, height);
   const [right, bottom] = [width - RIGHT, height - BOTTOM];
   const ridge = roof.flops && roof.bytes ? roof.flops / roof.bytes : null;
-  /** What labels keep clear of. @type {Box[]} */
+  /** Boxes that labels must not cover. @type {Box[]} */
   const taken = [];
 
   /** @param {string} text @param {number} middle @param {number} at @param {string} color */
@@ -64,7 +64,7 @@ export function paintRoofline(
     g.setLineDash([]);
   }
 
-  /** The roof at a part of both peaks, cut to the picture. @param {number} part @returns {[number, number][]} */
+  /** The roof at a share of both peaks, clipped to the picture. @param {number} part @returns {[number, number][]} */
   function roofAt(part) {
     const [flops, bytes] = [(roof.flops ?? 0) * part, (roof.bytes ?? 0) * part];
     const from = Math.max(10 ** axes.x[0], 10 ** (axes.y[0] + 12) / bytes);
@@ -124,7 +124,7 @@ export function paintRoofline(
   /** @param {number} at FLOP per byte */
   function drawRoof(at) {
     const [low, corner, end] = roofAt(1);
-    line(palette.line2, 1, [3, 3], roofAt(NEAR));
+    line(palette.line2, 1, [3, 3], roofAt(SECOND_ROOF));
     line(
       palette.ink3,
       1,
@@ -160,7 +160,7 @@ export function paintRoofline(
       along(memory, low, corner, part, slope, -9, palette.ink);
       along('50 % of it', low, corner, part, slope, 9 + (y(1) - y(2)) * Math.cos(slope), palette.ink3);
     }
-    const [text, height14] = [decade0(at), bottom - 11];
+    const [text, height14] = [ridgeText(at), bottom - 11];
     const wide = textWidth(text) + 8;
     box(palette.surface, corner[0] - wide / 2, height14 - 7, wide, 14);
     centred(text, corner[0], height14, palette.ink);
@@ -180,7 +180,7 @@ export function paintRoofline(
   }
 
   /**
-   * The place on a line that is away from the dots with labels.
+   * The position on a line, 0 to 1, farthest from the labelled dots.
    * @param {[number, number]} from
    * @param {[number, number]} to
    * @param {number} half of the text's width
@@ -196,14 +196,14 @@ export function paintRoofline(
           ),
         CROWD,
       );
-    return PARTS.filter((part) => Math.min(part, 1 - part) * length > half).reduce(
+    return LABEL_POSITIONS.filter((part) => Math.min(part, 1 - part) * length > half).reduce(
       (best, part) => (away(part) > away(best) ? part : best),
-      PARTS[0],
+      LABEL_POSITIONS[0],
     );
   }
 
   /**
-   * Text along a line.
+   * Writes text along a line.
    * @param {string} text
    * @param {[number, number]} from
    * @param {[number, number]} to
@@ -219,7 +219,7 @@ export function paintRoofline(
     g.rotate(slope);
     write(color, text, -textWidth(text) / 2, off);
     g.restore();
-    // As a few boxes along it.
+    // The slanted text is covered by several boxes.
     const half = textWidth(text) / 2;
     for (let at = -half; at < half; at += 14) {
       taken.push({
@@ -293,7 +293,7 @@ export function paintRoofline(
   if (selected) ring(selected, 2);
   write(palette.ink2, 'area of a dot: self time', LEFT + 8, TOP + 10);
   taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
-  const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MOST_LABELS : LABELS)])];
+  const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MAX_LABELS : LABELS)])];
   const key = JSON.stringify([width, height, axes, roof, labelled.map(({ row, x: at }) => [row.id, row.ps, at])]);
   if (kept.key !== key) {
     Object.assign(kept, {
@@ -313,4 +313,4 @@ export function paintRoofline(
 }
 
 /** The intensity of the ridge: whole, or with a decimal where it is small. @param {number} value */
-const decade0 = (value) => digits(value, value < 10 ? 1 : 0);
+const ridgeText = (value) => digits(value, value < 10 ? 1 : 0);

@@ -1,4 +1,4 @@
-/** The device's peaks: where they come from, and a dialog that sets others. */
+/** The device's peaks: their text with the source, and a dialog that sets them. */
 
 import { button, h } from '../lib/dom.js';
 import { digits } from '../lib/format.js';
@@ -9,7 +9,7 @@ import { trimmed } from './rows.js';
 /** `918`, `61.5` @param {number} value */
 const number = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
 
-/** The precision that a peak is of, where that is sure. @param {DeviceDocument['peaks']} peaks */
+/** The precision of the peak; empty if uncertain. @param {DeviceDocument['peaks']} peaks */
 export const precisionOf = ({ source, devices: [first] }) =>
   source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '';
 
@@ -34,9 +34,9 @@ export function peaksText(peaks) {
 }
 
 /**
- * Asks for both peaks.
+ * Opens the dialog that sets both peaks.
  * @param {DeviceDocument['peaks']} peaks
- * @param {(pk: string) => void} apply what a link says of them; empty: those of the device
+ * @param {(pk: string) => void} apply takes the peaks in the link's form; empty: the device's
  */
 export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, apply) {
   const text = (/** @type {number|null} */ value, /** @type {number} */ unit) =>

@@ -1,4 +1,4 @@
-/** The picture of ops against the roof: a canvas; the list of ops says the same. */
+/** The roofline's canvas with pointer and keys; the table of ops has the same values. */
 
 import { fill, h, onKeys } from '../lib/dom.js';
 import { oncePerFrame } from '../lib/activity.js';
@@ -13,14 +13,14 @@ import { paintRoofline } from './paint.js';
 /** @typedef {import('./types').Dot} Dot */
 /**
  * @typedef {object} Shown
- * @property {OpRow[]} rows all that are listed
- * @property {(row: OpRow) => boolean} passes the filters
+ * @property {OpRow[]} rows all listed ops
+ * @property {(row: OpRow) => boolean} passes whether an op passes the filters
  * @property {import('./layout.js').Roof} roof
  * @property {string} precision
  * @property {Map<string, number>} tones by path @property {string} chosen id of an op
  */
 
-/** An op in words, for the tooltip and for those who hear the page. @param {OpRow} row */
+/** Describes an op, for the tooltip and for screen readers. @param {OpRow} row */
 export const wordsOf = (row) => [
   row.op,
   timeText(row.ps),
@@ -34,7 +34,7 @@ export const wordsOf = (row) => [
 /**
  * @param {object} on
  * @param {(row: OpRow) => void} on.select
- * @param {(row: OpRow) => void} on.open in the timeline
+ * @param {(row: OpRow) => void} on.open opens the op's longest run in the timeline
  * @param {(row: OpRow|null) => void} on.lift
  */
 export function createRoofline(on) {
@@ -82,7 +82,7 @@ export function createRoofline(on) {
       faint: ({ row }) => !passes(row),
       tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)),
     });
-    // What tests read instead of pixels.
+    // Tests read this instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
         dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })),
@@ -96,7 +96,7 @@ export function createRoofline(on) {
   const request = oncePerFrame(draw);
 
   /** @param {MouseEvent} event */
-  function under(event) {
+  function dotUnder(event) {
     const box = element.getBoundingClientRect();
     return dotAt(dots.filter(({ row }) => shown?.passes(row)), event.clientX - box.left, event.clientY - box.top);
   }
@@ -111,15 +111,15 @@ export function createRoofline(on) {
   }
 
   element.addEventListener('click', (event) => {
-    const dot = under(event);
+    const dot = dotUnder(event);
     if (dot) on.select(dot.row);
   });
   element.addEventListener('dblclick', (event) => {
-    const dot = under(event);
+    const dot = dotUnder(event);
     if (dot) on.open(dot.row);
   });
   element.addEventListener('pointermove', (event) => {
-    const dot = under(event);
+    const dot = dotUnder(event);
     lift(dot);
     element.classList.toggle('over', dot !== null);
     if (tip.classList.toggle('none', !dot) || !dot) return;
@@ -171,7 +171,7 @@ export function createRoofline(on) {
       tip.classList.add('none');
       request();
     },
-    /** @param {string} id an op, from its row */
+    /** Highlights an op from its row. @param {string} id */
     lift(id) {
       if (id === lifted) return;
       lifted = id;

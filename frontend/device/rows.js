@@ -1,4 +1,4 @@
-/** The document of the view as rows, filtered and rounded so that what is printed adds up. */
+/** Converts the device document into rows, and filters and rounds them so that printed values add up. */
 
 import { unitFor } from '../lib/format.js';
 import { total } from '../lib/totals.js';
@@ -10,8 +10,8 @@ import { roundParts, roundShares } from '../lib/rounded-parts.js';
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('./types').Bound} Bound */
 
-/** What an annotation is called in a link where only what lies in none inside of it is meant; alone: no annotation. */
-const ITSELF = '/';
+/** Suffix of a link's `an` for an annotation's own time, without nested ones; alone: no annotation. */
+const OWN = '/';
 
 /** @type {Record<Bound, string>} */
 export const BOUND_WORDS = {
@@ -24,16 +24,19 @@ export const BOUND_WORDS = {
   unknown: 'not known',
 };
 
-/** What a sum is divided by: chosen cores, and steps unless the session is shown. @param {DeviceDocument} document */
+/**
+ * The divisor of sums: chosen cores, times steps unless the whole session is shown.
+ * @param {DeviceDocument} document
+ */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 
-/** From this share on the ops do what can be asked of them. */
-const REACHED = 0.8;
+/** Share of the attainable rate from which on ops count as efficient. */
+const REACHED_SHARE = 0.8;
 
-/** Whether all is well: nothing is far below the roof. @param {DeviceDocument} document */
-export const isReached = ({ verdict }) => verdict !== null && verdict.reached >= REACHED;
+/** Whether the ops run near the roof. @param {DeviceDocument} document */
+export const isReached = ({ verdict }) => verdict !== null && verdict.reached >= REACHED_SHARE;
 
-/** @param {DeviceDocument} document @returns {OpRow[]} in its order */
+/** @param {DeviceDocument} document @returns {OpRow[]} in the document's order */
 export function opRows(document) {
   const { ops, programs, categories, paths, sources, rows } = document;
   const divideBy = divisor(document);
@@ -78,8 +81,8 @@ export const restRows = (document) =>
   }));
 
 /**
- * Rows from the outermost on, each before those inside of it; an annotation's own time comes as a row after those,
- * where it has some besides them.
+ * The tree's rows, each before its nested ones. An annotation's own time, if any, is a row after its nested
+ * annotations.
  * @param {DeviceDocument} document
  * @returns {TreeRow[]}
  */
@@ -99,7 +102,7 @@ export function treeRows(document) {
   function row(at, depth, ownTime) {
     const path = paths[tree.path[at]] ?? null;
     const [first, last] = [tree.first_ps[at], tree.last_ps[at]];
-    const key = path === null ? ITSELF : ownTime ? path + ITSELF : path;
+    const key = path === null ? OWN : ownTime ? path + OWN : path;
     const name = path === null ? 'no annotation' : ownTime ? 'in none of these' : path.slice(path.lastIndexOf('/') + 1);
     return {
       key,
@@ -132,19 +135,19 @@ export function treeRows(document) {
 }
 
 /**
- * Whether what has a path belongs to what a link's `an` names.
+ * Whether a path belongs to the annotation that a link's `an` names.
  * @param {string|null} path
  * @param {string|undefined} an
  */
 export function isOf(path, an) {
   if (!an) return true;
-  if (an === ITSELF) return path === null;
-  if (an.endsWith(ITSELF)) return path === an.slice(0, -1);
+  if (an === OWN) return path === null;
+  if (an.endsWith(OWN)) return path === an.slice(0, -1);
   return path !== null && (path === an || path.startsWith(`${an}/`));
 }
 
 /**
- * Times and shares of leaves as printed, which add up; every other row is the sum of the leaves in it.
+ * Printed times and shares: those of leaves are rounded to add up, other rows are sums of their leaves.
  * @param {TreeRow[]} rows
  * @returns {Map<TreeRow, {text: number, share: number}>} times in thousandths of the unit
  */
@@ -165,7 +168,7 @@ export function treeTexts(rows) {
   }));
 }
 
-/** Parts in the unit of their sum, in thousandths, and shares of it; both add up. @param {number[]} parts */
+/** Parts in thousandths of their sum's unit, and their shares; both add up. @param {number[]} parts */
 export function rounded(parts) {
   const unit = unitFor(total(parts, Number));
   return { unit, times: roundParts(parts, unit.ps / 1000), shares: roundShares(parts) };
@@ -174,7 +177,7 @@ export function rounded(parts) {
 /** @typedef {{an?: string, bound?: string, text?: string}} Filter */
 
 /**
- * Whether anything tells how well ops do: shares of the peaks, or FLOP per byte. That copies have 0 FLOPs does not.
+ * Whether any op has rates: shares of the peaks, or FLOP per byte. Zero FLOPs, as of copies, do not count.
  * @param {OpRow[]} rows
  */
 export const hasRates = (rows) =>
@@ -191,7 +194,7 @@ export function passes(row, { an, bound, text = '' }) {
 }
 
 /**
- * Tones of annotations: the six with most time of their own, in the order of the tree.
+ * Tones of annotations: of the six with most own time, in the order of the tree.
  * @param {TreeRow[]} rows
  * @returns {Map<string, number>} path → 0…5
  */
@@ -203,11 +206,11 @@ export function tonesOf(rows) {
   return new Map(shown.map(({ path }, at) => [String(path), shown.length > 1 ? Math.round((at * 5) / last) : 3]));
 }
 
-/** With four digits, as far as makers tell a peak. @param {number} value */
+/** Rounds to four digits, the precision of published peaks. @param {number} value */
 export const trimmed = (value) => Number(value.toPrecision(4));
 
 /**
- * Peaks as a link writes them: `918e12,1638e9`; null for anything else.
+ * Parses a link's peaks, `918e12,1638e9`; null if malformed.
  * @param {string|undefined} text
  * @returns {[number, number]|null}
  */
@@ -216,7 +219,7 @@ export function peaksOfLink(text) {
   return flops > 0 && bytes > 0 && !more.length && Number.isFinite(flops + bytes) ? [flops, bytes] : null;
 }
 
-/** Of a category's ops, as a file has them. @param {OpRow[]} rows */
+/** CSV rows of ops. @param {OpRow[]} rows */
 export const csvRows = (rows) =>
   rows.map(
     ({

@@ -1,4 +1,4 @@
-/** The ops, by self time: those with most of it, and all others as one row that opens. */
+/** The table of ops by self time: the longest are listed, all others fold into one row. */
 
 import { button, h } from '../lib/dom.js';
 import { cutName, lengthBar, link, showButton } from '../lib/cards.js';
@@ -15,7 +15,7 @@ import { boundCell, toneChip } from './tree.js';
 
 const LISTED = 12;
 
-/** How often: whole where it is. @param {number} value */
+/** Formats a mean number of executions, without decimals if whole. @param {number} value */
 const times = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) / 1e6) ? 0 : 1);
 
 /** The last two parts of a path, with the line. @param {string} source */
@@ -23,8 +23,8 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
 
 /**
  * @param {DeviceDocument} document
- * @param {OpRow[]} rows all that the server lists
- * @param {RestRow[]} rest the others
+ * @param {OpRow[]} rows ops that the server lists singly
+ * @param {RestRow[]} rest sums of the others
  * @param {OpRow[]} passing rows that pass the filters
  * @param {object} on
  * @param {Filter} on.filter
@@ -59,7 +59,7 @@ export function opsTable(
     rows.map(({ ps }) => ps),
     1,
   );
-  // Searching needs the texts of all: whoever searches has them listed.
+  // Sums have no texts to search: a search loads all ops first.
   const passingRest = rest.filter(
     (row) => !filter.text && isOf(row.path, filter.an) && (!filter.bound || row.bound_by === filter.bound),
   );

@@ -1,4 +1,4 @@
-/** What the device works on, by annotation: a tree whose leaves add up; and what is not known. */
+/** The tree of device time by annotation, and a note on ops without FLOP counts. */
 
 import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
@@ -13,8 +13,8 @@ import { placed } from './layout.js';
 /** @typedef {import('./types').OpRow} OpRow */
 /**
  * @typedef {object} TreeState
- * @property {string|undefined} an what is selected
- * @property {Set<string>} closed keys of rows whose insides are hidden
+ * @property {string|undefined} an key of the selected row
+ * @property {Set<string>} closed keys of collapsed rows
  * @property {Map<string, number>} tones
  * @property {(key: string) => void} select
  * @property {() => void} redraw
@@ -22,7 +22,7 @@ import { placed } from './layout.js';
  */
 
 /**
- * The tone of an annotation, as its dots have it.
+ * The chip with an annotation's tone, the same as its dots'.
  * @param {string|null} path
  * @param {Map<string, number>} tones
  * @param {boolean} [parent]
@@ -36,16 +36,16 @@ export function toneChip(path, tones, parent) {
 export const boundCell = (bound) =>
   bound === 'unknown' ? h('span', { class: 'muted' }, BOUND_WORDS[bound]) : BOUND_WORDS[bound];
 
-/** Rows that no closed one hides. @param {TreeRow[]} rows @param {Set<string>} closed */
+/** Rows that are not inside a collapsed one. @param {TreeRow[]} rows @param {Set<string>} closed */
 export const openRows = (rows, closed) =>
   rows.filter(({ path, key }) => ![...closed].some((outer) => key !== outer && isOf(path, outer)));
 
 const MANY_ROWS = 40;
-/** Of many rows so many are in sight at first. */
+/** Rows shown at first, if there are many. */
 const AT_FIRST = 20;
 
 /**
- * Keys of rows that are closed at first: none of few rows; of many those with most time open, as long as there is room.
+ * Keys of the rows collapsed at first: none of few rows; of many, those with most time stay open up to `AT_FIRST`.
  * @param {TreeRow[]} rows
  */
 export function closedAtFirst(rows) {
@@ -77,7 +77,7 @@ export function closedAtFirst(rows) {
 /**
  * @param {DeviceDocument} document
  * @param {TreeRow[]} rows
- * @param {boolean} shares whether anything tells how well ops do
+ * @param {boolean} shares whether any op has rates
  * @param {TreeState} state
  */
 export function treeTable(document, rows, shares, { an, closed, tones, select, redraw, open }) {
@@ -210,10 +210,10 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
 const ADVICE =
   'A kernel of your own tells what it costs: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
   'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /**
- * What has no FLOP count, and what is not in the picture.
+ * The note on ops without a FLOP count and on ops that are not drawn.
  * @param {DeviceDocument} document
  * @param {OpRow[]} rows
  * @param {boolean} explained
@@ -223,8 +223,8 @@ export function unknownNote(document, rows, explained, toggle) {
   const { total: { self_ps, uncounted_ps, other_ps, counted_ps }, uncounted } = document;
   const divideBy = divisor(document);
   const part = (/** @type {number} */ ps) => `${timeText(ps / divideBy)}, ${share(self_ps ? ps / self_ps : null)}`;
-  // Ops of several programs may have one name.
-  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MOST_NAMED);
+  // Ops of different programs may share a name.
+  const named = [...new Set(uncounted.map(({ op }) => op))].slice(0, MAX_NAMED);
   const more = uncounted.filter(({ op }) => !named.includes(op)).length;
   const names = more
     ? `${named.join(', ')} and ${uncounted.length < 20 ? plural(more, 'more op') : 'others'}`

@@ -1,4 +1,4 @@
-/** What the device is busy with and how well, in one or two sentences, and four figures. */
+/** The Device view's verdict: what the device is busy with, how efficiently, and four figures. */
 
 import { h } from '../lib/dom.js';
 import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/format.js';
@@ -22,14 +22,14 @@ const BOUND_TEXTS = {
   unknown: 'with an unknown bound',
 };
 
-/** A part of a sentence that stands out. @param {string} text @returns {[string]} */
+/** Marks a part of a sentence as bold. @param {string} text @returns {[string]} */
 const strong = (text) => [text];
 
-/** From this share on an annotation says nothing of where the time lies, if a part of it has so much. */
+/** An annotation with this share of the time is uninformative, if a part of it has at least `TELLING`. */
 const NEARLY_ALL = 0.9;
 const TELLING = 0.1;
-/** Of so much of the work it must be known how near it is to the roof, if that is to stand for all. */
-const KNOWN = 0.5;
+/** Minimum share of work with known rates for a statement about all work. */
+const MIN_KNOWN_SHARE = 0.5;
 const LONGEST_NAME = 60;
 
 /** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceDocument} document */
@@ -37,7 +37,7 @@ const wholeText = ({ chosen: { st, category } }) =>
   `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ` +
   `${category === null ? 'op time' : `time in ${category}`}`;
 
-/** How near an op comes to its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
+/** An op's share of its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
 function near({ flops_share, bytes_share }) {
   if (flops_share === null && bytes_share === null) return '';
   return (bytes_share ?? 0) >= (flops_share ?? 0)
@@ -55,8 +55,8 @@ function rates({ flops_share, bytes_share }) {
 }
 
 /**
- * The innermost annotation that has half of the time, without one the largest of the outermost; in place of one with
- * nearly all of it its largest part.
+ * The innermost annotation with half of the time, otherwise the largest outermost one. If it has nearly all of the
+ * time, its largest part takes its place.
  * @param {TreeRow[]} tree
  * @param {number} totalPs
  */
@@ -74,7 +74,7 @@ const nameOf = (row, inside = false) =>
   row.path === null ? `${inside ? 'w' : 'W'}ork without an annotation` : row.path.slice(row.path.lastIndexOf('/') + 1);
 
 /**
- * The sentence in parts; those that stand out are in brackets.
+ * The sentence in parts; bold parts are in arrays.
  * @param {DeviceDocument} document
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
@@ -106,14 +106,14 @@ export function verdictParts(document, tree, rows, rest) {
       return [
         strong(share(shareOfBound(bound))),
         ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
-        ...(verdict && knownShare >= KNOWN
+        ...(verdict && knownShare >= MIN_KNOWN_SHARE
           ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
           : []),
       ];
     }
   }
   const largest = mainRow(tree, totalPs);
-  // Where nothing is annotated, the category tells more.
+  // Without annotations the category is more informative.
   const bare = largest.path === null && largest.ps >= NEARLY_ALL * totalPs && document.chosen.category === null;
   /** @type {(row: TreeRow) => (string|[string])[]} */
   const takes = (row) =>
@@ -142,7 +142,7 @@ export function verdictParts(document, tree, rows, rest) {
   }
   const path = paths[verdict.path] ?? null;
   const worst = tree.find((row) => !row.parent && row.path === path) ?? largest;
-  const mostlyUnknown = knownShare < KNOWN && (worst !== largest || isReached(document));
+  const mostlyUnknown = knownShare < MIN_KNOWN_SHARE && (worst !== largest || isReached(document));
   const start = mostlyUnknown
     ? [...takes(largest), `. FLOPs and bytes are known of ${share(knownShare)} of the work`]
     : [];
@@ -169,7 +169,7 @@ export function verdictParts(document, tree, rows, rest) {
   return [...takes(worst), `${rates(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
 }
 
-/** Why it is not known how near the roof is. @param {DeviceDocument} document @param {OpRow[]} rows */
+/** Why the distance to the roof is unknown. @param {DeviceDocument} document @param {OpRow[]} rows */
 function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
   if (flops_per_s === null && bytes_per_s === null) return 'the peaks of this device are not known';
   if (flops_per_s === null || bytes_per_s === null) return 'one of the peaks of this device is not known';
@@ -181,7 +181,7 @@ function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
  * @param {RestRow[]} rest
- * @param {string} coverage which hosts this is, where not all
+ * @param {string} coverage the hosts covered; empty for all
  */
 export function verdictBlock(document, tree, rows, rest, coverage) {
   const { total: sums, cores, chosen: { st } } = document;

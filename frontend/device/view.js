@@ -1,4 +1,4 @@
-/** Device: what the device is busy with, and how well. */
+/** The Device view: what the device is busy with, and how efficiently. */
 
 import { button, fill, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, noDeviceCard } from '../lib/cards.js';
@@ -37,7 +37,7 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').Bound} Bound */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const MOST_LEGEND = 7;
+const MAX_LEGEND = 7;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function deviceView(app) {
@@ -70,15 +70,15 @@ export function deviceView(app) {
   let closed = new Set();
   let opened = false;
   let explained = false;
-  /** What the document was asked for. */
+  /** The query of the drawn document. */
   let requestedQuery = '';
-  /** All ops of a document are asked for. @type {{of: DeviceDocument, done: Promise<void>}|null} */
+  /** The pending request for all ops of a document. @type {{of: DeviceDocument, done: Promise<void>}|null} */
   let loading = null;
 
   const roofline = createRoofline({ select, open, lift: (row) => liftRow(row) });
 
   const cat = () => filtersValue(app.link.state.f).get('cat');
-  /** What the server is asked for: what the link names, else the usual. */
+  /** The document's query: the link's choices, otherwise the defaults. */
   function query(/** @type {Ready} */ openSession) {
     const { dd, st, pk } = app.link.state;
     const places = devicePlaces(openSession);
@@ -93,7 +93,7 @@ export function deviceView(app) {
     const values = filtersValue(app.link.state.f);
     return { an: app.link.state.an, bound: values.get('bound'), text: values.get('op') };
   };
-  /** The op that is selected: the link's, else the one of the verdict. */
+  /** The selected op: the link's, otherwise the verdict's. */
   function chosen() {
     const { op } = app.link.state;
     return op
@@ -103,7 +103,7 @@ export function deviceView(app) {
         : (rows[answer.verdict?.op ?? -1]?.id ?? '');
   }
 
-  /** Asks for another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
+  /** Requests another device, step, category, or other peaks. @param {import('../lib/link.js').LinkState} changes */
   function ask(changes) {
     app.link.set(changes, 'push');
     data.reload();
@@ -127,7 +127,7 @@ export function deviceView(app) {
   /** The longest run of an op in the timeline, selected. @param {OpRow} row */
   function open({ run, id, op }) {
     app.link.set({ op: id }, 'replace');
-    // Of hosts that are not in memory nobody knows when: it is searched for.
+    // The run's time is unknown if its host is not in memory: the timeline searches for the op.
     if (!run) return app.open({ v: 'timeline', q: op });
     const room = Math.max(1e6, run.duration_ps);
     app.open({
@@ -206,7 +206,7 @@ export function deviceView(app) {
           : !counted
             ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`
             : 'None of these ops has both FLOPs and HBM traffic.';
-    const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MOST_LEGEND);
+    const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MAX_LEGEND);
     const untoned = drawn.some(({ path }) => path !== null && !tones.has(path));
     fill(
       marks,
@@ -270,16 +270,16 @@ export function deviceView(app) {
     if (announce) app.live.announce(`${count(passing.length)} ops.`);
   }
 
-  /** Lists all ops, or those with most time again. */
+  /** Switches between all ops and those with most time. */
   async function toggle() {
     opened = !opened;
-    if (opened) await bringAll();
+    if (opened) await loadAllOps();
     drawOps();
     /** @type {HTMLElement|null} */ (list.querySelector('[data-testid=op-more]'))?.focus();
   }
 
-  /** Brings the ops that the first answer has as sums. */
-  function bringAll() {
+  /** Loads the ops that the first answer has only as sums. */
+  function loadAllOps() {
     if (!rest.length) return;
     if (loading?.of !== answer) loading = { of: answer, done: fetchAll(answer) };
     return loading.done;
@@ -314,8 +314,8 @@ export function deviceView(app) {
     }));
   }
 
-  /** Which hosts a sum of all is about, where it is not all of them. */
-  function coverage() {
+  /** The hosts that a sum covers; empty if it covers all. */
+  function coverageText() {
     const { shown, of: hostCount } = answer.hosts;
     if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
     const names = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
@@ -328,7 +328,7 @@ export function deviceView(app) {
     search.value = values.get('op') ?? '';
     requestedQuery = JSON.stringify(query(session));
     drawFilters();
-    fill(verdict, verdictBlock(answer, tree, rows, rest, coverage()));
+    fill(verdict, verdictBlock(answer, tree, rows, rest, coverageText()));
     drawRoofCard();
     const bounds = /** @type {Bound[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
     const ops = card(
@@ -349,7 +349,7 @@ export function deviceView(app) {
             'filter-bound',
           ),
           exportButton(`${session.session.name.replace(/\W+/g, '_')}_ops`, CSV_HEADS, async () => {
-            await bringAll();
+            await loadAllOps();
             return csvRows(rows.filter((row) => passes(row, filter())));
           }),
         ],
@@ -363,7 +363,7 @@ export function deviceView(app) {
 
   search.addEventListener('input', () => {
     setFilter('op', search.value.trim(), 'replace');
-    void Promise.resolve(search.value ? bringAll() : null).then(() => follow(true));
+    void Promise.resolve(search.value ? loadAllOps() : null).then(() => follow(true));
   });
   bindSearchKeys(search, list, () => {
     setFilter('op', '');
@@ -400,7 +400,7 @@ export function deviceView(app) {
     app.live.announceNow(`${devicePlaces(session).get(next)?.name ?? ''}.`);
   }
 
-  /** What a link says may be another selection, or only other filters. */
+  /** Reloads if the link's query changed; otherwise only the filters did. */
   const move = data.whenDrawn(() => {
     if (JSON.stringify(query(session)) !== requestedQuery) data.reload();
     else draw();
@@ -431,7 +431,7 @@ export function deviceView(app) {
         { code: 'Escape', label: 'Escape', does: 'clear: search, annotation, bound, op', run: escape },
         { code: 'Comma', shift: true, label: '< >', does: 'device before, after', run: () => nextDevice(-1) },
         { code: 'Period', shift: true, run: () => nextDevice(1) },
-        // Of the picture, which hears it itself.
+        // Listed for the help only: the roofline handles this key.
         { code: '', label: 'l', does: 'picture: labels of all ops', run: () => false },
       ]) : null;
     },

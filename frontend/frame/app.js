@@ -1,6 +1,6 @@
 /**
- * The frame: header, tabs, diagnostics, one view; it owns the session and the link and knows nothing of what views
- * draw.
+ * The frame: header, tabs, diagnostics and one view. It owns the session and the link, and does not depend on what
+ * views draw.
  */
 
 import { h, fill } from '../lib/dom.js';
@@ -27,7 +27,7 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
 /** @typedef {import('../lib/types').SessionList} SessionList */
 /** @typedef {'loading'|'ready'|'error'|'empty'} State */
 /**
- * What a view may use.
+ * The interface of the frame to views.
  * @typedef {object} App
  * @property {import('../lib/link.js').Link} link
  * @property {import('../lib/live-regions.js').LiveRegions} live
@@ -35,27 +35,27 @@ import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText 
  * @property {(note: import('./diagnostics.js').Note) => void} addNote adds a line under the tabs
  * @property {() => {hosts: string[], devices: string[]}} selection hosts by name and devices by id: all of the session,
  *   unless the link names some
- * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same of what the timeline has rows of
- * @property {(hosts: number[]) => void} requestHosts brings the rows of hosts, by their places, that a selection is on
- * @property {(host: string) => string} firstDevice the id of a host's first device; empty without
+ * @property {() => {hosts: string[], devices: string[]}} tracedSelection the same for hosts with timeline rows
+ * @property {(hosts: number[]) => void} requestHosts loads the rows of hosts, given by index, that a selection needs
+ * @property {(host: string) => string} firstDevice the id of a host's first device; empty if it has none
  * @property {(below: HTMLElement) => void} pickHosts opens the host picker under an element
- * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices those devices that are chosen
- * @property {(id: string, error: unknown) => void} reportError says what went wrong, while the view stays
- * @property {(how?: State) => void} setState what the view shows: data, unless it says otherwise
+ * @property {<T extends {id: string}>(devices: T[]) => T[]} selectedDevices filters devices by the selection
+ * @property {(id: string, error: unknown) => void} reportError reports an error beside the current view
+ * @property {(how?: State) => void} setState sets the view's state; `ready` by default
  * @property {(changes: import('../lib/link.js').LinkState) => void} open
- *   goes to a place as a link does: `{v: 'timeline', sel: …}`
- * @property {() => (() => void)|null} capture opens the dialog of capturing; null where this page may not
- * @property {(view: string, text: string) => void} count writes a number beside the name of a tab
+ *   changes the link and shows the result: `{v: 'timeline', sel: …}`
+ * @property {() => (() => void)|null} capture opens the capture dialog; null if capturing is off
+ * @property {(view: string, text: string) => void} count writes a number beside a tab's name
  * @property {(counts: import('../lib/routes').ViewCounts) => void} counts
- *   writes those that the server counted for all tabs
- * @property {(text: string, what: string) => Promise<boolean>} copy puts a text on the clipboard, and says so; false
- *   where the browser forbids it
- * @property {HTMLElement} skip the first Tab stop: a place for a view's way to its table
+ *   writes the server's counts beside all tabs
+ * @property {(text: string, what: string) => Promise<boolean>} copy copies a text and announces it; false if the
+ *   browser forbids it
+ * @property {HTMLElement} skip the first Tab stop, where a view puts its link to its table
  */
 
 const BUSY_AFTER_MS = 300;
-/** What is chosen in one session says nothing of another one. @type {import('../lib/link.js').LinkState} */
-const NOTHING_CHOSEN = {
+/** Clears the selections of a session from the link. @type {import('../lib/link.js').LinkState} */
+const NO_SELECTION = {
   w: '',
   sel: '',
   h: '',
@@ -72,11 +72,11 @@ const NOTHING_CHOSEN = {
   o: '',
   hs: '',
 };
-/** Views that a report is enough for: they tell of the first hosts while others are read. */
-const OF_REPORT = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
+/** Views drawn from the report alone: they show the first hosts while others are read. */
+const REPORT_VIEWS = ['overview', 'gaps', 'compiles', 'executions', 'hosts'];
 
 export function createApp() {
-  // Before all other keys: Escape in a menu is the menu's.
+  // Registered before all other keys: Escape in an open menu closes it.
   closeMenus();
   const link = createLink();
   const live = createLiveRegions();
@@ -91,12 +91,12 @@ export function createApp() {
   let session = null;
   let current = '';
   let partial = false;
-  let looking = false;
+  let refreshing = false;
   let counted = false;
   let prefetched = false;
   /** @type {Map<string, import('./views.js').View>} */
   const views = new Map();
-  /** What each view said of itself: it counts while the view is in front. @type {Map<string, State>} */
+  /** The state that each view has set; it applies while the view is in front. @type {Map<string, State>} */
   const states = new Map();
   /** The hosts and devices that each view shows. @type {Map<string, string>} */
   const choices = new Map();
@@ -145,16 +145,16 @@ export function createApp() {
     },
   };
 
-  /** Opens a session as a person does: from its beginning. @param {string} name */
+  /** Opens a session without any selection. @param {string} name */
   function choose(name) {
-    link.set({ ...NOTHING_CHOSEN, s: name === newest() ? '' : name }, 'push');
+    link.set({ ...NO_SELECTION, s: name === newest() ? '' : name }, 'push');
     void open(name);
   }
 
   const capture = createCapture(
     live.announce,
     (name) => {
-      void look().then(() => choose(name));
+      void refreshSessions().then(() => choose(name));
     },
     () => list?.capture_logdir ?? '',
   );
@@ -179,11 +179,11 @@ export function createApp() {
       if (elapsed < BUSY_AFTER_MS) return;
       const shown = elapsed < 1000 ? { ...loading, seconds_left: null } : loading;
       loadingCard.update(shown, link.state.v === 'timeline');
-      if (loadingCard.element.parentNode !== panel) state('loading', loadingCard.element);
+      if (loadingCard.element.parentNode !== panel) showCard('loading', loadingCard.element);
       live.announce(loadingText(shown));
     },
     ready: showSession,
-    error: (message) => failed(message, () => { void open(linkedName(), true); }),
+    error: (message) => showError(message, () => { void open(linkedName(), true); }),
     refused: (error) => app.reportError('stop', error),
   });
 
@@ -191,16 +191,16 @@ export function createApp() {
   const newest = () => list?.sessions[0]?.name ?? '';
   const linkedName = () => link.state.s || newest();
 
-  /** Fills the view's place with something that is not a view. @param {string} name @param {HTMLElement} element */
-  function state(name, element) {
+  /** Shows a state card in place of the view. @param {string} name @param {HTMLElement} element */
+  function showCard(name, element) {
     views.get(current)?.show(false);
     place.dataset.state = name;
     fill(panel, element);
   }
 
   /** @param {string} message @param {() => void} retry */
-  function failed(message, retry) {
-    state('error', errorCard(message, retry));
+  function showError(message, retry) {
+    showCard('error', errorCard(message, retry));
     live.announceError(message);
   }
 
@@ -233,7 +233,7 @@ export function createApp() {
     diagnostics.set(name, [...notes, ...next.diagnostics]);
     states.clear();
     choices.clear();
-    views.forEach((view, id) => { if (!next.partial || OF_REPORT.includes(id)) view.open(next); });
+    views.forEach((view, id) => { if (!next.partial || REPORT_VIEWS.includes(id)) view.open(next); });
     show();
     live.announce(next.partial && next.loading ? partialText(next.loading) : `${name} is open.`);
   }
@@ -253,13 +253,13 @@ export function createApp() {
     place.dataset.testid = `view-${id}`;
     panel.setAttribute('aria-labelledby', `tab-${id}`);
     if (!session) {
-      // Its script comes while the session is asked for.
+      // The script is fetched while the session loads.
       load?.().catch(() => {});
       return;
     }
     if (current !== id) views.get(current)?.show(false);
     current = id;
-    if (session.partial && !OF_REPORT.includes(id)) return state('loading', loadingCard.element);
+    if (session.partial && !REPORT_VIEWS.includes(id)) return showCard('loading', loadingCard.element);
     header.open(session, id === 'timeline' ? app.tracedSelection() : app.selection(), link.state.c);
     const existing = views.get(id);
     const view = existing ?? create({ ...app, setState: (viewState = 'ready') => {
@@ -283,7 +283,7 @@ export function createApp() {
       place.dataset.state = partial && viewState === 'ready' ? 'partial' : viewState;
     }
     if (viewState === 'loading' || !session) return;
-    // Only now: what is looked at comes first.
+    // Other views are fetched only after the visible one is drawn.
     if (!prefetched) prefetchViews(VIEWS);
     prefetched = true;
     if (counted) return;
@@ -345,29 +345,29 @@ export function createApp() {
     if (await app.copy(link.address({ s: linkedName() }), 'The link')) header.copied();
   }
 
-  /** Looks what sessions there are; opens one if none is open. */
-  async function look() {
-    if (looking) return;
-    looking = true;
+  /** Refreshes the list of sessions; opens one if none is open. */
+  async function refreshSessions() {
+    if (refreshing) return;
+    refreshing = true;
     try {
       list = /** @type {SessionList} */ (await get('sessions'));
     } catch (error) {
       if (session) return;
-      failed(/** @type {Error} */ (error).message, look);
+      showError(/** @type {Error} */ (error).message, refreshSessions);
       return;
     } finally {
-      looking = false;
+      refreshing = false;
     }
     capture.classList.toggle('none', !list.capture);
     if (!list.sessions.length) {
-      if (!session) state('empty', noSessionsCard(list, look, () => capture.click()));
+      if (!session) showCard('empty', noSessionsCard(list, refreshSessions, () => capture.click()));
       return;
     }
     if (session) return header.sessions(list.sessions, linkedName());
     const isListed = list.sessions.some(({ name }) => name === link.state.s);
     if (link.state.s && !isListed) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
-      link.set({ ...NOTHING_CHOSEN, s: '' }, 'replace');
+      link.set({ ...NO_SELECTION, s: '' }, 'replace');
       await open(newest());
       return app.addNote({ id: 'stale', message });
     }
@@ -393,7 +393,7 @@ export function createApp() {
     if (busy) timer = window.setTimeout(() => tabs.busy(true), BUSY_AFTER_MS);
     else tabs.busy(false);
   });
-  addEventListener('focus', () => { if (session || list?.sessions.length === 0) void look(); });
+  addEventListener('focus', () => { if (session || list?.sessions.length === 0) void refreshSessions(); });
 
   fill(
     document.body,
@@ -407,7 +407,7 @@ export function createApp() {
   );
   show();
   return {
-    start: look,
+    start: refreshSessions,
     recolor() { views.forEach((view) => view.recolor?.()); },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What is special about this capture, what part of a link did not fit: lines under the tabs, at most two at a time;
- * what is only to be known stands behind `2 notes` in the header.
+ * Diagnostics of the capture and problems of the link: lines under the tabs, at most two at a time. Notes of severity
+ * `info` are behind `2 notes` in the header.
  */
 
 import { h, fill, button } from '../lib/dom.js';
@@ -12,7 +12,7 @@ import { plural } from '../lib/format.js';
  *   Note
  */
 
-const MOST_LINES = 2;
+const MAX_LINES = 2;
 
 export function createDiagnostics() {
   const element = h('section', { 'data-testid': 'diagnostics', 'aria-label': 'Notes on the capture' });
@@ -33,8 +33,8 @@ export function createDiagnostics() {
 
   const keyOf = (/** @type {Note} */ note) => [scope, note.id, note.host ?? '', note.message].join('\n');
 
-  /** An error goes once its remedy is tried: it is told anew where that fails. @param {Note} note */
-  function act(note) {
+  /** Runs a note's action. Errors are removed first; they return if the action fails. @param {Note} note */
+  function runAction(note) {
     if (note.severity === 'error') {
       notes = notes.filter((remaining) => remaining !== note);
       draw();
@@ -54,7 +54,7 @@ export function createDiagnostics() {
         note.host && !note.message.startsWith(note.host) ? `${note.host}: ${note.message}` : note.message,
       ),
       h('span', { class: 'grow' }),
-      note.action ? link(note.action.label, () => act(note)) : null,
+      note.action ? link(note.action.label, () => runAction(note)) : null,
       more,
       button(
         '×',
@@ -70,7 +70,7 @@ export function createDiagnostics() {
     const open = notes.filter((note) => !dismissed.has(keyOf(note)));
     const infos = open.filter(({ severity }) => severity === 'info');
     const lines = open.filter((note) => !infos.includes(note));
-    const shown = expanded ? lines : lines.slice(0, MOST_LINES);
+    const shown = expanded ? lines : lines.slice(0, MAX_LINES);
     const more = lines.length - shown.length;
     fill(
       element,
@@ -93,7 +93,7 @@ export function createDiagnostics() {
 
   return {
     element,
-    /** What the header has of it. */
+    /** The header's menu of `info` notes. */
     quiet,
     /** @param {string} session @param {Note[]} next */
     set(session, next) {
@@ -102,7 +102,7 @@ export function createDiagnostics() {
       notes = [...next].sort((a, b) => severityRank(a.severity) - severityRank(b.severity));
       draw();
     },
-    /** Says a note of that id anew, where it stands and unless it was dismissed. @param {Note} note */
+    /** Updates the text of the note with the same id in place; a dismissed note stays dismissed. @param {Note} note */
     renew(note) {
       const at = notes.findIndex(({ id }) => id === note.id);
       if (at < 0 || notes[at].message === note.message) return;
@@ -113,7 +113,7 @@ export function createDiagnostics() {
       if (text) fill(text, note.message);
       text?.setAttribute('title', note.message);
     },
-    /** One more line, first: it answers what the person just did. @param {Note} note */
+    /** Adds a note as the first line: it answers the user's last action. @param {Note} note */
     add(note) {
       notes = [note, ...notes.filter(({ id }) => id !== note.id)];
       dismissed.delete(keyOf(note));

@@ -1,4 +1,4 @@
-/** Loads and draws the document of a view. */
+/** Loads a view's document and draws it. */
 
 import { fill } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
@@ -6,14 +6,14 @@ import { analysisCard, errorCard } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const SAY_AFTER_MS = 300;
+const CARD_AFTER_MS = 300;
 
 /**
- * Asks for a view's data once per session, when it is first in front; what was drawn stays until the new data is there.
+ * Requests a view's document once per session, when the view is first in front. The old drawing stays until then.
  * @template T
  * @param {import('./app.js').App} app @param {string} route @param {HTMLElement} element
  * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw
- * @param {(session: Ready) => Record<string, any>} [more] arguments beside the session
+ * @param {(session: Ready) => Record<string, any>} [more] arguments in addition to the session
  */
 export function createDocumentView(app, route, element, draw, more) {
   /** @type {Ready|null} */
@@ -35,7 +35,7 @@ export function createDocumentView(app, route, element, draw, more) {
           analysisCard(requested, () => app.open({ v: 'timeline' })),
         );
       }
-    }, SAY_AFTER_MS);
+    }, CARD_AFTER_MS);
     try {
       const answer = await (more
         ? channel.get({ ...requested.of, ...more(requested) })

@@ -1,4 +1,4 @@
-/** The header: which session, hosts and devices are looked at; link and help. */
+/** The header: choices of session, hosts and devices; buttons for link, capture and help. */
 
 import { button, h, labelledSelect, setOptions } from '../lib/dom.js';
 import { deviceName } from '../lib/cards.js';
@@ -84,7 +84,8 @@ export function createHeader(on, notes, capture) {
       const short = shortNames(hostNames);
       const shorts = new Map(hostNames.map((name, at) => [name, short[at]]));
       const shortOf = (/** @type {string} */ name) => shorts.get(name) ?? name;
-      const named = chosen.hosts.length === 2 && hostNames.length > 2
+      const named =
+        chosen.hosts.length === 2 && hostNames.length > 2
           ? `: ${chosen.hosts.map(shortOf).join(', ')}`
           : '';
       hosts.textContent =
@@ -104,7 +105,7 @@ export function createHeader(on, notes, capture) {
         ready.devices.length,
       );
     },
-    /** Says that the link is copied, in place, without a change of width. */
+    /** Shows `Copied` on the button for a moment, at unchanged width. */
     copied() {
       copy.style.width = `${copy.offsetWidth}px`;
       copy.textContent = 'Copied';

@@ -1,6 +1,6 @@
 /**
- * The sheet of keys and words, with the environment for narrow windows. A dialog: focus stays inside and goes back
- * after.
+ * The help dialog: keys, glossary, and the environment, which narrow windows do not show elsewhere. Focus stays inside
+ * and returns on closing.
  */
 
 import { h, fill, button } from '../lib/dom.js';

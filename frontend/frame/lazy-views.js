@@ -1,4 +1,4 @@
-/** Views whose modules are fetched when they are first opened, to keep the first load small. */
+/** Views whose modules are fetched on first use, to keep the first load small. */
 
 import { fill, h } from '../lib/dom.js';
 import { get } from '../lib/api.js';
@@ -11,26 +11,26 @@ import { errorCard } from './state-cards.js';
 
 /**
  * @param {string} id @param {string} label
- * @param {() => Promise<(app: App) => View>} load fetches the module and gives what makes the view
+ * @param {() => Promise<(app: App) => View>} load fetches the module and returns the view's constructor
  * @returns {ViewEntry}
  */
-export const lazyView = (id, label, load) => ({ id, label, load, create: (app) => laterView(app, label, load) });
+export const lazyView = (id, label, load) => ({ id, label, load, create: (app) => deferredView(app, label, load) });
 
 /**
- * Stands for a view until its module is there, and hands on what the frame tells it.
+ * A placeholder that forwards the frame's calls once the view's module is loaded.
  * @param {App} app
  * @param {string} label
  * @param {() => Promise<(app: App) => View>} load
  * @returns {View}
  */
-function laterView(app, label, load) {
+function deferredView(app, label, load) {
   const place = h('div', null);
   /** @type {View|null} */
   let view = null;
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
   let shown = false;
-  let missing = false;
+  let loadFailed = false;
 
   async function fetchView() {
     const done = beginActivity();
@@ -46,17 +46,20 @@ function laterView(app, label, load) {
     }
   }
 
-  /** The browser does not tell why a script did not come; whether the server answers does. @param {unknown} error */
+  /**
+   * Browsers do not report why a script failed to load; a request shows whether the server is up.
+   * @param {unknown} error
+   */
   async function failed(error) {
     console.error(error);
-    if (await answers()) {
+    if (await serverAnswers()) {
       showError('The page has changed since it was opened, as after an upgrade. Retry loads it anew, at this place.');
     }
-    missing = true;
+    loadFailed = true;
     app.setState('error');
   }
 
-  async function answers() {
+  async function serverAnswers() {
     try {
       return await get('sessions');
     } catch (error) {
@@ -71,9 +74,9 @@ function laterView(app, label, load) {
     app.live.announceError(message);
   }
 
-  /** By loading the page anew, where it is: many browsers never ask again for a script that failed. */
+  /** Reloads the page with its link: many browsers do not request a failed script again. */
   async function retry() {
-    if (await answers()) location.reload();
+    if (await serverAnswers()) location.reload();
   }
 
   void fetchView();
@@ -82,7 +85,7 @@ function laterView(app, label, load) {
     open(next) {
       session = next;
       view?.open(next);
-      if (missing) app.setState('error');
+      if (loadFailed) app.setState('error');
     },
     filter: () => view?.filter?.(),
     move: () => view?.move?.(),
@@ -95,14 +98,14 @@ function laterView(app, label, load) {
 }
 
 /**
- * Fetches what other views need while nothing else is to do, one after the other, so that a click on a tab costs no
+ * Fetches the other views' modules one after another while the browser is idle, so that a click on a tab needs no
  * round trip.
  * @param {ViewEntry[]} views
  */
 export function prefetchViews(views) {
   const whenIdle = window.requestIdleCallback ?? ((/** @type {() => void} */ act) => setTimeout(act, 500));
   whenIdle(async () => {
-    // What fails is told when it is opened.
+    // A failure is reported when the view is opened.
     for (const { load } of views) await load?.().catch(() => {});
   });
 }

@@ -1,49 +1,49 @@
-/** Brings a session in: asks, shows progress while the server reads, ends with the session or with an error. */
+/** Loads a session: polls the server, reports progress, and ends with the session or an error. */
 
 import { get, setFingerprint, post } from '../lib/api.js';
 import { beginActivity, delay } from '../lib/activity.js';
 import { deviceRows } from '../lib/devices.js';
 
-const ASK_AGAIN_MS = 150;
+const POLL_MS = 150;
 
 /** @typedef {import('../lib/types').Ready} Ready */
 
 /**
  * @param {object} on
  * @param {(loading: import('../lib/types').Loading, elapsed_ms: number) => void} on.progress
- * @param {(session: Ready) => void} on.ready maybe several times: first with some of the hosts
+ * @param {(session: Ready) => void} on.ready called several times if hosts arrive one after another
  * @param {(message: string) => void} on.error
- * @param {(error: unknown) => void} on.refused the reading cannot be stopped
+ * @param {(error: unknown) => void} on.refused the server did not stop the reading
  */
 export function createLoader(on) {
-  let ticket = 0;
+  let lastRequest = 0;
   let name = '';
   return {
     /**
      * @param {string} session
-     * @param {string|null} hosts whose traces are wanted, where not all are in memory
-     * @param {boolean} [reload] read the files again
+     * @param {string|null} hosts to load the traces of, if not all are in memory
+     * @param {boolean} [reload] reads the files again
      */
     async load(session, hosts, reload = false) {
-      const request = ++ticket;
+      const request = ++lastRequest;
       const done = beginActivity();
-      const began = performance.now();
+      const started = performance.now();
       let hostsShown = 0;
       name = session;
       try {
-        for (let reread = reload; request === ticket; reread = false) {
+        for (let reread = reload; request === lastRequest; reread = false) {
           /** @type {import('../lib/types').SessionAnswer} */
           const answer = await (reread
             ? post('reload', { session, hosts, seen: hostsShown })
             : get('session', { session, hosts, seen: hostsShown }));
-          if (request !== ticket) return;
+          if (request !== lastRequest) return;
           if (answer.state === 'ready' && answer.mark) setFingerprint(session, answer.mark);
           if (answer.state === 'ready') {
             return on.ready({
               ...answer,
               devices: deviceRows(answer.devices),
               of: { session, hosts: answer.chosen ? hosts : null },
-              loaded_ms: performance.now() - began,
+              loaded_ms: performance.now() - started,
             });
           }
           if (answer.state === 'error') return on.error(answer.message);
@@ -59,16 +59,16 @@ export function createLoader(on) {
               loading: answer,
             });
           }
-          on.progress(answer, performance.now() - began);
-          await delay(ASK_AGAIN_MS);
+          on.progress(answer, performance.now() - started);
+          await delay(POLL_MS);
         }
       } catch (error) {
-        if (request === ticket) on.error(/** @type {Error} */ (error).message);
+        if (request === lastRequest) on.error(/** @type {Error} */ (error).message);
       } finally {
         done();
       }
     },
-    /** Ends the reading; what was read becomes the session. */
+    /** Stops the reading; the hosts read so far become the session. */
     stop() { post('stop', { session: name }).catch(on.refused); },
   };
 }

@@ -7,8 +7,8 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** @typedef {{value: string, label: string, note?: string}} Choice */
 
 /**
- * All are chosen when none is named, so that "all" is never a long list.
- * @param {string} label @param {string} testid @param {(values: string[]) => void} changed empty: all
+ * An empty selection means all, so that "all" is never a long list.
+ * @param {string} label @param {string} testid @param {(values: string[]) => void} changed the values; empty: all
  */
 export function createMultiSelect(label, testid, changed) {
   const summary = h('summary', { 'data-testid': testid });
@@ -16,14 +16,14 @@ export function createMultiSelect(label, testid, changed) {
   const details = h('details', null, summary, menu);
   const element = h('span', { class: 'pick none', title: label }, h('span', null, label), details);
   let draw = () => {};
-  // There may be thousands: they are made when they are looked at.
+  // There may be thousands of choices: the menu is built when it opens.
   details.addEventListener('toggle', () => { if (details.open) draw(); });
   return {
     element,
     /**
      * @param {Choice[]} choices
      * @param {string[]} chosen
-     * @param {number} [choiceCount] how many there are beside the choices
+     * @param {number} [choiceCount] total to show, if more exist than are listed
      */
     set(choices, chosen, choiceCount = choices.length) {
       element.classList.toggle('none', !choices.length);
@@ -56,7 +56,7 @@ export function createMultiSelect(label, testid, changed) {
   }
 }
 
-/** Menus close by Escape, which gives the focus back, and by a click elsewhere. */
+/** Closes menus on Escape, which returns the focus, and on a click elsewhere. */
 export function closeMenus() {
   const open = () => /** @type {HTMLDetailsElement|null} */ (document.querySelector('details[open]:has(> .menu)'));
   addEventListener('pointerdown', ({ target }) => {

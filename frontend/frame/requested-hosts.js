@@ -1,13 +1,13 @@
-/** The hosts whose traces are requested: those that the link names, and those that a selection needs. */
+/** The hosts whose traces are requested: the link's, and those that a selection needs. */
 
 import { findHosts, RANK_WORDS } from '../lib/host-names.js';
 
 /**
- * Hosts as the routes take them: words as they are, others by their places.
- * @param {string|undefined} linked what the link says
+ * The routes' `hosts` argument: rank words unchanged, other hosts by index.
+ * @param {string|undefined} linked the link's `h`
  * @param {string[]} names of the session's hosts
- * @param {Iterable<number>} needed places
- * @returns {string|null} null: those that the server shows first
+ * @param {Iterable<number>} needed indices
+ * @returns {string|null} null: the server's default hosts
  */
 export function requestedHosts(linked, names, needed) {
   const words = [...RANK_WORDS, 'all'];

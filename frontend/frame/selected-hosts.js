@@ -8,19 +8,19 @@ import { requestedHosts } from './requested-hosts.js';
 
 /**
  * @param {import('../lib/link.js').Link} link
- * @param {() => void} learned after the server has told whom `slowest` and `median` name
+ * @param {() => void} learned called when the hosts behind `slowest` and `median` are known
  */
 export function createHostSelection(link, learned) {
   /** @type {Ready|null} */
   let session = null;
-  /** Hosts that a link may name by a word. @type {Partial<Record<'slowest'|'median', string>>} */
+  /** The hosts behind the link's rank words. @type {Partial<Record<'slowest'|'median', string>>} */
   let ranks = {};
-  /** Hosts that a selection needs beside those of the link. @type {Set<number>} */
+  /** Indices of hosts that a selection needs in addition to the link's. @type {Set<number>} */
   const needed = new Set();
-  /** What the link said of hosts when `needed` began. @type {string|undefined} */
+  /** The link's `h` when `needed` was last cleared. @type {string|undefined} */
   let linked = '';
 
-  /** The devices of some hosts that the link names, else all of theirs. @param {string[]} hosts */
+  /** The devices of hosts that the link names, otherwise all devices of these hosts. @param {string[]} hosts */
   function devicesOf(hosts) {
     const wantedHosts = new Set(hosts);
     const ids = (session?.devices ?? []).filter(({ host }) => wantedHosts.has(host)).map(({ id }) => id);
@@ -29,7 +29,7 @@ export function createHostSelection(link, learned) {
     return linkedIds.length ? linkedIds : ids;
   }
 
-  /** Hosts by name and devices by id: all of the session, unless the link names some. */
+  /** Names of the selected hosts and ids of the selected devices: all of the session, unless the link names some. */
   function selection() {
     const names = (session?.session.hosts ?? []).map(({ name }) => name);
     const linkedNames = linkedHosts(link.state.h, names, ranks);
@@ -37,7 +37,7 @@ export function createHostSelection(link, learned) {
     return { hosts, devices: devicesOf(hosts) };
   }
 
-  /** Asks whom `slowest` and `median` name, where the link says them; until then all hosts are chosen. */
+  /** Resolves `slowest` and `median` if the link has them; until then all hosts are selected. */
   async function resolveRanks() {
     const requested = session;
     if (!requested || !RANK_WORDS.some((word) => link.state.h?.split(',').includes(word)) || ranks.median) return;
@@ -50,22 +50,22 @@ export function createHostSelection(link, learned) {
   return {
     selection,
     rank: resolveRanks,
-    /** The same of what the timeline has rows of. */
+    /** The selection, limited to hosts with rows in the timeline. */
     tracedSelection() {
       const open = session;
       if (!open?.chosen) return selection();
       const hosts = open.chosen.map((at) => open.session.hosts[at].name);
       return { hosts, devices: devicesOf(hosts) };
     },
-    /** Those devices that are chosen. @template {{id: string}} T @param {T[]} candidates */
+    /** Filters devices by the selection. @template {{id: string}} T @param {T[]} candidates */
     selectedDevices(candidates) {
       const devices = new Set(selection().devices);
       return candidates.filter(({ id }) => devices.has(id));
     },
-    /** The id of a host's first device; empty without. @param {string} host */
+    /** The id of a host's first device; empty if it has none. @param {string} host */
     firstDevice: (host) => session?.devices.find((device) => device.host === host)?.id ?? '',
     /**
-     * Whether the traces of hosts, by their places, must be asked for, as a selection is on them.
+     * Adds hosts, given by index, that a selection needs; true if their traces must be requested.
      * @param {number[]} hosts
      */
     addNeeded(hosts) {
@@ -77,7 +77,7 @@ export function createHostSelection(link, learned) {
       return more.length > 0;
     },
     /**
-     * Whose traces the link and the selection want of a session.
+     * The `hosts` argument for a session, from the link and the selection.
      * @param {{name: string, hosts: {name: string}[]}} entry
      */
     requested({ name, hosts }) {

@@ -1,4 +1,4 @@
-/** What stands in the view's place when there is no session to show: loading, error, nothing there. */
+/** The cards shown in place of a view: loading, error, no sessions. */
 
 import { button, fill, h, percent } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
@@ -16,7 +16,7 @@ const stateCard = (testid, title, ...body) =>
 const UNITS = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB']];
 
 /**
- * `412 of 1 204 MB`, both in the unit of the whole; `412 MB` where that is not known yet.
+ * `412 of 1 204 MB`, both in the unit of the total; `412 MB` while the total is unknown.
  * @param {number} part
  * @param {number|null} whole
  */
@@ -26,7 +26,7 @@ function amount(part, whole) {
   return `${digits(part / unit)} of ${digits(whole / unit)}\u202f${name}`;
 }
 
-/** @param {number} part from 0 to 1 @param {string} [label] of a bar that is no other one's part */
+/** @param {number} part from 0 to 1 @param {string} [label] makes it a progress bar for assistive technology */
 const meter = (part, label) =>
   h(
     'div',
@@ -44,22 +44,22 @@ const meter = (part, label) =>
     h('i', { style: { width: percent(Math.min(1, part)) } }),
   );
 
-/** Of the wait for findings, the part until the timeline can be drawn: of 29 M events 7.9 of 16 s of processor time. */
-const OPENING = 0.5;
+/** Share of the wait for findings until the timeline is drawn: measured as 7.9 of 16 s CPU time for 29 M events. */
+const OPENING_SHARE = 0.5;
 
-/** Seconds up to here, then minutes: `about 40 s left`, `about 4 min left`. */
-const MOST_SECONDS = 90;
-/** Hosts that the card names: of more those that are being read, or cannot be. */
-const MOST_HOSTS = 32;
+/** Longer waits are given in minutes: `about 40 s left`, `about 4 min left`. */
+const MAX_SECONDS = 90;
+/** Hosts listed by the card; of more hosts, only those being read or with errors. */
+const MAX_HOSTS = 32;
 
 /** @param {number} seconds */
 function leftText(seconds) {
-  if (seconds > MOST_SECONDS) return `about ${count(Math.round(seconds / 60))}\u202fmin left`;
+  if (seconds > MAX_SECONDS) return `about ${count(Math.round(seconds / 60))}\u202fmin left`;
   return `about ${count(Math.max(1, Math.round(seconds)))}\u202fs left`;
 }
 
 /**
- * `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`, then what is done with what was read.
+ * `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`, then the stage after reading.
  * @param {import('../lib/types').Loading} loading
  */
 export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_left }) {
@@ -94,11 +94,11 @@ function hostText(host) {
   return host.state === 'error' ? host.message ?? 'error' : host.state;
 }
 
-/** How far each host is. @param {HostProgress[]} hosts */
+/** The progress of each host. @param {HostProgress[]} hosts */
 function hostBars(hosts) {
   const shown =
-    hosts.length > MOST_HOSTS
-      ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MOST_HOSTS)
+    hosts.length > MAX_HOSTS
+      ? hosts.filter(({ state }) => state === 'reading' || state === 'error').slice(0, MAX_HOSTS)
       : hosts;
   const rest = hosts.length - shown.length;
   const inState = (/** @type {string} */ name) => count(hosts.filter(({ state }) => state === name).length);
@@ -122,7 +122,7 @@ function hostBars(hosts) {
 }
 
 /**
- * How far the reading is. The card stays while its content changes, so that `Stop` keeps the focus.
+ * The card with the progress of reading. Only its content changes, so that `Stop` keeps the focus.
  * @param {() => void} stop
  */
 export function createLoadingCard(stop) {
@@ -138,36 +138,36 @@ export function createLoadingCard(stop) {
     ),
     /**
      * @param {import('../lib/types').Loading} loading
-     * @param {boolean} drawn the timeline is what is waited for, not what an analysis tells
+     * @param {boolean} drawn whether the user waits for the timeline, not for findings
      */
     update(loading, drawn) {
       text.textContent = escapeInvisible(loadingText(loading));
       fill(
         bars,
-        meter(loading.part * (drawn ? 1 : OPENING), 'Loading'),
+        meter(loading.part * (drawn ? 1 : OPENING_SHARE), 'Loading'),
         loading.hosts.length > 1 ? hostBars(loading.hosts) : null,
       );
     },
   };
 }
 
-/** What an analysis of so many events takes, where nothing else tells. */
+/** Estimated duration of an analysis, if the session's loading time is unknown. */
 const MS_PER_EVENT = 0.27e-3;
 const MOVE_MS = 200;
 
 /**
- * The rest of the wait: nobody counts what an analysis has done, so its bar tells by the time that the session took to
- * open.
+ * The card for the wait for an analysis. The server reports no progress, so the bar follows an estimate from the
+ * session's loading time.
  * @param {import('../lib/types').Ready} session
  * @param {() => void} timeline shows it
  */
 export function analysisCard({ session: { hosts }, loaded_ms = 0 }, timeline) {
   const events = total(hosts, 'events');
-  const expectedMs = Math.max(loaded_ms / OPENING * (1 - OPENING), events * MS_PER_EVENT, 1);
-  const began = performance.now();
+  const expectedMs = Math.max(loaded_ms / OPENING_SHARE * (1 - OPENING_SHARE), events * MS_PER_EVENT, 1);
+  const started = performance.now();
   const bar = h('div', null);
   const move = () => {
-    const left = (1 - OPENING) * Math.exp((-1.5 * (performance.now() - began)) / expectedMs);
+    const left = (1 - OPENING_SHARE) * Math.exp((-1.5 * (performance.now() - started)) / expectedMs);
     fill(bar, meter(Math.min(0.99, 1 - left), 'Analysing'));
   };
   move();

@@ -1,4 +1,4 @@
-/** One tab per view, the environment at the right, and a bar under them while a request runs. */
+/** The tabs, one per view, with the environment at the right and a bar below while a request runs. */
 
 import { h, button, onKeys } from '../lib/dom.js';
 
@@ -32,7 +32,7 @@ export function createTabs(views, chosen) {
         tab.tabIndex = on ? 0 : -1;
       });
     },
-    /** Takes the numbers away: another session. */
+    /** Removes the counts, for another session. */
     clear() { counts.forEach((mark) => { mark.textContent = ''; }); },
     /** @param {string} id @param {string} text */
     count(id, text) {

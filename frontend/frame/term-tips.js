@@ -1,14 +1,14 @@
-/** Shows the meaning of a term beside it while it is hovered or focused. */
+/** Tooltips that explain glossary terms on hover and focus. */
 
 import { h } from '../lib/dom.js';
 import { TERMS, termOf } from '../lib/terms.js';
 
-/** Where a word stands alone; `data-term` names one that stands in a sentence. */
+/** Elements whose whole text may be a term; `data-term` marks a term within a sentence. */
 const PLACES = '[data-term], th, td, h3, .tag, .legend > span, figcaption';
-/** No word is longer. */
-const MOST_LETTERS = 40;
+/** No term is longer. */
+const MAX_LETTERS = 40;
 
-/** Shows the meaning of words of the page. @param {HTMLElement} around */
+/** Attaches the tooltips to an element. @param {HTMLElement} around */
 export function createTermTips(around) {
   const tip = h('div', { class: 'tooltip none', role: 'tooltip', id: 'term-tip', 'data-testid': 'term-tip' });
   /** @type {Element|null} */
@@ -18,7 +18,7 @@ export function createTermTips(around) {
   function findTerm(target) {
     const holder = target instanceof Element ? /** @type {HTMLElement|null} */ (target.closest(PLACES)) : null;
     const text = holder?.dataset.term ?? holder?.textContent ?? '';
-    const term = holder && text.length <= MOST_LETTERS ? termOf(text) : null;
+    const term = holder && text.length <= MAX_LETTERS ? termOf(text) : null;
     return holder && term ? [holder, term] : null;
   }
 

@@ -1,6 +1,6 @@
 /**
- * The views in their order. To add one: write a module that makes it for an app, and put it on its line here. Its
- * folder becomes a script of its own.
+ * The views in tab order. To add a view, write a module that builds it for an `App` and list it here; its folder
+ * becomes a separate script.
  */
 
 import { overviewView } from '../overview/view.js';
@@ -12,7 +12,7 @@ import { lazyView } from './lazy-views.js';
  * @property {(session: import('../lib/types').Ready) => void} open shows a session; called again for another one
  * @property {() => void} [filter] hosts or devices have changed
  * @property {() => void} [move] the link state has changed from outside (Back, Forward, a link of another view)
- * @property {(on: boolean) => void} show the view comes to the front or leaves it
+ * @property {(on: boolean) => void} show the view comes to the front or leaves the front
  * @property {() => void} [recolor] the theme has changed
  */
 /**

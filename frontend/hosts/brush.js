@@ -1,11 +1,11 @@
-/** Which of many steps are in sight: a strip of all of them, moved by pointer and arrow keys. */
+/** A strip of all steps with the visible ones marked; the pointer and the arrow keys move the visible range. */
 
 import { fill, h, onDrag, onKeys, percent } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
 import { count } from '../lib/format.js';
 import { maximum } from '../lib/totals.js';
 
-const MOST_BARS = 400;
+const MAX_BARS = 400;
 
 /** @param {(first: number) => void} moved */
 export function createBrush(moved) {
@@ -47,12 +47,12 @@ export function createBrush(moved) {
   });
   return {
     element,
-    /** @param {number[]} values per step @param {(step: number) => string} called */
-    set(values, called) {
+    /** @param {number[]} values one per step @param {(step: number) => string} nameOfStep */
+    set(values, nameOfStep) {
       steps = values.length;
-      name = /** @type {StringConstructor} */ (called);
+      name = /** @type {StringConstructor} */ (nameOfStep);
       const highest = maximum(values, 1);
-      heights = new Array(Math.min(MOST_BARS, steps)).fill(0);
+      heights = new Array(Math.min(MAX_BARS, steps)).fill(0);
       values.forEach((value, index) => {
         const bar = Math.floor((index * heights.length) / steps);
         heights[bar] = Math.max(heights[bar], value / highest);

@@ -1,4 +1,4 @@
-/** One host against the median one: what it does longer in a step, by class. */
+/** Compares one host with the median host: time per step, by class. */
 
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
@@ -15,9 +15,9 @@ import { classLabel, rangeName, US } from './verdict.js';
 /** @typedef {import('../lib/types').ClassName} ClassName */
 
 /**
- * Bars to both sides of a middle line: longer to the right, shorter to the left.
+ * A bar around a centre line: longer classes to the right, shorter ones to the left.
  * @param {{name: string, us: number}[]} parts
- * @param {number} scale µs of one side
+ * @param {number} scale µs of one side's full width
  */
 export function apartBar(parts, scale) {
   const sides = [parts.filter(({ us }) => us < 0), parts.filter(({ us }) => us > 0)];
@@ -43,7 +43,7 @@ export function apartBar(parts, scale) {
 
 /**
  * @param {HostsDocument} document @param {HostRow[]} rows @param {number} host @param {StepRange|null} range
- * @param {(number[]|null)[]|null} steps what the host did in each step; null: not known yet
+ * @param {(number[]|null)[]|null} steps time by class of each step of the host, µs; null: not loaded yet
  * @param {{choose: (host: number) => void, timeline: () => void, worst: () => void}} on
  */
 export function differenceCard(document, rows, host, range, steps, on) {
@@ -58,13 +58,15 @@ export function differenceCard(document, rows, host, range, steps, on) {
   );
   const title = range ? `${row.name} against the median` : 'This host against the median';
   const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
-  if (median_host === null) return marked(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
+  if (median_host === null) {
+    return withTestId(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
+  }
   const medianRow = rows[median_host];
   const [hostTimes, medianTimes] = range
     ? [steps && meanOf(steps, range), meanOf(document.step_class_us[median_host] ?? [], range)]
     : [class_us[host], class_us[median_host]];
   if (!hostTimes || !medianTimes) {
-    return marked(
+    return withTestId(
       card(
         title,
         more,
@@ -90,7 +92,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
   /** @param {'own'|'other'} key @param {string} head */
   const column = (key, head) =>
     timeColumn(head, UNITS.ms, (/** @type {typeof items[number]} */ item) => item[key] * US, { head });
-  return marked(
+  return withTestId(
     card(
       title,
       more,
@@ -167,17 +169,17 @@ export function differenceCard(document, rows, host, range, steps, on) {
 }
 
 /** @param {HTMLElement} element */
-function marked(element) {
+function withTestId(element) {
   element.dataset.testid = 'host-difference';
   return element;
 }
 
 /**
- * What takes longer, and whether the others wait for it.
+ * The sentence below the table: what takes longer, and whether the other hosts wait for it.
  * @param {HostsDocument} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
  * @param {{name: string, own: number, other: number, apart: number}[]} items
- * @param {number|undefined} work the busiest core's, µs
- * @param {number|undefined} otherWork
+ * @param {number|undefined} work compute time of the host's busiest core, µs
+ * @param {number|undefined} otherWork the same of the median host, µs
  */
 export function sentence({ verdict, kind, steps, state, late_us }, row, medianRow, range, items, work, otherWork) {
   if (row === medianRow) return 'This is the median host: the one that is closest to what all of them do.';
@@ -201,7 +203,7 @@ export function sentence({ verdict, kind, steps, state, late_us }, row, medianRo
   if (state === 'compared' && first && first.apart > 0.005 * length && waits < 0 && alike) {
     const places = stepsIn(range, steps.number.length);
     const late = total(places, (/** @type {number} */ index) => Math.max(0, late_us[row.at][index])) / places.length;
-    // A host that works ahead of its device is late only by what it does not have in hand.
+    // A host that runs ahead of its device is late only by what exceeds its lead.
     text.push(
       late >= 0.5 * first.apart
         ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${row.short} ` +

@@ -1,4 +1,4 @@
-/** The card of the heat map: what stands in it, its legend, and the same as a table. */
+/** The heat map's card: the map's data, its legend, and the same values as a table. */
 
 import { button, fill, h, refill } from '../lib/dom.js';
 import { card } from '../lib/cards.js';
@@ -16,18 +16,18 @@ import { classLabel, US } from './verdict.js';
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 /**
- * What the card shows.
+ * The card's input.
  * @typedef {object} Shown
  * @property {HostsDocument} answer
- * @property {HostRow[]} rows of the steps that table and verdict follow
+ * @property {HostRow[]} rows computed from the steps that the table and the verdict cover
  * @property {number} host
  * @property {StepRange|null} range
- * @property {boolean} wide
- * @property {boolean} arrival
+ * @property {boolean} wide whether the range applies to all hosts
+ * @property {boolean} arrival whether cells show arrival; otherwise step time
  */
 
-/** Lateness below this part of a step is no news: the scale does not blow it up. */
-const LEAST_SCALE = 0.01;
+/** Minimum length of the arrival scale, as a share of a step: smaller delays are insignificant. */
+const MIN_SCALE_SHARE = 0.01;
 
 /**
  * @param {object} on
@@ -35,8 +35,8 @@ const LEAST_SCALE = 0.01;
  * @param {(host: number) => void} on.host
  * @param {(from: number, to: number) => void} on.steps
  * @param {(host: number, step: number) => void} on.open @param {(arrival: boolean) => void} on.measure
- * @param {(host: number) => (number[]|null)[]|null} on.classes what a host did in each step, by class, where that is
- *   known
+ * @param {(host: number) => (number[]|null)[]|null} on.classes a host's time by class in each step, µs; null until
+ *   it is loaded
  */
 export function createHeatCard(on) {
   const heat = createHeat({ ...on, words: (host, step) => wordsOf(host, step) });
@@ -47,18 +47,18 @@ export function createHeatCard(on) {
   let shown;
   let listed = false;
 
-  /** µs late, or of a step; null: not known. @param {number} host @param {number} step */
+  /** Lateness or step time, µs; null if unknown. @param {number} host @param {number} step */
   function valueOf(host, step) {
     if (!shown.arrival) return stepUs(shown.answer, host, step);
     const late = shown.answer.late_us[host]?.[step] ?? -1;
     return late < 0 ? null : late;
   }
 
-  /** The class by which a host is later than the median one in a step. @param {number} host @param {number} step */
+  /** The class that most exceeds the median host's in a step. @param {number} host @param {number} step */
   const causeOf = (host, step) =>
     longestClass(shown.answer.classes, on.classes(host)?.[step], on.classes(shown.answer.median_host ?? -1)?.[step]);
 
-  /** A cell in words: host and step first. @param {number} host @param {number} step */
+  /** Describes a cell; the first text names host and step. @param {number} host @param {number} step */
   function wordsOf(host, step) {
     const { answer, rows } = shown;
     const [late, length] = [answer.late_us[host]?.[step] ?? -1, stepUs(answer, host, step)];
@@ -73,12 +73,13 @@ export function createHeatCard(on) {
     ].filter(Boolean);
   }
 
-  function scaleOf() {
+  /** The ends of the colour scale, µs. */
+  function scaleEnds() {
     const { answer: { steps, hosts, figures }, arrival } = shown;
     const allSteps = steps.number.map((_, step) => step);
     if (arrival) {
       const values = allSteps.flatMap((step) => (steps.last[step] >= 0 ? valueOf(steps.last[step], step) ?? 0 : []));
-      return { from: 0, to: Math.max(percentile(values), (LEAST_SCALE * (figures.step_ps ?? 0)) / US) };
+      return { from: 0, to: Math.max(percentile(values), (MIN_SCALE_SHARE * (figures.step_ps ?? 0)) / US) };
     }
     const values = hosts.name.flatMap((_, host) => allSteps.flatMap((step) => valueOf(host, step) ?? []));
     return { from: percentile(values, 0.05), to: percentile(values) };
@@ -88,7 +89,7 @@ export function createHeatCard(on) {
     const { answer: { hosts, order, steps, verdict }, rows, wide, arrival } = shown;
     const named = order.filter((host) => hosts.named[host]);
     const thin = order.filter((host) => !hosts.named[host]);
-    const { from, to } = scaleOf();
+    const { from, to } = scaleEnds();
     const layout = heatRows(named, thin);
     const waits = waitTexts(rows);
     const stepCount = wide && shown.range ? shown.range[1] - shown.range[0] + 1 : steps.number.length;
@@ -173,7 +174,7 @@ export function createHeatCard(on) {
     );
   }
 
-  /** The steps as rows. */
+  /** The table with one row per step. */
   function stepsTable() {
     const { answer: { steps, charges, state, late_us }, rows, range, host } = shown;
     const compared = state === 'compared';
@@ -223,7 +224,7 @@ export function createHeatCard(on) {
   function drawBody() {
     drawHeat();
     if (listed) fill(body, h('div', { class: 'heat-table fill' }, stepsTable()));
-    // Stays where it is: it may have the focus.
+    // An attached map is not replaced: it may have the focus.
     else if (heat.element.parentElement !== body) fill(body, heat.element, below);
   }
 
@@ -270,14 +271,14 @@ export function createHeatCard(on) {
     /** @param {Shown} next */
     draw(next) {
       const dataChanged = !shown || shown.answer !== next.answer || shown.arrival !== next.arrival;
-      // In a large pod only what is selected is drawn anew.
-      const marks = !dataChanged && !listed && shown.rows === next.rows;
+      // If only the selection changed, redrawing the marks is enough; a full redraw is slow for large pods.
+      const onlyMarks = !dataChanged && !listed && shown.rows === next.rows;
       const focusedIndex =
         listed && !dataChanged && body.contains(document.activeElement)
           ? document.activeElement?.closest('tr')?.dataset.index
           : undefined;
       shown = next;
-      if (marks) return heat.mark({ host: next.host, range: next.range });
+      if (onlyMarks) return heat.mark({ host: next.host, range: next.range });
       if (dataChanged) drawCard();
       drawBody();
       /** @type {HTMLElement|null} */ (body.querySelector(`tr[data-index="${focusedIndex}"]`))?.focus();

@@ -1,5 +1,5 @@
 /**
- * The heat map: a canvas, with its rows as a list for those who cannot see it, and a brush where there are many steps.
+ * The heat map: a canvas, a hidden list of its rows for screen readers, and a brush if there are many steps.
  */
 
 import { fill, h, onDrag, onKeys } from '../lib/dom.js';
@@ -19,9 +19,9 @@ import { maximum, minimum } from '../lib/totals.js';
 /**
  * @param {object} on
  * @param {(host: number, step: number) => void} on.cell @param {(host: number) => void} on.host
- * @param {(from: number, to: number) => void} on.steps from and to, for all hosts
- * @param {(host: number, step: number) => void} on.open in the timeline
- * @param {(host: number, step: number) => string[]} on.words what the tooltip says
+ * @param {(from: number, to: number) => void} on.steps selects steps, both ends included, for all hosts
+ * @param {(host: number, step: number) => void} on.open opens a step in the timeline
+ * @param {(host: number, step: number) => string[]} on.words the tooltip's texts; the first is the title
  */
 export function createHeat(on) {
   const canvas = h('canvas', null);
@@ -49,7 +49,7 @@ export function createHeat(on) {
   let picture = null;
   /** @type {Marked} */
   let marked = { host: 0, range: null };
-  /** Steps that the pointer is drawing over. @type {[number, number]|null} */
+  /** First and current step of a drag. @type {[number, number]|null} */
   let dragged = null;
   let palette = readPalette();
   let first = 0;
@@ -69,7 +69,7 @@ export function createHeat(on) {
     const range = /** @type {Marked['range']} */ (dragged && [minimum(dragged), maximum(dragged)]) ?? marked.range;
     paint(penOn(canvas, width, picture.bottom, palette), width, palette, whole, { ...marked, range });
     brush.draw(first, fits);
-    // What tests read instead of pixels.
+    // Tests read this instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
         rows: picture.rows.map(({ hosts, y, h: tall, named }) => ({ hosts, y, h: tall, named })),
@@ -88,7 +88,7 @@ export function createHeat(on) {
   const request = oncePerFrame(draw);
 
   /** @param {MouseEvent} event */
-  function under(event) {
+  function cellUnder(event) {
     const box = element.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const column = columnAt(x, fits, box.width);
@@ -102,7 +102,7 @@ export function createHeat(on) {
 
   onDrag(element, (event) => {
     dragged = null;
-    const { step: from } = under(event);
+    const { step: from } = cellUnder(event);
     if (from < 0 || event.button) return null;
     return (next) => {
       const box = element.getBoundingClientRect();
@@ -114,7 +114,7 @@ export function createHeat(on) {
     };
   });
   element.addEventListener('click', (event) => {
-    const { step, host, label } = under(event);
+    const { step, host, label } = cellUnder(event);
     if (dragged) {
       const [a, b] = dragged;
       dragged = null;
@@ -125,11 +125,11 @@ export function createHeat(on) {
     else if (step >= 0) on.steps(step, step);
   });
   element.addEventListener('dblclick', (event) => {
-    const { step, host } = under(event);
+    const { step, host } = cellUnder(event);
     if (step >= 0 && host >= 0) on.open(host, step);
   });
   element.addEventListener('pointermove', (event) => {
-    const { step, host } = under(event);
+    const { step, host } = cellUnder(event);
     if (tip.classList.toggle('none', step < 0 || host < 0 || Boolean(dragged))) return;
     const [title, ...words] = on.words(host, step);
     fill(tip, h('b', null, title), words.join(' · '));
@@ -138,19 +138,19 @@ export function createHeat(on) {
   });
   element.addEventListener('pointerleave', () => tip.classList.add('none'));
 
-  /** Where the keyboard is: the selected step, or the first in sight. */
+  /** The step that the keyboard moves from: the selected one, or the first visible. */
   const currentStep = () => marked.range?.[0] ?? first;
   /** @param {number} by */
-  function along(by) {
+  function moveStep(by) {
     const at = marked.range ? (by > 0 ? marked.range[1] : marked.range[0]) + by : first;
-    toStep(clamp(at, 0, steps() - 1));
+    selectStep(clamp(at, 0, steps() - 1));
   }
   /** @param {number} step */
-  function toStep(step) {
+  function selectStep(step) {
     on.cell(marked.host, step);
   }
   /** @param {number} by */
-  function across(by) {
+  function moveHost(by) {
     if (!picture) return;
     const at = picture.rows.findIndex(({ hosts }) => hosts.includes(marked.host));
     const row = picture.rows[clamp(at + by, 0, picture.rows.length - 1)];
@@ -158,23 +158,23 @@ export function createHeat(on) {
     if (marked.range && marked.range[0] === marked.range[1]) on.cell(row.hosts[0], marked.range[0]);
     else on.host(row.hosts[0]);
   }
-  /** The next or previous step in which the host is last. @param {1|-1} by */
-  function toLast(by) {
+  /** Selects the next or previous step in which the host is last. @param {1|-1} by */
+  function selectLast(by) {
     const start = marked.range ? currentStep() + by : by > 0 ? 0 : steps() - 1;
     for (let step = start; step >= 0 && step < steps(); step += by) {
-      if (picture?.last[step] === marked.host) return toStep(step);
+      if (picture?.last[step] === marked.host) return selectStep(step);
     }
   }
   onKeys(element, '*', {
-    ArrowRight: () => along(1),
-    ArrowLeft: () => along(-1),
-    ArrowDown: () => across(1),
-    ArrowUp: () => across(-1),
-    Home: () => toStep(0),
-    End: () => toStep(steps() - 1),
+    ArrowRight: () => moveStep(1),
+    ArrowLeft: () => moveStep(-1),
+    ArrowDown: () => moveHost(1),
+    ArrowUp: () => moveHost(-1),
+    Home: () => selectStep(0),
+    End: () => selectStep(steps() - 1),
     Enter: () => on.open(marked.host, currentStep()),
-    n: () => toLast(1),
-    N: () => toLast(-1),
+    n: () => selectLast(1),
+    N: () => selectLast(-1),
   });
   new ResizeObserver(request).observe(element);
 
@@ -182,8 +182,8 @@ export function createHeat(on) {
     element: h('div', { class: 'heat-place' }, element, brush.element, tip),
     /**
      * @param {Omit<Picture, 'first'|'fits'>} next
-     * @param {number[]} late per step, for the brush
-     * @param {(row: HeatRow) => string} text of a row in words
+     * @param {number[]} late maximum of each step, for the brush
+     * @param {(row: HeatRow) => string} text describes a row
      */
     set(next, late, text) {
       picture = next;

@@ -1,4 +1,4 @@
-/** Draws the heat map: steps across, hosts down; bars where a host has a row of its own, tones in thin rows. */
+/** Draws the heat map: steps as columns, hosts as rows; bars in rows of named hosts, tones in thin rows. */
 
 import { mix } from '../lib/theme.js';
 import { CLASSES } from '../lib/classes.js';
@@ -10,35 +10,35 @@ import { maximum } from '../lib/totals.js';
 /** @typedef {import('../lib/theme.js').Palette} Palette */
 /** @typedef {import('./layout.js').HeatRow} HeatRow */
 /**
- * @typedef {object} Picture what is drawn
+ * @typedef {object} Picture the map's data
  * @property {HeatRow[]} rows
  * @property {number} top of the thin rows
  * @property {number} bottom
- * @property {number} first step in sight
- * @property {number} fits
- * @property {(step: number) => string} step @property {boolean} arrival or the time of steps
- * @property {(host: number, step: number) => number|null} value µs late, or of a step; null: not known
+ * @property {number} first the first visible step
+ * @property {number} fits number of visible steps
+ * @property {(step: number) => string} step @property {boolean} arrival shows arrival; otherwise step time
+ * @property {(host: number, step: number) => number|null} value lateness or step time, µs; null if unknown
  * @property {number} from of the scale, µs @property {number} to
- * @property {number[]} last who was last, per step; -1 nobody @property {boolean[]} clear not by chance
- * @property {(host: number) => string} number by which a host is called
+ * @property {number[]} last the last host of each step; -1 if none @property {boolean[]} clear more than chance
+ * @property {(host: number) => string} number the host's label in the head
  * @property {(host: number, step: number) => string|null} cause class that took longest against the median host
  * @property {(host: number) => [name: string, note: string]} words
- * @property {string[]} others words beside the thin rows
+ * @property {string[]} others lines of text beside the thin rows
  * @property {(row: HeatRow) => string} waits
  * @property {string} othersWait
- * @property {string} waitsHead empty: nobody waits
- * @property {number[]} blamed hosts of the verdict
+ * @property {string} waitsHead head of the waits; empty if they are unknown
+ * @property {number[]} blamed hosts that the verdict names
  */
 /** @typedef {{host: number, range: import('./types').StepRange|null}} Marked */
 
-const LEAST_TONE = 0.07;
+const MIN_TONE = 0.07;
 
-/** The tone of a part of the scale. @param {Palette} palette @param {number} part 0 to 1 */
+/** The tone at a position on the scale. @param {Palette} palette @param {number} part 0 to 1 */
 export const toneOf = (palette, part) =>
-  mix(palette.surface, palette.devColl.fill, LEAST_TONE + (1 - LEAST_TONE) * part);
+  mix(palette.surface, palette.devColl.fill, MIN_TONE + (1 - MIN_TONE) * part);
 
 /**
- * Of what the bar of the last host is: a class, the device's work, or nothing that took longer.
+ * The colour of the last host's bar: of the class that took longer, of device work, or of neither.
  * @param {Palette} palette
  * @param {string|null} name
  */
@@ -177,7 +177,7 @@ export function paint(
         const values = row.hosts.flatMap((host) => value(host, step) ?? []);
         if (values.length) box(toneOf(palette, part(maximum(values))), x(step), row.y, wide(step), row.h);
       }
-      // Nothing is known of it: it says so, as far as its height allows.
+      // Rows without any value are hatched.
       if (steps.every((step) => row.hosts.every((host) => value(host, step) === null))) {
         drawSlice(
           x(first),

@@ -1,4 +1,4 @@
-/** The host picker: which of many hosts the page shows, by name, number or range, with those that matter first. */
+/** The host picker: a dialog that selects hosts by name, number or range, ranked by how long others wait for them. */
 
 import { button, fill, h, onKeys, refill } from '../lib/dom.js';
 import { clamp } from '../lib/axis.js';
@@ -11,25 +11,25 @@ import { total } from '../lib/totals.js';
 
 const ROW = 24;
 const ROWS_IN_SIGHT = 11;
-/** Beyond so many hosts two of them tell most. */
+/** With more hosts than this, only the slowest and the median host are chosen at first. */
 const MANY = 8;
 const MANY_IN_TIMELINE = 16;
 
 /**
  * @param {object} about
  * @param {string} about.session
- * @param {string[]} about.hosts their names
- * @param {string|undefined} about.linked what the link says
- * @param {number} about.rows how many rows of the timeline a host has
- * @param {HTMLElement} about.below what it stands under
- * @param {(text: string) => void} about.apply the hosts as a link writes them; empty: all
+ * @param {string[]} about.hosts names of the session's hosts
+ * @param {string|undefined} about.linked the link's `h`
+ * @param {number} about.rows timeline rows per host
+ * @param {HTMLElement} about.below the element under which the dialog opens
+ * @param {(text: string) => void} about.apply takes the hosts in the link's form; empty: all
  * @param {(text: string) => void} about.say @param {(error: unknown) => void} about.fail
  */
 export function openPicker({ session, hosts, linked, rows, below, apply, say, fail }) {
   const names = [...hosts].sort(new Intl.Collator('en', { numeric: true }).compare);
   /** @type {Set<number>} */
   let chosen = new Set();
-  /** The set whose words the link keeps, as long as nothing else was clicked. */
+  /** The link's words for the chosen set, until single hosts are toggled. */
   let words = '';
   let touched = false;
   let order = [...names.keys()];
@@ -53,7 +53,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   const scroller = h('div', { class: 'pick-list' }, list);
   const pinned = h('div', { class: 'pinned' });
   const sum = h('p', { class: 'sec', role: 'status' });
-  const done = button('Apply', accept, { class: 'primary', 'data-testid': 'host-picker-apply' });
+  const done = button('Apply', applyChoice, { class: 'primary', 'data-testid': 'host-picker-apply' });
   const dialog = h(
     'dialog',
     { class: 'picker', 'aria-label': 'Hosts', 'data-testid': 'host-picker' },
@@ -76,7 +76,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     return at < 0 || names.length < 2 ? null : at;
   }
   /**
-   * Hosts that are still to come have no numbers.
+   * A host's value in a column of the ranking; null if the ranking does not have the host yet.
    * @template T
    * @param {(hosts: HostsDocument['hosts']) => T[]} column
    * @param {number} at
@@ -180,7 +180,10 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     fill(pinned, median !== null && row(median, unit, -1));
   }
 
-  /** @param {number} at @param {number} unit ps @param {number} place in the list, -1 below it */
+  /**
+   * @param {number} at
+   * @param {number} unit ps @param {number} place index in the list; -1 for the row pinned below it
+   */
   function row(at, unit, place) {
     const wait = waitOf(at);
     const box = h('input', {
@@ -228,7 +231,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     draw();
   }
 
-  function accept() {
+  function applyChoice() {
     const allChosen = chosen.size === names.length;
     apply(words || (allChosen ? (names.length > MANY ? 'all' : '') : hostsText([...chosen], names)));
     dialog.close();
@@ -251,14 +254,14 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
     PageDown: () => move(active + ROWS_IN_SIGHT),
     PageUp: () => move(active - ROWS_IN_SIGHT),
     Enter: () => {
-      if (chosen.size) accept();
+      if (chosen.size) applyChoice();
     },
   });
   onKeys(search, '*', {
     ArrowDown: () => move(0),
     Enter: () => {
       if (search.value.trim()) setChosen(matches);
-      else if (chosen.size) accept();
+      else if (chosen.size) applyChoice();
     },
   });
   search.addEventListener('input', find);
@@ -269,8 +272,8 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   });
   dialog.addEventListener('close', () => dialog.remove());
 
-  /** What is chosen at first: the link's; of many hosts the slowest and the median one. */
-  function begin() {
+  /** Chooses the link's hosts; without any, all hosts, or the slowest and the median one of many. */
+  function chooseInitial() {
     const median = medianHost();
     const ranked = /** @type {Partial<Record<'slowest'|'median', string>>} */ (
       ranks && median !== null ? { slowest: names[order[0]], median: names[median] } : {}
@@ -286,13 +289,13 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   dialog.style.left = `${Math.max(8, Math.min(place.left, innerWidth - 446))}px`;
   dialog.style.top = `${place.bottom + 3}px`;
   document.body.append(dialog);
-  begin();
+  chooseInitial();
   dialog.showModal();
   get('hosts', { session }).then((/** @type {HostsDocument} */ document) => {
     ranks = document;
     const rankedPlaces = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
     order = [...new Set([...rankedPlaces, ...order])];
-    if (!touched) begin();
+    if (!touched) chooseInitial();
     find();
   }).catch((error) => { if (dialog.isConnected) fail(error); });
 }

@@ -1,4 +1,4 @@
-/** The document of the view as rows: of all steps, or of those between two. */
+/** Converts the hosts document into rows, for all steps or a range of them. */
 
 import { hostNumber, shortNames } from '../lib/host-names.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
@@ -7,20 +7,20 @@ import { groupBy, maximum, total } from '../lib/totals.js';
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 
-/** Classes in which a host only waits for its devices, so for the others: never a cause. */
+/** Classes in which a host only waits for its devices, and so for other hosts: never a cause. */
 export const WAITING = ['wait', 'from_device'];
-/** The devices' own work: beside the classes of host time, no part of the step. */
+/** Device work, listed with the classes of host time but not part of the step's sum. */
 export const DEVICE = 'device';
 
-/** @param {StepRange|null} range @param {number} steps */
+/** The step indices of a range; without one, of all steps. @param {StepRange|null} range @param {number} steps */
 export const stepsIn = (range, steps) =>
   Array.from({ length: range ? range[1] - range[0] + 1 : steps }, (_, index) => (range?.[0] ?? 0) + index);
 
-/** The middle value, the lower one of two; null of none. @param {number[]} values */
+/** The lower median; null for no values. @param {number[]} values */
 export const median = (values) => (values.length ? [...values].sort((a, b) => a - b)[(values.length - 1) >> 1] : null);
 
 /**
- * What the hosts do in these steps, in the order of the document.
+ * One row per host, in the document's order, with values of the range's steps.
  * @param {HostsDocument} document
  * @param {StepRange|null} range
  * @returns {HostRow[]}
@@ -70,7 +70,7 @@ export function hostRows(document, range) {
 }
 
 /**
- * How long a step is on a host; null where it has none.
+ * The duration of a step on a host, µs; null if the host does not have the step.
  * @param {HostsDocument} document
  * @param {number} host
  * @param {number} step
@@ -88,7 +88,7 @@ const apartFrom = (classes, times, medianTimes) =>
   classes.flatMap((name, index) => (name === DEVICE ? [] : [{ name, us: times[index] - medianTimes[index] }]));
 
 /**
- * The class that took longest against the median host, of those that can hold up others; null where none did.
+ * The class that most exceeds the median host's, without classes of waiting; null if none does.
  * @param {string[]} classes
  * @param {number[]|null|undefined} times
  * @param {number[]|null|undefined} medianTimes
@@ -101,7 +101,7 @@ export function longestClass(classes, times, medianTimes) {
 }
 
 /**
- * The mean of some steps by class; null where there is none of them.
+ * Mean time by class over a range's steps, µs; null if the host has none of them.
  * @param {(number[]|null)[]} steps
  * @param {StepRange|null} range
  */
@@ -113,7 +113,7 @@ export function meanOf(steps, range) {
 }
 
 /**
- * What a link calls a step: its number, with its index where several have that.
+ * A step's key in links: its number, followed by its index if several steps share the number.
  * @param {HostsDocument['steps']} steps
  * @param {number} at
  */
@@ -124,7 +124,7 @@ export function stepKey({ number }, at) {
 }
 
 /**
- * `1210`, or `1210-1220`: steps that the link names; null where it names none of this session.
+ * The range that a link names (`1210` or `1210-1220`); null if this session does not have it.
  * @param {HostsDocument['steps']} steps
  * @param {string|undefined} text
  * @returns {StepRange|null}
@@ -138,10 +138,10 @@ export function stepsOfLink(steps, text) {
   return [Math.min(from, to), Math.max(from, to)];
 }
 
-/** How a step is called in sentences. @param {HostsDocument['steps']} steps @param {number} at */
+/** A step's name in sentences. @param {HostsDocument['steps']} steps @param {number} at */
 export const stepName = ({ number }, at) => String(number[at] ?? at);
 
-/** One row per host and step. @param {HostsDocument} document */
+/** CSV rows, one per host and step. @param {HostsDocument} document */
 export function csvRows(document) {
   const { hosts, charges, steps } = document;
   const charged = new Map(charges.host.map((host, at) => [`${host} ${charges.step[at]}`, at]));

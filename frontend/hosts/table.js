@@ -1,4 +1,4 @@
-/** All hosts, by how long the others wait for them; those that were never last are one row that opens. */
+/** The table of hosts, by how long others wait for them; hosts that were never last fold into one row. */
 
 import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
@@ -13,9 +13,9 @@ import { classLabel, US } from './verdict.js';
 
 /** @typedef {import('./types').HostRow} HostRow */
 
-const LEAST_APART_US = 150;
+const MIN_DIFFERENCE_US = 150;
 
-/** How long others wait for each, in one unit, rounded so that they add up. @param {HostRow[]} rows */
+/** Formats how long others wait for each host: one unit, rounded so that the rows add up. @param {HostRow[]} rows */
 export function waitTexts(rows) {
   const parts = rows.map(({ waits_us }) => (waits_us ?? 0) * US);
   const unit = unitFor(total(parts, Number));
@@ -27,18 +27,18 @@ export function waitTexts(rows) {
 }
 
 /**
- * @param {HostRow[]} rows those to be listed, in their order
- * @param {HostRow[]} all of which they are some
+ * @param {HostRow[]} rows hosts to list, in order
+ * @param {HostRow[]} all all hosts
  * @param {object} on
- * @param {boolean} on.opened those that were never last stand by themselves @param {() => void} on.toggle
- * @param {boolean} on.filtered all that was found is listed @param {number|null} on.chosen
+ * @param {boolean} on.opened whether hosts that were never last are listed singly @param {() => void} on.toggle
+ * @param {boolean} on.filtered whether a filter is set; then nothing folds @param {number|null} on.chosen
  * @param {(row: HostRow) => void} on.select @param {(row: HostRow) => void} on.open
  * @param {{sort?: string, ordered: (order: string) => void}} on.order @param {boolean} on.partial
  */
 export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select, open, order, partial }) {
   const { unit, known, sum } = waitTexts(all);
   const longest = maximum(all.map(({ waits_us }) => waits_us ?? 0), 1);
-  const notable = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= LEAST_APART_US);
+  const notable = (/** @type {HostRow} */ { apart }) => apart.filter(({ us }) => Math.abs(us) >= MIN_DIFFERENCE_US);
   const side = maximum(
     all.flatMap((row) =>
       [-1, 1].map((sign) =>
@@ -48,7 +48,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
         ),
       ),
     ),
-    LEAST_APART_US,
+    MIN_DIFFERENCE_US,
   );
   const rest = filtered || !known ? [] : rows.filter(({ last }) => !last);
   const folds = rest.length > 1;
@@ -57,7 +57,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   /** @param {HostRow} row */
   const shareOf = (row) => (row.share === null ? null : shares[all.indexOf(row)]);
   const clocks = all.some(({ offset_us }) => offset_us !== null);
-  // One alone differs from nobody.
+  // A single host has nothing to differ from.
   const apart = all.length > 1 && all.some((row) => row.apart.length);
   /** @type {import('../lib/table.js').Column<HostRow>[]} */
   const columns = [
@@ -112,15 +112,15 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'host-show') },
   ];
   const listed = filtered ? rows : all;
-  const steady = (/** @type {(row: HostRow) => number} */ valueOf) =>
+  const rangeText = (/** @type {(row: HostRow) => number} */ valueOf) =>
     new Set(listed.map(valueOf)).size === 1
       ? count(valueOf(listed[0]))
       : `${count(minimum(listed.map(valueOf)))} – ${count(maximum(listed.map(valueOf)))}`;
   const sums = listed.length
     ? {
         host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
-        steps: steady((row) => row.steps),
-        step: digits(middleOf(listed) / 1000, 3),
+        steps: rangeText((row) => row.steps),
+        step: digits(medianStep(listed) / 1000, 3),
         last: known ? count(total(listed, 'last')) : MISSING,
         share:
           known && listed.some(({ share: rowShare }) => rowShare !== null)
@@ -140,8 +140,8 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     label: 'Hosts', testid: 'hosts-table', items, columns, foot, select, open, ...order,
     selected: ({ at }) => at === chosen, rowid: ({ at }) => `host-row-${at}`,
   });
-  if (folds) restRow(view.element, columns, rest, opened, toggle, steady, sum);
-  // The note goes on over what has no sum.
+  if (folds) addRestRow(view.element, columns, rest, opened, toggle, rangeText, sum);
+  // The note spans the columns without a sum.
   const noteAt = columns.findIndex(({ head }) => head.startsWith('Against'));
   const cells = [...view.element.querySelectorAll('tfoot tr:last-child td')];
   if (noteAt >= 0) {
@@ -171,25 +171,25 @@ function residual({ residual_us, too_wide }) {
   ].flat();
 }
 
-/** The duty cycle of the devices of some hosts together. @param {HostRow[]} rows */
+/** The duty cycle of the devices of several hosts, weighted by span. @param {HostRow[]} rows */
 export function dutyOf(rows) {
   const span = total(rows, 'span_us');
   return span ? share(total(rows, ({ duty, span_us }) => (duty ?? 0) * span_us) / span) : MISSING;
 }
 
-/** The median of the hosts' median steps. @param {HostRow[]} rows */
-const middleOf = (rows) => rows.map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(rows.length - 1) >> 1];
+/** The median of the hosts' median steps, µs. @param {HostRow[]} rows */
+const medianStep = (rows) => rows.map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(rows.length - 1) >> 1];
 
 /**
- * Those that were never last, in one row above the sum.
+ * Adds a row for the hosts that were never last, above the sum.
  * @param {HTMLElement} place
  * @param {import('../lib/table.js').Column<HostRow>[]} columns
  * @param {HostRow[]} rest
  * @param {boolean} opened
  * @param {() => void} toggle
- * @param {(of: (row: HostRow) => number) => string} steady @param {(rows: HostRow[]) => string} sum
+ * @param {(valueOf: (row: HostRow) => number) => string} rangeText @param {(rows: HostRow[]) => string} sum
  */
-function restRow(place, columns, rest, opened, toggle, steady, sum) {
+function addRestRow(place, columns, rest, opened, toggle, rangeText, sum) {
   const widest = maximum(rest.map(({ residual_us }) => residual_us ?? 0));
   /** @type {Record<string, import('../lib/dom.js').Child>} */
   const cells = {
@@ -201,8 +201,8 @@ function restRow(place, columns, rest, opened, toggle, steady, sum) {
       toggle,
       { class: 'fold', 'aria-expanded': String(opened) },
     ),
-    steps: steady((row) => row.steps),
-    step: digits(middleOf(rest) / 1000, 3),
+    steps: rangeText((row) => row.steps),
+    step: digits(medianStep(rest) / 1000, 3),
     last: '0',
     share: share(0),
     waits: sum(rest),

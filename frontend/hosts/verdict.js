@@ -1,4 +1,4 @@
-/** Who holds up the others, in one sentence, and three figures; of all steps as the server tells them, or of some. */
+/** The verdict on stragglers and three figures: the server's for all steps, computed here for a range of steps. */
 
 import { button, h } from '../lib/dom.js';
 import { LABELS } from '../lib/classes.js';
@@ -21,7 +21,7 @@ export const rangeName = (steps, [from, to]) =>
   from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`;
 
 /**
- * The verdict of some steps: on the host for which the others wait longest, of those that are late by more than chance.
+ * The verdict on a range of steps: names the host that others wait for longest, among hosts late by more than chance.
  * @param {HostsDocument} document
  * @param {HostRow[]} rows
  * @param {StepRange} range
@@ -54,7 +54,7 @@ export function rangeVerdict(document, rows, range) {
 }
 
 /**
- * Mean step and waits of some steps, in ps.
+ * Mean step and waits of a range of steps, in ps.
  * @param {HostsDocument} document
  * @param {HostRow[]} rows
  * @param {StepRange} range
@@ -69,7 +69,10 @@ export function rangeFigures(document, rows, range) {
   };
 }
 
-/** Names of hosts and how often one is last stand out. @param {string} text @param {string[]} names */
+/**
+ * Splits a text so that host names and shares of last arrivals are bold.
+ * @param {string} text @param {string[]} names
+ */
 function emphasized(text, names) {
   const escaped = names.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return text
@@ -81,7 +84,7 @@ function emphasized(text, names) {
  * @param {HostsDocument} document
  * @param {HostRow[]} rows
  * @param {StepRange|null} range
- * @param {(() => void)|null} capture opens the dialog of capturing
+ * @param {(() => void)|null} capture opens the capture dialog
  */
 export function verdictBlock(document, rows, range, capture) {
   const { verdict, read, hosts, figures } = document;

@@ -1,4 +1,4 @@
-/** Hosts: which host holds up the others, and why. */
+/** The Hosts view: which host holds up the others, and why. */
 
 import { fill, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, windowPlace } from '../lib/cards.js';
@@ -17,7 +17,7 @@ import { hostsTable } from './table.js';
 import { classLabel, rangeName, US, verdictBlock } from './verdict.js';
 import { maximum, minimum } from '../lib/totals.js';
 
-// The header's, in the script of this view.
+// The header's picker is loaded with this view's script.
 export { openPicker };
 
 /** @typedef {import('./types').HostsDocument} HostsDocument */
@@ -43,11 +43,11 @@ export function hostsView(app) {
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
-  /** Of the steps that are chosen. @type {HostRow[]} */
+  /** Rows of the chosen steps. @type {HostRow[]} */
   let rows = [];
-  /** Of which these are, as a text; empty: none yet. */
+  /** The step range of `rows` as text; empty before the first draw. */
   let rowsOf = '';
-  /** What hosts did in each step, as far as it was asked for. @type {Map<number, HostSteps>} */
+  /** Steps of the hosts requested so far. @type {Map<number, HostSteps>} */
   let stepsByHost = new Map();
   let opened = false;
 
@@ -63,11 +63,11 @@ export function hostsView(app) {
     classes: (at) => answer.step_class_us[at] ?? stepsByHost.get(at)?.step_class_us ?? null,
   });
 
-  /** Steps of the link: one that a cell selected, or some for all hosts. */
+  /** The link's steps: one, selected by a cell, or a range for all hosts. */
   const range = () => stepsOfLink(answer.steps, app.link.state.st);
-  /** Whether table and verdict follow the steps: they do not for one cell. */
+  /** Whether the table and the verdict cover only the link's steps, as they do for a range. */
   const wide = () => Boolean(app.link.state.st?.includes('-'));
-  /** Who is selected: the link's, or the one of the verdict. */
+  /** The selected host: the link's, or the verdict's. */
   function host() {
     const at = answer.hosts.name.indexOf(app.link.state.hs ?? '');
     return at >= 0 ? at : defaultHost();
@@ -92,7 +92,7 @@ export function hostsView(app) {
     );
   }
 
-  /** Draws what depends on what is selected. */
+  /** Draws what depends on the selection. */
   function follow() {
     const steps = range();
     const shownRange = wide() ? steps : null;
@@ -129,7 +129,7 @@ export function hostsView(app) {
   }
 
   /**
-   * Does what an answer is for, unless another session was opened before it came.
+   * Acts on an answer, unless another session was opened meanwhile.
    * @param {import('../lib/types').Ready} requested
    * @param {() => void} act
    */
@@ -142,14 +142,14 @@ export function hostsView(app) {
     const [requested, name] = [session, answer.hosts.name[at]];
     /** @type {HostSteps} */
     const steps = stepsByHost.get(at) ?? await get('hosts', { session: requested.session.name, host: name });
-    // More hosts may have come meanwhile: then its steps are counted as in the document that comes next.
+    // If more hosts were read meanwhile, the answer counts steps as in the next document.
     if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
     stepsByHost.set(at, steps);
     return steps;
   }
 
   /**
-   * Shows a host and the median one in the timeline: a step, steps from – to, or all.
+   * Shows a host and the median host in the timeline: one step, a range, or all.
    * @param {number} at
    * @param {number} [from]
    * @param {number} [to]
@@ -274,7 +274,7 @@ export function hostsView(app) {
     return /** @type {'ready'} */ ('ready');
   }
 
-  /** A session of one host has only its cores to compare. */
+  /** The table of cores, for sessions of one host; null unless there are several. */
   function coresCard() {
     if (!answer.cores || answer.cores.length < 2) return null;
     return card(
@@ -306,7 +306,7 @@ export function hostsView(app) {
     [answer, session] = [next, openSession];
     stepsByHost = new Map();
     opened = false;
-    // That there is one host, or nothing that ties them, the verdict says.
+    // The other states are in the verdict.
     if (next.note && (next.state === 'compared' || next.state === 'clocks_apart')) {
       app.addNote({ id: 'clocks', severity: 'warning', message: next.note });
     }
@@ -347,7 +347,7 @@ export function hostsView(app) {
               },
             },
             { code: 'Escape', label: 'Escape', does: 'clear: search, step, host', run: () => escape() },
-            // Of the heat map, which hears them itself.
+            // Listed for the help only: the heat map handles these keys.
             {
               code: '',
               label: 'n N',

@@ -1,4 +1,4 @@
-/** One step's phases on the host over what a device made of them; ribbons lead from one to the other. */
+/** One step's phases on the host above their runs on a device, connected by ribbons. */
 
 import { h, onKeys, percent, svg } from '../lib/dom.js';
 import { chip, inked, legend } from '../lib/classes.js';
@@ -11,18 +11,17 @@ import { axisSlice, tickMarks } from '../lib/axis.js';
 
 const WIDE = 1000;
 const TALL = 280;
-/** Narrower pieces of a strip, as parts of its width, have no text. */
-const LEAST_TEXT = 0.045;
-const MOST_NAMED = 12;
-/** What the reason of a lost annotation takes. */
-const LABEL = 0.17;
+/** Minimum width of a piece with text, as a share of the strip. */
+const MIN_TEXT = 0.045;
+const MAX_NAMED = 12;
+/** Width of the reason of a lost annotation, as a share of the strip. */
+const LABEL_WIDTH = 0.17;
 
-/** From a time to a part of the width. @param {number} from @param {number} to */
+/** A scale from time to a share of the width. @param {number} from @param {number} to */
 export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / Math.max(1, to - from);
 
 /**
- * Where each ribbon begins and ends, as parts of the width: a phase on the host is divided among its ribbons by their
- * device time.
+ * Both ends of each ribbon, as shares of the width. A phase on the host is divided among its ribbons by device time.
  * @param {Pick<Propagation, 'strips'|'ribbons'>} answer
  * @param {(ps: number) => number} hostAt
  * @param {(ps: number) => number} deviceAt
@@ -60,11 +59,11 @@ function ribbonPath({ from, to }) {
  * @param {(phase: number) => number} on.tone counts from 1
  * @param {(phase: number) => void} on.phase
  * @param {(at: number) => void} on.run
- * @param {() => void} on.leave the strips have lost the focus
+ * @param {() => void} on.leave called when the strips lose the focus
  */
 export function createOrder(answer, on) {
   const { phases, step, strips, unannotated } = answer;
-  // Ops may have the step's own scope: then they have no phase, but a scope.
+  // Ops with the step's own scope have a scope but no phase.
   const noPhaseName =
     total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps
       ? 'no phase'
@@ -109,13 +108,13 @@ export function createOrder(answer, on) {
     .filter(({ phase }) => lostOf(phase))
     .map(({ phase, start_ps, end_ps }) => ({
       at: hostAt((start_ps + end_ps) / 2),
-      text: hostAt(end_ps) - hostAt(start_ps) > 2 * LEAST_TEXT ? `lost: ${lostOf(phase)}` : '',
+      text: hostAt(end_ps) - hostAt(start_ps) > 2 * MIN_TEXT ? `lost: ${lostOf(phase)}` : '',
     }))
     .map(({ at, text }, index, all) =>
       h(
         'span',
         { class: 'stub', style: { left: percent(at) } },
-        text && (all[index + 1]?.at ?? 2) - at > LABEL ? h('span', null, text) : null,
+        text && (all[index + 1]?.at ?? 2) - at > LABEL_WIDTH ? h('span', null, text) : null,
       ),
     );
   const device = strips.device.map((stretch, at) =>
@@ -168,11 +167,14 @@ export function createOrder(answer, on) {
 
   const move = (/** @type {Element|null} */ to) => /** @type {HTMLElement|null} */ (to)?.focus();
 
-  /** A strip: one Tab stop, arrows move within it. @param {HTMLButtonElement[]} pieces @param {string} label */
+  /**
+   * A strip of pieces: one Tab stop; arrow keys move within it.
+   * @param {HTMLButtonElement[]} pieces @param {string} label
+   */
   function lane(pieces, label) {
     if (pieces[0]) pieces[0].tabIndex = 0;
     const element = h('div', { class: 'piece-lane', role: 'group', 'aria-label': label }, pieces);
-    // What has the focus lifts its ribbons, as the pointer does.
+    // Focus raises ribbons as the pointer does.
     element.addEventListener('focusin', ({ target }) =>
       lift((shape) => [host[shape.host], device[shape.device]].includes(/** @type {HTMLButtonElement} */ (target))),
     );
@@ -196,7 +198,7 @@ export function createOrder(answer, on) {
       '',
       legend(
         [
-          ...[...named].slice(0, MOST_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
+          ...[...named].slice(0, MAX_NAMED).map(([name, tone]) => [chip(`p${tone}`), name]),
           ...[
             ['in order', ''],
             ['inverted: runs after a later phase has begun', 'inverted'],
@@ -222,7 +224,7 @@ export function createOrder(answer, on) {
      * @param {((stretch: Stretch, run: number) => boolean)|null} isLifted
      */
     lift: (isLifted) => lift(isLifted && (({ device: at }) => isLifted(strips.device[at], at))),
-    /** Outlines what is picked. @param {number|null} phase @param {number} run */
+    /** Marks the selected phase or run as pressed. @param {number|null} phase @param {number} run */
     mark(phase, run) {
       host.forEach((button, at) =>
         button.setAttribute('aria-pressed', String(phase !== null && strips.host[at].phase === phase)),

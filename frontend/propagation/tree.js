@@ -1,4 +1,4 @@
-/** The annotations as a tree: host and device time on one scale, and what became of each on the device. */
+/** The tree of annotations: host and device time on one scale, and whether each was found on the device. */
 
 import { h, onKeys } from '../lib/dom.js';
 import { maximum, total } from '../lib/totals.js';
@@ -10,23 +10,23 @@ import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('./types').Place} Place */
 /**
- * @typedef {'step_'|'mean_'|''} Mode what the keys of its times begin with: of the step, of a mean step, of the whole
+ * @typedef {'step_'|'mean_'|''} Mode prefix of the times' keys: of the step, of the mean step, of the whole
  *   capture
  */
 /**
  * @typedef {object} TreeState
- * @property {Mode} mode @property {string|null} picked @property {Set<string>} closed paths whose insides are hidden
+ * @property {Mode} mode @property {string|null} picked @property {Set<string>} closed paths of collapsed rows
  * @property {(row: TreeRow) => string} tone a colour of the style sheet
  * @property {(path: string) => void} pick @property {(path: string|null) => void} lift @property {() => void} redraw
  * @property {import('../frame/app.js').App} app
  */
 
-/** Whether one path lies inside of another. @param {string} path @param {string} outer */
+/** Whether a path is nested in another. @param {string} path @param {string} outer */
 export const isInside = (path, outer) => path.startsWith(`${outer}/`);
 
 /**
- * The rows that no closed one hides, each with whether it has others inside.
- * @param {TreeRow[]} rows each before those inside
+ * The rows that are not inside a collapsed one, each with whether it has nested rows.
+ * @param {TreeRow[]} rows each before its nested rows
  * @param {Set<string>} closed
  */
 export function shownRows(rows, closed) {
@@ -39,7 +39,7 @@ export function shownRows(rows, closed) {
 }
 
 /**
- * Times of a mode; a mean has no number of ops.
+ * A row's times in a mode; a mean has no number of ops.
  * @param {Record<string, any>} row
  * @param {Mode} mode
  * @returns {{host: number, device: number, ops: number|undefined}}
@@ -140,7 +140,7 @@ export function treeTable(
     redraw();
   }
 
-  /** Where the whole run, and what of it has no annotation, lies. */
+  /** The intervals of the work without an annotation, and of the whole run. */
   const unscoped = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
   const run = mode === 'step_' ? strips.device : [];
   const heads = [

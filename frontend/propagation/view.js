@@ -1,4 +1,4 @@
-/** Propagation: where each annotation's work went on the device, in which order, and which cannot be seen there. */
+/** The Propagation view: the device time and order of each annotation, and annotations lost on the device. */
 
 import { fill, h, labelledSelect } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
@@ -29,7 +29,7 @@ import { createOrder } from './order.js';
 /** @typedef {import('./types').Place} Place */
 /** @typedef {import('./tree.js').Mode} Mode */
 
-/** Where scopes come from. */
+/** How the scope of an op was found. */
 const STATES = Object.entries({
   direct: 'scope in the op’s own metadata',
   recovered: 'from the computations it calls, or its neighbours',
@@ -39,7 +39,7 @@ const STATES = Object.entries({
 const MANY_ROWS = 60;
 
 /**
- * What the server is asked for a selection of the link: the annotation or scope that it is.
+ * The query for the link's selection, if that is an annotation or a scope; otherwise null.
  * @param {string|undefined} sel
  */
 export function pickedQuery(sel) {
@@ -64,12 +64,12 @@ export function propagationView(app) {
   let order = null;
   /** @type {Mode} */
   let mode = 'step_';
-  /** A path, and a run of the device's strip. @type {string|null} */
+  /** The path selected in the tree; `run` is the index of the selected run, or -1. @type {string|null} */
   let picked = null;
   let run = -1;
   /** @type {Set<string>} */
   let closed = new Set();
-  /** The selection of the link that is shown here. @type {string|undefined} */
+  /** The link's selection that the view shows. @type {string|undefined} */
   let shownSelection;
   let tones = new Map();
 
@@ -90,7 +90,7 @@ export function propagationView(app) {
     answer.tree.find(
       (row) => row.phase !== null && phase != null && (row.phase === phase || row.name === answer.phases[phase].name),
     );
-  /** The phase that a path is, or lies in. @param {string|null} path */
+  /** The phase of a path, or around it. @param {string|null} path */
   const phaseAt = (path) =>
     answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))
       ?.phase ?? null;
@@ -102,7 +102,7 @@ export function propagationView(app) {
     path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation';
 
   /**
-   * Selects a window, or an event in a row of the timeline, and writes the window around it.
+   * Selects a window, or an event in a timeline row, and writes the window around it to the link.
    * @param {Place} place
    * @param {string} [row]
    * @param {number} [depth]
@@ -138,7 +138,7 @@ export function propagationView(app) {
     app.live.announceNow(readout.textContent ?? '');
   }
 
-  /** Shows in all cards what is picked. */
+  /** Shows the selection in all cards. */
   function mark() {
     drawTree();
     drawLines();
@@ -456,7 +456,7 @@ export function propagationView(app) {
   const more = (/** @type {number} */ left) =>
     left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null;
 
-  /** The lines of Python that made the ops of what is picked, or all. */
+  /** Draws the Python lines behind the ops of the selected annotation, or of all. */
   function drawLines() {
     const items = answer.lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
     fill(
@@ -531,7 +531,7 @@ export function propagationView(app) {
     if (next.stale) app.addNote({ id: 'stale', message: 'The linked selection is not in this session.' });
     const selection = selectionValue(sel);
     /**
-     * A window is rounded to ns by its link; of an event that only tells the start.
+     * Whether an interval is the link's selection: links round windows to ns, and have only the start of events.
      * @param {number} start
      * @param {number} end
      */
@@ -566,7 +566,7 @@ export function propagationView(app) {
     data.reload();
   }
 
-  /** Asks again where another view has selected an annotation, a scope or a window. */
+  /** Reloads if another view has selected an annotation, a scope or a window. */
   const move = data.whenDrawn(() => {
     const { sel, st } = app.link.state;
     const windowChanged = sel !== shownSelection && sel?.startsWith('win:');
