@@ -139,6 +139,8 @@ class Client(threading.Thread):
             time.sleep(0.15)
         if not answer or answer.get("state") != "ready":
             return
+        if not answer["rows"]:  # the capture is truncated before its first event
+            return
         self._load.measured.add(phase, "(open a session)", 1e3 * (time.perf_counter() - began))
         for _ in range(self._random.randrange(5, 25)):
             if self._load.has_ended.is_set() or self._stale:
