@@ -24,8 +24,3 @@ export interface Collective {
   name: string; kind: string; last: string; hosts: number; waiting: number; longest_ps: number; waits_ps: number; unsure_ps: number;
   cores: { device: string[]; depth: number[]; begin_ps: number[]; start_ps: number[]; last_ps: number[]; end_ps: number[]; waits_ps: number[] };
 }
-
-export type {
-  CompileRow, Compiles, CountedMetrics as Counted, DeviceColumns, ExecutionRow, Executions, Finding, FindingGroup, GapAnswer as GapDetail,
-  GapPattern, GapsAnswer as Gaps, GraphRow as CompileGraph, Overview, RunColumns, StepColumns, StepWorkIntervals as StepWork, Sums as Costs,
-} from "./routes";
