@@ -24,13 +24,11 @@ import os
 import random
 import re
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -39,6 +37,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from living_logdir import POD, Changes, make_logdir
+from load_measurements import Measurements, print_tables
 
 ROOT = Path(__file__).parents[1]
 BASE = "/data/plugin/xla_insights/data/"
@@ -56,28 +55,6 @@ ROUTES = (
     "gaps", "executions", "compiles", "propagation", "scopes", "device", "hosts", "waits", "sessions", "compare",
 )  # fmt: skip
 """Routes, approximately as often as a user's actions cause them."""
-
-
-@dataclass
-class Measurements:
-    """The measurements of all clients and of the server's process, under one lock."""
-
-    times: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Milliseconds by phase and route."""
-    errors: Counter[str] = field(default_factory=Counter)
-    still_reading: Counter[str] = field(default_factory=Counter)
-    """The number of responses that a session is still being read, by phase."""
-    rss: list[tuple[float, str, int]] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    phase: str = "in memory"
-
-    def add(self, phase: str, route: str, milliseconds: float) -> None:
-        with self.lock:
-            self.times[phase, route].append(milliseconds)
-
-    def fail(self, message: str) -> None:
-        with self.lock:
-            self.errors[message] += 1
 
 
 @dataclass
@@ -288,39 +265,6 @@ def check_end(server: Server, changes: Changes, measured: Measurements) -> None:
         answer = open_session(server.port, name, reload=True)
         if answer.get("session", {}).get("duration_ps") != lengths[capture] or answer["changed"]:
             measured.fail(f"{name} is not as its file is now: {str(answer)[:120]}")
-
-
-def quantile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
-
-
-def print_tables(measured: Measurements) -> None:
-    phases = ("in memory", "beyond memory")
-    print("\n| route | requests | p50 | p99 | longest | beyond memory: requests | p50 | p99 | longest |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    routes = sorted({route for _, route in measured.times})
-    for route in sorted(routes, key=lambda name: -quantile(measured.times.get((phases[0], name), [0]), 0.99)):
-        cells = []
-        for phase in phases:
-            times = measured.times.get((phase, route), [])
-            cells += [
-                f"{len(times):,}",
-                *(f"{quantile(times, share):,.0f}" if times else "" for share in (0.5, 0.99, 1)),
-            ]
-        print(f"| {route.strip('()') if route[0] == '(' else f'`{route}`'} | {' | '.join(cells)} |")
-    print("\n| phase | answers | asked to come again | memory, first quarter (MB) | last quarter | most |")
-    print("|---|---|---|---|---|---|")
-    for phase in phases:
-        memory = [rss / 1e6 for _, rss_phase, rss in measured.rss if rss_phase == phase]
-        quarter = max(1, len(memory) // 4)
-        first, last = statistics.median(memory[:quarter]), statistics.median(memory[-quarter:])
-        answers = sum(
-            len(times) for (times_phase, _), times in measured.times.items() if times_phase == phase
-        )
-        print(
-            f"| {phase} | {answers:,} | {measured.still_reading[phase]} | {first:,.0f} | {last:,.0f} "
-            f"| {max(memory):,.0f} |"
-        )
 
 
 def main() -> int:

@@ -1,0 +1,63 @@
+"""The measurements of bench_load.py, and their tables."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Measurements:
+    """The measurements of all clients and of the server's process, under one lock."""
+
+    times: dict[tuple[str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Milliseconds by phase and route."""
+    errors: Counter[str] = field(default_factory=Counter)
+    still_reading: Counter[str] = field(default_factory=Counter)
+    """The number of responses that a session is still being read, by phase."""
+    rss: list[tuple[float, str, int]] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    phase: str = "in memory"
+
+    def add(self, phase: str, route: str, milliseconds: float) -> None:
+        with self.lock:
+            self.times[phase, route].append(milliseconds)
+
+    def fail(self, message: str) -> None:
+        with self.lock:
+            self.errors[message] += 1
+
+
+def quantile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def print_tables(measured: Measurements) -> None:
+    phases = ("in memory", "beyond memory")
+    print("\n| route | requests | p50 | p99 | longest | beyond memory: requests | p50 | p99 | longest |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    routes = sorted({route for _, route in measured.times})
+    for route in sorted(routes, key=lambda name: -quantile(measured.times.get((phases[0], name), [0]), 0.99)):
+        cells = []
+        for phase in phases:
+            times = measured.times.get((phase, route), [])
+            cells += [
+                f"{len(times):,}",
+                *(f"{quantile(times, share):,.0f}" if times else "" for share in (0.5, 0.99, 1)),
+            ]
+        print(f"| {route.strip('()') if route[0] == '(' else f'`{route}`'} | {' | '.join(cells)} |")
+    print("\n| phase | answers | asked to come again | memory, first quarter (MB) | last quarter | most |")
+    print("|---|---|---|---|---|---|")
+    for phase in phases:
+        memory = [rss / 1e6 for _, rss_phase, rss in measured.rss if rss_phase == phase]
+        quarter = max(1, len(memory) // 4)
+        first, last = statistics.median(memory[:quarter]), statistics.median(memory[-quarter:])
+        answers = sum(
+            len(times) for (times_phase, _), times in measured.times.items() if times_phase == phase
+        )
+        print(
+            f"| {phase} | {answers:,} | {measured.still_reading[phase]} | {first:,.0f} | {last:,.0f} "
+            f"| {max(memory):,.0f} |"
+        )
