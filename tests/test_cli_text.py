@@ -30,6 +30,7 @@ from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.report.compile_text import difference_text
+from tb_xla_insights.tables.definition import Column, Definition
 
 CASE = "synthetic_case_study_8_tpu_cores"
 LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
@@ -115,18 +116,24 @@ def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
 
 def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
     out = console()
-    table = common.table("", "Name", "Why", "Count", left=(0, 1))
-    table.add_row("a", "–", "0")
-    out.print(table)
+    definition = Definition(
+        "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
+    )
+    out.print(common.table(definition, [{"name": "a", "why": None, "count": 0}]))
     assert told(out).split() == ["Name", "Count", "────────────", "a", "0"]
 
 
 def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
     for width, row in ((70, "Start, ms Reads Most host time"), (40, "Start, ms Most host time")):
         out = console(width)
-        table = common.table("Steps", "Step", "Start, ms", "Reads", "Most host time", left=(0, 3))
-        table.add_row("a", "1.000", "0", "tracing 1 ms, wait 2 ms")
-        out.print(table)
+        columns = (
+            Column("step", "Step"),
+            Column("start_ps", "Start", "ms"),
+            Column("reads", "Reads", "count", priority=1),
+            Column("classes", "Most host time"),
+        )
+        step = {"step": "a", "start_ps": 10**9, "reads": 0, "classes": "tracing 1 ms, wait 2 ms"}
+        out.print(common.table(Definition("Steps", columns), [step]))
         assert " ".join(told(out).splitlines()[1].split()) == f"Step {row}"
 
 
@@ -161,7 +168,7 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
     [detail] = [line for line in text.splitlines() if line.startswith("   Do: Find what is new in the graph")]
     assert detail.endswith("and run every variant once before training.")
     assert (
-        "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms"
+        "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms, "
         in section(text, "Steps")
     )
 
@@ -366,10 +373,12 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
 def test_wide_characters_take_two_cells(width: int) -> None:
     """No line is wider than the terminal, nothing of a name is cut off, and numbers stand below each other."""
     out, said = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
-    table = common.table("Programs", "Name", "Count", "Place", left=(0, 2))
-    table.add_row("训练步骤", "1", "/home/数据/训练/train.py")
-    table.add_row("ab", "22", "模型训练加速器")
-    out.print(table)
+    columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("place", "Place"))
+    rows = [
+        {"name": "训练步骤", "count": 1, "place": "/home/数据/训练/train.py"},
+        {"name": "ab", "count": 22, "place": "模型训练加速器"},
+    ]
+    out.print(common.table(Definition("Programs", columns), rows))
     common.print_paragraph(out, said)
     lines = told(out).splitlines()
     assert max(map(cell_len, lines)) <= width
