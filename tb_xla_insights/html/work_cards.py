@@ -33,7 +33,7 @@ def compiles_card(document: Row) -> Markup | None:
         [compile_row(row) for row in rows[:_MAX_ROWS]],
         {
             "module": lambda row: element("code", row["module"] or row["graph"] or units.MISSING),
-            "change": lambda row: element("div", row["change"] or units.MISSING, class_="text"),
+            "difference": lambda row: element("div", row["difference"] or units.MISSING, class_="text"),
             "cause": lambda row: element("div", row["cause"] or units.MISSING, class_="text"),
         },
     )

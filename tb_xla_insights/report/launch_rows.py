@@ -45,7 +45,7 @@ def compile_row(compilation: Row) -> Row:
         "step": units.step_name(compilation["step"], compilation["step_number"]),
         "idle_ps": sum(compilation["idle_ps"].values()),
         "state": compile_state(compilation),
-        "change": difference_text(compilation),
+        "difference": difference_text(compilation),
     }
 
 

@@ -94,7 +94,12 @@ def by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     for row in rows:
         annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])
     shortened = [
-        {**row, "annotation": _leaf(row)} if len(annotations_by_leaf[_leaf(row)]) == 1 else row
+        {
+            **row,
+            "annotation": _leaf(row) if len(annotations_by_leaf[_leaf(row)]) == 1 else row["annotation"],
+            # FLOPs of a collective do not measure the device.
+            "flops": row["flops"] if row["kind"] == "work" else None,
+        }
         for row in rows
     ]
     return _table(WORK_BY_OP, shortened, work["total"])
@@ -179,15 +184,13 @@ def _table(definition: Definition, rows: Sequence[Row], total: Row) -> WorkTable
         _display_row(row, {"self_ps": ps, "share": share})
         for row, ps, share in zip(rows, times, shares, strict=True)
     ]
-    total_row = {**_EMPTY_CELLS, **total, "name": _ALL, "kind": "work"}
+    total_row = {**_EMPTY_CELLS, **total, "name": _ALL}
     return WorkTable(definition, texts, _display_row(total_row, {"share": units.share(1.0)}))
 
 
 def _display_row(row: Row, rounded: Row) -> Row:
     """The row with rounded values; its name stands for the annotation in a table by annotation, else for the op."""
-    # FLOPs of a collective do not measure the device.
-    flops = row["flops"] if row.get("kind", "work") == "work" else None
-    rate = None
+    flops, rate = row["flops"], None
     if flops is not None and row["self_ps"]:
         rate = units.rate(flops / row["self_ps"]) if flops else "0"  # FLOPs per picosecond
     return {

@@ -49,7 +49,7 @@ COMPILES = Definition(
         Column("duration_ps", "Time", "time"),
         Column("idle_ps", "Idle for it", "time", priority=5, own_unit=True),
         Column("state", "When", derived=True),
-        Column("change", "What is new", derived=True),
+        Column("difference", "What is new"),
         Column("graph_hash", "Graph", "code", priority=6),
         Column("kin", "Other graphs", priority=1),
         Column("annotation", "During", priority=3),
