@@ -9,6 +9,7 @@ import pytest
 from captures import real_trace, session
 from hypothesis import given
 from hypothesis import strategies as st
+from launching import Tpu
 from simulated import ENQUEUED, LATENCY, MARKER, Simulation
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -92,6 +93,21 @@ def test_full_queue_blocks_the_host(capacity: int) -> None:
 
 def test_evaluations_between_steps_are_in_no_step() -> None:
     assert durations(loop(host=10, device=500, evaluate_before=4)) == [500] * STEPS
+
+
+@pytest.mark.parametrize("recorded", [1000, 500, 300])
+def test_filling_a_pipeline_is_in_no_step(recorded: int) -> None:
+    """Two stages, the first of which is one step ahead. The first step lasts no longer than the others; if the capture
+    holds only the end of its work, it lasts as long as that."""
+    tpu = Tpu()
+    for number in range(STEPS):
+        at, work = number * 20, number * 500
+        tpu.step(at, 18, number)
+        if number or recorded > 500:
+            tpu.launch(at, (at + 5, 4), (100 + work, 500))
+        late = 0 if number else max(0, 500 - recorded)
+        tpu.launch(at + 10, (at + 12, 4), (600 + work + late, 500 - late), cores=(1,))
+    assert durations(tpu.trace()) == [min(recorded, 500)] + [500] * (STEPS - 1)
 
 
 def test_steps_without_recorded_work_are_cut() -> None:
