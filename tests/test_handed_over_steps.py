@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import capture, real_trace, session, thread
 from hypothesis import given
 from hypothesis import strategies as st
 from launching import Tpu
@@ -153,6 +153,19 @@ def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:
     between = step_time_messages(loop(host=200, device=10, wait=True, between=100))
     assert between[0].startswith("0.700")  # seven times between eight steps
     assert step_time_messages(loop(host=200, device=10, wait=True, between=20)) == []
+
+
+def test_time_between_annotations_is_in_none_of_them() -> None:
+    """Two threads annotate steps: they overlap; a damaged capture has two steps that last no time."""
+
+    def steps(*times: tuple[int, int]) -> Trace:
+        threads = [thread(f"t{n}", ("step", *time, {"_r": 1}), role="other") for n, time in enumerate(times)]
+        return capture(*threads)
+
+    assert step_time_messages(steps((0, 100), (10, 20), (120, 80)))[0].startswith(
+        "0.020\u202fns, 10.0\u202f%"
+    )
+    assert step_time_messages(steps((0, 0), (0, 0))) == []
 
 
 @pytest.mark.parametrize(
