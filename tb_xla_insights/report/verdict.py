@@ -106,15 +106,12 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     duty = share(busy / span if span else 0.0)
     subject = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
-    if bound:
-        text = f"{subject} the bottleneck: {duty} busy."
-        leads = (text + lead for lead in bottleneck_texts(report))
-        worst: Any = next((row["severity"] for row in findings if row["id"] == BELOW_ROOFLINE), "good")
-        return {"text": next((lead for lead in leads if len(lead) <= max_chars), text), "severity": worst}
     mistakes, limits = (
         [row for row in findings if row["kind"] == kind and _is_relevant(row)]
         for kind in ("mistake", "limit")
     )
+    if bound:
+        return _device_bound_verdict(report, f"{subject} the bottleneck: {duty} busy.", mistakes, max_chars)
     reasons = mistakes + limits
     unknown_reason = _why_host_unknown(report)
     if not reasons and unknown_reason:
@@ -181,6 +178,23 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     texts = [f"{head}{subject} {busy_text}{ending}{note}." for ending in endings]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= max_chars), texts[-1]), "severity": severity}
+
+
+def _device_bound_verdict(
+    report: Mapping[str, Any], text: str, mistakes: Sequence[Mapping[str, Any]], max_chars: int
+) -> Verdict:
+    """The verdict, which begins with `text`, if the device is the bottleneck: its longest work, and the mistakes."""
+    leads, clause = bottleneck_texts(report), ""
+    if mistakes:
+        clause = f" {mistakes_clause(mistakes, report['mistakes'], mean_steps_per_host(report))}."
+    texts = [*(text + lead + clause for lead in leads), text + clause]
+    severities = [
+        row["severity"] for row in report["findings"] if row["id"] == BELOW_ROOFLINE or row in mistakes
+    ]
+    return {
+        "text": next((candidate for candidate in texts if len(candidate) <= max_chars), text),
+        "severity": max(severities, key=SEVERITIES.index, default="good"),
+    }
 
 
 def _without_devices(report: Mapping[str, Any]) -> Verdict:
