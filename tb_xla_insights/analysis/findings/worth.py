@@ -30,7 +30,7 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
-_MIN_GAIN = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE) | {
+_MIN_GAIN = dict.fromkeys(LIMITS | {"sync_some_steps", "transfer_bound", "host_callback"}, INFO_SHARE) | {
     "input_bound": WARNING_SHARE
 }
 """The minimum gain of a finding to be reported; for limits, the share of the devices' spans suffices as well. Loading
