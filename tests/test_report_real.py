@@ -228,7 +228,7 @@ def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> 
         "Limits: what remains then",
         "none now: the host is slower (exposed_collectives, ",
         "\nDevices (each core)\n",
-        "What the host does",
+        "What the host did",
         "Steps (10, mean 290.831 ms, median 243.248 ms)",
         "Gaps between",
         "Executions (means",
