@@ -146,8 +146,8 @@ def _step_time_difference(trace: Trace) -> str | None:
     times = class_times(host_class_segments(trace), between.start_ps, between.end_ps)
     top_class = int(times.sum(axis=0).argmax())
     return (
-        f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to the last, lie "
-        "between the annotations of steps and are in no step; there the host mostly "
+        f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to "
+        "the last, lie between the annotations of steps and are in no step; there the host mostly "
         f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
     )
 
