@@ -98,7 +98,9 @@ def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(
 
     # All but the late one, and one that cannot be read.
     gate.rest.set()
-    expect(of_hosts).to_contain_text("62 of 64 hosts read; the slowest may be among the rest.", timeout=PATIENCE_MS)
+    expect(of_hosts).to_contain_text(
+        "62 of 64 hosts read; the slowest may be among the rest.", timeout=PATIENCE_MS
+    )
     expect(of_hosts).to_contain_text("No host stands out")
     expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
     expect(page.get_by_test_id("diagnostic-skipped_host")).to_contain_text(
