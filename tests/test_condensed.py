@@ -27,7 +27,7 @@ from tb_xla_insights.report.condensed import (
     steps_across_hosts,
 )
 from tb_xla_insights.report.document import session_report
-from tb_xla_insights.report.host_rows import host_units
+from tb_xla_insights.tables.devices import HOSTS
 from tb_xla_insights.trace.build import join_hosts
 from tb_xla_insights.trace.model import SessionTrace, Trace
 from tb_xla_insights.trace.read import read_trace
@@ -195,7 +195,7 @@ class TestPod:
 
     def test_hosts_that_are_not_compared_have_milliseconds_as_units(self) -> None:
         rows = [row | {"others_wait_ps": None} for row in report()["hosts"]]
-        assert host_units(rows) == ("ms", "ms")
+        assert HOSTS.time_units(rows)["others_wait_ps"] == "ms"
 
     def test_loading_that_holds_up_other_hosts_is_not_called_hidden(self) -> None:
         """Their devices are not idle meanwhile: they wait in collectives."""

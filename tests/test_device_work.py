@@ -97,6 +97,12 @@ def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None
     assert found["total"]["hbm_bytes"] == 100
 
 
+def test_bytes_by_memory_that_no_device_moves_are_not_known(tmp_path: Path) -> None:
+    """Two halves, each of which fits into the field."""
+    damaged = Op("copy.3", nbytes=100, hbm=1 << 64)
+    assert row_of(work(tpu_trace(tmp_path, [[(damaged, 10, 1_000)]])), "copy.3")["hbm_bytes"] == 100
+
+
 def test_waits_and_collectives_are_no_work(known: dict[str, Any]) -> None:
     """Their FLOPs and bytes are in their rows but in no sum."""
     reduce, done, total = (

@@ -20,6 +20,7 @@ LAYERS = [
     "xplane",
     "catalog",
     "schema",
+    "tables",
     "trace",
     "analysis",
     "device_work",

@@ -58,6 +58,32 @@ def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
     assert findings(trace)["sync_every_step"].step_if_fixed_ps == mean(without)
 
 
+@given(
+    HOST,
+    DEVICE,
+    st.sampled_from(["$api.py:9 block_until_ready", "PjRtComputationClient::TransferFromDevice"]),
+)
+@examples
+def test_a_read_or_a_wait_in_some_steps(host: int, device: int, name: str) -> None:
+    """Logging every fourth step: the host launches nothing while it waits."""
+
+    def step(simulation: Simulation, waits: bool) -> None:
+        simulation.host("forward", host)
+        simulation.launch(device, marker=True)
+        if waits:
+            simulation.wait(name)
+
+    trace, now = simulate(STEPS, lambda simulation, number: step(simulation, number in (1, 4)))
+    _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
+    by_id = findings(trace)
+    gain = (now - without) / now
+    assert ("sync_some_steps" in by_id) == (gain >= 0.03)
+    if finding := by_id.get("sync_some_steps"):
+        assert finding.step_if_fixed_ps == mean(without)
+        assert finding.title.endswith("the device in steps 6 and 9")
+    assert "sync_every_step" not in by_id
+
+
 @given(HOST, DEVICE, st.sampled_from(["$api.py:9 block_until_ready", "PjRtFuture::Await"]))
 @examples
 def test_a_wait_for_the_device_in_every_step(host: int, device: int, name: str) -> None:

@@ -17,6 +17,7 @@ from tb_xla_insights.analysis.findings.host import (
     tracing_bound,
 )
 from tb_xla_insights.analysis.findings.lost import annotations_not_propagated
+from tb_xla_insights.analysis.findings.occasional_reads import sync_some_steps
 from tb_xla_insights.analysis.findings.reads import sync_every_step
 from tb_xla_insights.analysis.findings.small import many_small_executions
 from tb_xla_insights.analysis.findings.worth import (
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Window", "find_findings", "findings_report"]
 
 _FINDERS = (
-    dynamo_recompilation, recompilation, cpu_fallback, early_sync, input_bound, sync_every_step, transfer_bound,
-    graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
+    dynamo_recompilation, recompilation, cpu_fallback, early_sync, input_bound, sync_every_step, sync_some_steps,
+    transfer_bound, graph_breaks, many_small_executions, dispatch_overhead, tracing_bound, host_callback, device_stalls,
     exposed_collectives, annotations_not_propagated,
 )  # fmt: skip
 """The order in which findings take idle time: those with a known place first, those that take the rest of a class
@@ -48,7 +49,7 @@ def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> li
     `worth`).
 
     No idle time counts for two host findings, so that their costs never exceed the starved gaps. `device_bound` is
-    included only if no mistake is worth a change and no limit a warning (see `has_nothing_to_fix`).
+    included only if no mistake or limit is worth a warning (see `has_nothing_to_fix`).
     """
     return _findings_of(Facts(session, sidecars))
 

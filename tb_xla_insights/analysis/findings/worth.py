@@ -30,7 +30,7 @@ LIMITS = frozenset(("tracing_bound", "dispatch_overhead", "device_stalls", "expo
 
 NO_FAULT = frozenset(("device_bound",))
 
-_MIN_GAIN = dict.fromkeys(LIMITS | {"transfer_bound", "host_callback"}, INFO_SHARE) | {
+_MIN_GAIN = dict.fromkeys(LIMITS | {"sync_some_steps", "transfer_bound", "host_callback"}, INFO_SHARE) | {
     "input_bound": WARNING_SHARE
 }
 """The minimum gain of a finding to be reported; for limits, the share of the devices' spans suffices as well. Loading
@@ -164,9 +164,10 @@ def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
 
 
 def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
-    """Whether no mistake reaches INFO_SHARE, even at best, and no limit WARNING_SHARE."""
+    """Whether no finding reaches WARNING_SHARE, even at best, and no host holds up the others: stragglers count from
+    INFO_SHARE on."""
     return not any(
-        (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE)
+        (finding.gain or 0.0) >= (INFO_SHARE if finding.id == "straggler" else WARNING_SHARE)
         for finding in findings
     )
 
