@@ -9,7 +9,7 @@ import pytest
 from captures import session
 from launching import US, Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
-from simulated import Simulation
+from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
@@ -86,6 +86,19 @@ def test_unrecorded_host_time_is_reported() -> None:
     )
     assert us(finding.evidence["unrecorded_ps"]) == pytest.approx(finding.cost_ps / 10**6, rel=0.2)
     assert (finding.step_if_fixed_ps or 0) in range(1, 400 * 10**6)
+
+
+@pytest.mark.parametrize(("pause", "is_said"), [(2000, False), (3000, True)])
+def test_a_pause_is_not_reported_as_a_habit(pause: int, is_said: bool) -> None:
+    """Between six runs the device idles five times; in one of them for more than half of all that time."""
+    trace, _ = simulate(6, lambda made, number: _build(made, pause if number == 3 else 900))
+    finding = findings(trace)["tracing_bound"]
+    assert (", most of it in one gap of " in finding.detail) == is_said
+
+
+def _build(made: Simulation, host: int) -> None:
+    made.host("forward", host)
+    made.launch(300, marker=True)
 
 
 def test_time_per_step_is_a_mean_over_cores() -> None:
@@ -176,7 +189,7 @@ def test_programs_that_are_loaded_once_are_start_up() -> None:
     tpu.on_main("LoadProgram", STEP + 10, 600)
     finding = findings(tpu.trace())["dispatch_overhead"]
     assert finding.title == "The device waits while the host loads programs"
-    assert " while the host loads programs. " in finding.detail
+    assert " while the host loads programs, most of it in one gap of 0.900\u202fms. " in finding.detail
     assert "Capture later" in finding.advice
 
 

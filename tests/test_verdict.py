@@ -121,6 +121,31 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     assert "beyond" not in _told(of(one, two, limit, **nothing_left))[1]
 
 
+def test_the_sentence_speaks_of_all_devices() -> None:
+    together = {"step_ps": 20 * MS, "step_if_fixed_ps": 20 * MS, "step_without_limit_ps": 9 * MS}
+    waits = of(finding("limit", "the device waits while the host launches", 0.4, cost=60), **together)
+    stalled = of(finding("limit", "the device is busy waiting in copy-done", 0.4, cost=60), **together)
+    twice = {"devices": [waits["devices"][0] | {"stall_ps": 80}] * 2}
+    ending = " (20.0 → 9.0 ms at best)."
+    assert _told(waits)[1] == f"The device is 50.0 % busy: it waits while the host launches{ending}"
+    assert (
+        _told(waits | twice)[1] == f"The 2 devices are 50.0 % busy: they wait while the host launches{ending}"
+    )
+    assert (
+        _told(stalled | twice)[1]
+        == f"The 2 devices are 50.0 % busy, 80.0 % of that waiting in copy-done{ending}"
+    )
+
+
+def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
+    report = of()
+    gaps = {"by_class_ps": {"dispatch": 90}, "by_kind_ps": {"starved": 0, "queued": 90, "unknown": 0}}
+    inside = [{"inside_run": True, "total_ps": 60}, {"inside_run": False, "total_ps": 30}]
+    assert "most of the idle time work is queued" in _told(report | {"gaps": gaps})[1]
+    told = _told(report | {"gaps": gaps | {"patterns": inside}})[1]
+    assert "; most of the idle time is inside program runs, between their ops" in told
+
+
 @pytest.mark.parametrize(
     ("part", "first"),
     [(0.09, None), (0.3, False), (0.6, True)],
