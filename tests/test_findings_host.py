@@ -77,9 +77,9 @@ def test_unrecorded_host_time_is_reported() -> None:
         begin = simulation.now
         simulation.host("forward", 100)
         simulation.launch(300, marker=True)
-        simulation.made.step(begin, simulation.now - begin, number + 5)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.now += 900
-    finding = findings(simulation.made.trace())["tracing_bound"]
+    finding = findings(simulation.tpu.trace())["tracing_bound"]
     assert finding.title == "The device waits while the host records nothing"
     assert finding.advice.startswith(
         "Find out what the host does there: annotate the code around the steps (with xp.Trace("
@@ -200,12 +200,12 @@ def test_costs_of_host_findings_never_count_twice() -> None:
         assert costs <= gaps.duration_ps[gaps.kind == STARVED].sum()
 
 
-def several(each: int, device: float, pause: float = 60) -> Tpu:
+def several(per_step: int, device: float, pause: float = 60) -> Tpu:
     """Steps of `each` markers, each run after a pause."""
     tpu = Tpu()
     for i in range(3):
         tpu.step(i * STEP, STEP, 5 + i)
-        for k in range(each):
+        for k in range(per_step):
             at = i * STEP + 10 + k * (device + pause)
             tpu.launch(at, (at + 6, 10), (at + pause - 5, device), by="marker", program=f"part{k}({k + 1})")
     return tpu
@@ -272,9 +272,9 @@ def test_small_executions_without_idle_time_before_them() -> None:
     assert "on average) than their launch. " in finding.detail
 
 
-@pytest.mark.parametrize(("each", "device"), [(2, 20.0), (3, 200.0)])
-def test_two_executions_a_step_or_large_ones_are_usual(each: int, device: float) -> None:
-    assert "many_small_executions" not in findings(several(each, device).trace())
+@pytest.mark.parametrize(("per_step", "device"), [(2, 20.0), (3, 200.0)])
+def test_two_executions_a_step_or_large_ones_are_usual(per_step: int, device: float) -> None:
+    assert "many_small_executions" not in findings(several(per_step, device).trace())
 
 
 def test_windows_show_the_gaps_that_cost_most() -> None:

@@ -14,13 +14,13 @@ from tb_xla_insights.report.verdict import verdict
 from tb_xla_insights.trace.model import Trace
 
 
-def told(trace: Trace) -> tuple[str, str]:
+def verdict_texts(trace: Trace) -> tuple[str, str]:
     return _told(session_report(session(trace)))
 
 
 def _told(report: Mapping[str, Any]) -> tuple[str, str]:
-    found = verdict(report)
-    return found["severity"], found["text"].replace("\u202f", " ")
+    result = verdict(report)
+    return result["severity"], result["text"].replace("\u202f", " ")
 
 
 NOTHING_REPLAYED = dict.fromkeys(("step_ps", "step_if_fixed_ps", "step_without_limit_ps"))
@@ -28,8 +28,8 @@ MS = 10**9
 
 
 def finding(kind: str, brief: str, gain: float | None, cost: int = 30) -> dict[str, Any]:
-    told = {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
-    return told | {"step_ps": None, "step_if_fixed_ps": None}
+    row = {"id": "x", "kind": kind, "brief": brief, "gain": gain, "cost_ps": cost, "severity": "warning"}
+    return row | {"step_ps": None, "step_if_fixed_ps": None}
 
 
 def of(*findings: dict[str, Any], **mistakes: int) -> dict[str, Any]:
@@ -90,16 +90,19 @@ def test_a_capture_inside_one_compilation_lacks_nothing() -> None:
         "warning",
         "The whole capture lies inside one compilation, which began before it and was not finished: no program ran.",
     )
-    assert {it["id"] for it in report["diagnostics"]} <= {"unknown_framework"}
-    other = capture(thread("python", ("forward", 0, 9)), host="b")
-    assert told(inside)[1] != _told(session_report(session(inside, other)))[1]
+    assert {diagnostic["id"] for diagnostic in report["diagnostics"]} <= {"unknown_framework"}
+    idle_host = capture(thread("python", ("forward", 0, 9)), host="b")
+    assert verdict_texts(inside)[1] != _told(session_report(session(inside, idle_host)))[1]
 
 
 def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
-    one, two = finding("mistake", "a compile in step 3", 0.1), finding("mistake", "a cut in step 4", 0.05)
+    first, second = (
+        finding("mistake", "a compile in step 3", 0.1),
+        finding("mistake", "a cut in step 4", 0.05),
+    )
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
-    assert _told(of(one, two, limit, **together))[1] == (
+    assert _told(of(first, second, limit, **together))[1] == (
         "The device is 50.0 % busy. 2 mistakes cost up to 3.0 of 20.0 ms a step, "
         "first a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
@@ -108,7 +111,7 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
         "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."
     )
     nothing_left = together | {"step_without_limit_ps": 17 * MS}
-    assert "beyond" not in _told(of(one, two, limit, **nothing_left))[1]
+    assert "beyond" not in _told(of(first, second, limit, **nothing_left))[1]
 
 
 @pytest.mark.parametrize(
@@ -147,16 +150,16 @@ def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("alone", "told"),
+    ("alone", "text"),
     [
         (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
         (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first a; "),
     ],
 )
-def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, told: str) -> None:
+def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, text: str) -> None:
     """The replay takes all of them away, those that gain less than 3 % as well."""
-    found = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": alone * MS}
-    assert told in _told(of(found, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
+    mistake = finding("mistake", "a", 0.1) | {"step_if_fixed_ps": alone * MS}
+    assert text in _told(of(mistake, step_ps=20 * MS, step_if_fixed_ps=17 * MS))[1]
 
 
 @pytest.mark.parametrize(
@@ -171,21 +174,21 @@ def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone:
 def test_the_first_mistake_is_named_and_the_limit_if_it_fits(letters: int, causes: str) -> None:
     """The mistake is named even if the text becomes too long."""
     names = [letter * letters for letter in "abc"]
-    found = [finding("mistake", name, 0.1) for name in names]
+    findings = [finding("mistake", name, 0.1) for name in names]
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
-    text = _told(of(*found, limit, **together))[1]
-    said = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first "
-    assert text == f"{said}{causes.format(*names)}."
+    text = _told(of(*findings, limit, **together))[1]
+    sentence = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first "
+    assert text == f"{sentence}{causes.format(*names)}."
 
 
 def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
     """The sentence is complete, and the limit is left out."""
-    found = [
+    findings = [
         finding("mistake", "a compile in step 3", 0.1),
         finding("limit", "the host builds the graph" * 2, 0.4),
     ]
-    report = of(*found, step_ps=20 * MS, step_if_fixed_ps=17 * MS, step_without_limit_ps=9 * MS)
+    report = of(*findings, step_ps=20 * MS, step_if_fixed_ps=17 * MS, step_without_limit_ps=9 * MS)
     report["gaps"]["by_class_ps"] = {}
     assert "beyond that" in _told(report)[1]
     edge = {"duration_ps": 50, "by_class_ps": {"compile": 50}}
@@ -196,11 +199,11 @@ def test_the_sentence_on_time_outside_shortens_the_rest() -> None:
     )
 
 
-@pytest.mark.parametrize(("letters", "told"), [(60, True), (120, False)])
-def test_the_main_activity_is_left_out_if_it_does_not_fit(letters: int, told: bool) -> None:
+@pytest.mark.parametrize(("letters", "is_named"), [(60, True), (120, False)])
+def test_the_main_activity_is_left_out_if_it_does_not_fit(letters: int, is_named: bool) -> None:
     report = of(finding("mistake", "a" * letters, 0.1), step_ps=20 * MS, step_if_fixed_ps=17 * MS)
     text = _told(report)[1]
-    assert ("; during most of the idle time the host waits." in text) == told
+    assert ("; during most of the idle time the host waits." in text) == is_named
     assert len(text) <= 230
 
 
@@ -250,7 +253,7 @@ def test_causes_of_less_than_half_of_the_idle_time_are_supplemented(
 
 def test_work_for_less_than_half_of_the_step_is_reported() -> None:
     """The device works for 17.8 of 39 ms, and its span is that one run."""
-    severity, text = told(demo("synthetic_dynamo_issue_lazy"))
+    severity, text = verdict_texts(demo("synthetic_dynamo_issue_lazy"))
     assert severity == "warning"
     assert text == (
         "The device is 100.0 % busy from first to last run, yet at work for 45.7 % of the steps' time; "
@@ -259,7 +262,7 @@ def test_work_for_less_than_half_of_the_step_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("framework", "host", "said"),
+    ("framework", "host", "text"),
     [
         (
             "tensorflow",
@@ -277,16 +280,16 @@ def test_work_for_less_than_half_of_the_step_is_reported() -> None:
     ],
 )
 def test_without_a_device_the_verdict_names_the_hosts_main_activity(
-    framework: str, host: dict[str, int], said: str
+    framework: str, host: dict[str, int], text: str
 ) -> None:
     steps = [{"duration_ps": 16 * MS, "host_ps": host}] * 3
-    made = {"environment": {"framework": framework}, "session": {"hosts": ["vm"]}, "compiles": []}
-    alone = of() | made | {"devices": [], "steps": steps}
-    assert _told(alone) == ("warning", f"No device's work could be read: {said}.")
+    document = {"environment": {"framework": framework}, "session": {"hosts": ["vm"]}, "compiles": []}
+    alone = of() | document | {"devices": [], "steps": steps}
+    assert _told(alone) == ("warning", f"No device's work could be read: {text}.")
 
 
 def test_a_device_alone_says_nothing_of_the_host() -> None:
-    assert told(capture(Core([event("fusion.1", 0, 0.001)]))) == (
+    assert verdict_texts(capture(Core([event("fusion.1", 0, 0.001)]))) == (
         "warning",
         "The device is 100.0 % busy; whether the host keeps up is not known, as nothing tells what launched the work.",
     )
@@ -299,14 +302,14 @@ def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
     rest = "what else is in the way is not known"
     assert _told(report) == ("warning", f"The device is 50.0 % busy; why is not known, as {off}.")
     report["findings"] = [finding("mistake", "a compile", 0.15)]
-    told = "A mistake costs 15.0 % of the devices' time: a compile"
-    assert _told(report) == ("warning", f"The device is 50.0 % busy. {told}; {rest}, as {off}.")
+    sentence = "A mistake costs 15.0 % of the devices' time: a compile"
+    assert _told(report) == ("warning", f"The device is 50.0 % busy. {sentence}; {rest}, as {off}.")
 
 
 def test_the_activity_of_an_unread_host_is_unknown() -> None:
     """What else is in the way of the reason that is found is left open."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
-    text = told(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
+    text = verdict_texts(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
         "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
         "in the way is not known, as nothing tells what launched the work."
@@ -350,8 +353,8 @@ def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
     data = finding("mistake", "the device waits for data", 0.5)
     together = {"step_ps": 50 * MS, "step_if_fixed_ps": 10 * MS, "step_without_limit_ps": 10 * MS}
     several: dict[str, Any] = LATE | {"evidence": LATE["evidence"] | {"hosts": ["w-5", "w-7"]}}
-    for late, whom in ((LATE, "w-5"), (several, "others")):
-        assert _told(of(data, late, **together))[1] == (
+    for straggler, whom in ((LATE, "w-5"), (several, "others")):
+        assert _told(of(data, straggler, **together))[1] == (
             f"The device is 50.0 % busy, which includes waiting for {whom}. 2 mistakes cost up to 40.0 of 50.0 ms a "
             "step, first the device waits for data."
         )
@@ -366,8 +369,8 @@ def test_a_straggler_that_occurs_once_has_its_whole_cost() -> None:
         "title": title,
         "evidence": evidence | {"steps_compared": 12, "said_by": ["recompilation"]},
     }
-    told = of(once) | {"gaps": of(once)["gaps"] | {"by_class_ps": {"compile": 50}}}
-    assert _told(told)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."
+    document = of(once) | {"gaps": of(once)["gaps"] | {"by_class_ps": {"compile": 50}}}
+    assert _told(document)[1] == f"{title}, which cost up to 240.0 ms: {WHY} {BUSY}."
 
 
 def test_a_straggler_comes_before_time_outside_of_the_span() -> None:
@@ -381,11 +384,11 @@ def test_a_straggler_comes_before_time_outside_of_the_span() -> None:
 
 def test_the_common_cause_of_late_hosts_has_the_numbers_of_the_worst() -> None:
     evidence: dict[str, Any] = LATE["evidence"]
-    both = LATE | {
+    straggler = LATE | {
         "title": "w-5 and w-7 hold up the others",
         "evidence": evidence | {"hosts": ["w-5", "w-7"]},
     }
-    text = _told(of(both))[1]
+    text = _told(of(straggler))[1]
     assert "takes 38.0 ms longer on w-5. " in text
     assert "which includes waiting for them" in text
     unknown = LATE | {"evidence": evidence | {"cause": None}}

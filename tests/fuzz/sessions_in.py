@@ -176,7 +176,7 @@ def usual() -> SessionTrace:
     folder = scratch() / "usual"
     folder.mkdir(exist_ok=True)
     path = folder / "vm.xplane.pb"
-    path.write_bytes(written(seeds.made()[1]))
+    path.write_bytes(written(seeds.generated()[1]))
     return join_hosts("usual", str(folder), [_trace(path)], [])
 
 
