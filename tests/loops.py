@@ -39,3 +39,11 @@ def findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> dict[str, Findin
 
 def us(ps: int | None) -> float | None:
     return None if ps is None else ps / US
+
+
+def with_work(name: str, duration: float, device: float = 500) -> Tpu:
+    """The loop with work of `duration` us in each gap, which lasts 1000 us minus the device's work."""
+    tpu = loop(device=device)
+    for i in range(1, 4):
+        tpu.on_main(name, i * STEP + LAUNCH - 10 - duration, duration)
+    return tpu
