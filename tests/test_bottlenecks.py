@@ -103,6 +103,25 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert with_bottlenecks(document) == document
 
 
+def test_a_small_mistake_follows_what_takes_the_device_longest() -> None:
+    """Whoever removes a mistake of 9 % still waits for the device."""
+    document = report(MLP)
+    mistake = {
+        "id": "sync_every_step",
+        "kind": "mistake",
+        "severity": "info",
+        "gain": 0.05,
+        "brief": "a read",
+    }
+    document["findings"].append(mistake | {"step_ps": 1_000_000, "step_if_fixed_ps": 910_000})
+    document["mistakes"] = {"step_ps": 1_000_000, "step_if_fixed_ps": 910_000}
+    assert verdict(document) == {
+        "severity": "info",
+        "text": "The device is the bottleneck: 98.0\u202f% busy. The longest part is dot.2: 30.0\u202f% of the step at "
+        "80.0\u202f% of peak FLOP/s, bound by compute. A mistake costs up to 0.1 of 1.0\u202fµs a step: a read.",
+    }
+
+
 def test_the_worst_annotation_is_that_of_the_view_device() -> None:
     trained = session(trace_of(transformer.build().to_bytes()))
     worst = next(row for row in session_report(trained)["findings"] if row["id"] == BELOW_ROOFLINE)

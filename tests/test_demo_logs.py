@@ -54,7 +54,7 @@ def test_every_run_says_what_to_see_in_it() -> None:
 
 
 def test_the_case_study_is_what_opens_first() -> None:
-    assert sessions_at(str(LOGDIR))[0].path == str((LOGDIR / case_study.path()).parent)
+    assert sessions_at(str(LOGDIR)).sessions[0].path == str((LOGDIR / case_study.path()).parent)
 
 
 def test_size_stays_small() -> None:

@@ -83,7 +83,7 @@ def test_values_that_the_capture_does_not_record_are_null(known_work: dict[str, 
 
 def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None:
     unknown = Op("custom-call.4", f"{STEP}/mlp.1", category="custom-call")
-    total = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
+    device_work = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
         "device_work"
     ]
     tree = {row["path"]: row for row in total["annotations"]}
@@ -94,7 +94,13 @@ def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None
         0.0,
         100,
     ]  # of the copy alone all is known
-    assert total["total"]["hbm_bytes"] == 100
+    assert device_work["total"]["hbm_bytes"] == 100
+
+
+def test_bytes_by_memory_that_no_device_moves_are_not_known(tmp_path: Path) -> None:
+    """Two halves, each of which fits into the field."""
+    damaged = Op("copy.3", nbytes=100, hbm=1 << 64)
+    assert row_of(work(tpu_trace(tmp_path, [[(damaged, 10, 1_000)]])), "copy.3")["hbm_bytes"] == 100
 
 
 def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:

@@ -6,9 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import capture, real_trace, session, thread
 from hypothesis import given
 from hypothesis import strategies as st
+from launching import Tpu
 from simulated import ENQUEUED, LATENCY, MARKER, Simulation
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -94,6 +95,21 @@ def test_evaluations_between_steps_are_in_no_step() -> None:
     assert durations(loop(host=10, device=500, evaluate_before=4)) == [500] * STEPS
 
 
+@pytest.mark.parametrize("recorded", [1000, 500, 300])
+def test_filling_a_pipeline_is_in_no_step(recorded: int) -> None:
+    """Two stages, the first of which is one step ahead. The first step lasts no longer than the others; if the capture
+    holds only the end of its work, it lasts as long as that."""
+    tpu = Tpu()
+    for number in range(STEPS):
+        at, work = number * 20, number * 500
+        tpu.step(at, 18, number)
+        if number or recorded > 500:
+            tpu.launch(at, (at + 5, 4), (100 + work, 500))
+        late = 0 if number else max(0, 500 - recorded)
+        tpu.launch(at + 10, (at + 12, 4), (600 + work + late, 500 - late), cores=(1,))
+    assert durations(tpu.trace()) == [min(recorded, 500)] + [500] * (STEPS - 1)
+
+
 def test_steps_without_recorded_work_are_cut() -> None:
     """Their annotations are recorded, but no run."""
     simulation = Simulation()
@@ -137,6 +153,19 @@ def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:
     between = step_time_messages(loop(host=200, device=10, wait=True, between=100))
     assert between[0].startswith("0.700")  # seven times between eight steps
     assert step_time_messages(loop(host=200, device=10, wait=True, between=20)) == []
+
+
+def test_time_between_annotations_is_in_none_of_them() -> None:
+    """Two threads annotate steps: they overlap; a damaged capture has two steps that last no time."""
+
+    def steps(*times: tuple[int, int]) -> Trace:
+        threads = [thread(f"t{n}", ("step", *time, {"_r": 1}), role="other") for n, time in enumerate(times)]
+        return capture(*threads)
+
+    assert step_time_messages(steps((0, 100), (10, 20), (120, 80)))[0].startswith(
+        "0.020\u202fns, 10.0\u202f%"
+    )
+    assert step_time_messages(steps((0, 0), (0, 0))) == []
 
 
 @pytest.mark.parametrize(

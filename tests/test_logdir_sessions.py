@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
+from typing import Any, cast
 
 import fsspec
 import pytest
 from helpers import ordinary_user
 
+from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve, roots
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, list_sessions, resolve, roots
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
 
 STAMP = "2026_01_01_00_00_0"
 
@@ -261,7 +267,27 @@ def test_a_session_without_permission_hides_no_other(public_directory: Path) -> 
         capture(public_directory / "plugins/profile" / session)
     (public_directory / "plugins/profile" / f"{STAMP}2").chmod(0o700 if os.geteuid() == 0 else 0)
     with ordinary_user():
-        assert names(Root(str(public_directory))) == [f"{STAMP}1"]
+        listed = list_sessions([Root(str(public_directory))])
+    assert [session.name for session in listed.sessions] == [f"{STAMP}1"]
+    hidden = public_directory / "plugins/profile" / f"{STAMP}2"
+    assert listed.note == f"Sessions may be missing: {hidden} is not readable for this user; permit reading."
+
+
+def test_directories_without_permission_are_named_beside_the_sessions(
+    public_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture(public_directory / "plugins/profile" / f"{STAMP}1")
+    for run in ("a", "b"):
+        (public_directory / run).mkdir(mode=0o700 if os.geteuid() == 0 else 0)
+    listing = Listing([Root(str(public_directory))])
+    with ordinary_user():
+        answer = Routes(listing, cast(Any, None)).sessions(Arguments("sessions", {}))
+        assert main(["sessions", "--json", str(public_directory)]) == 0
+    printed = capsys.readouterr()
+    note = f"Sessions may be missing: {public_directory}/a and 1 more are not readable for this user; permit reading."
+    assert printed.err == f"{note}\n"
+    for document in (answer, json.loads(printed.out)):
+        assert (document["note"], [row["name"] for row in document["sessions"]]) == (note, [f"{STAMP}1"])
 
 
 def test_a_session_s_directory_without_permission_is_one_line(public_directory: Path) -> None:

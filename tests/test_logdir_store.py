@@ -16,7 +16,7 @@ from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.memory_gate import MemoryGate
 from tb_xla_insights.logdir.session_hosts import estimate_memory
-from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
+from tb_xla_insights.logdir.sessions import Root, SessionList, find_sessions, list_sessions
 from tb_xla_insights.logdir.store import (
     Load,
     StillReadingError,
@@ -285,9 +285,9 @@ def test_a_refresh_is_shared_and_not_repeated_at_once(logdir: Path, monkeypatch:
     def slow_find(places: Any) -> Any:
         looks.append(places)
         may_go_on.wait()
-        return find_sessions(places)
+        return list_sessions(places)
 
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", slow_find)
     listing = Listing([Root(str(logdir))], clock=lambda: now[0])
     assert listing.refresh(wait=0) == ()
     assert listing.refresh(wait=0) == ()
@@ -306,11 +306,11 @@ def test_a_known_session_is_found_during_a_refresh(logdir: Path, monkeypatch: py
     listing, may_go_on = Listing([Root(str(logdir))]), threading.Event()
     listing.refresh(wait=None)
 
-    def slow_find(_: Any) -> list[SessionFiles]:
+    def slow_find(_: Any) -> SessionList:
         may_go_on.wait(60)
-        return []
+        return SessionList()
 
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", slow_find)
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", slow_find)
     listing.refresh(wait=0, max_age=0)
     assert listing.find(OLD) is not None
     may_go_on.set()

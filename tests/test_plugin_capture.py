@@ -13,6 +13,7 @@ from werkzeug.test import Client
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import SessionList
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.capture import Captures
 from tb_xla_insights.plugin.origin import HEADER
@@ -65,7 +66,7 @@ def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
 def test_a_session_missing_in_the_listing_is_reported(
     client: Client, profiler_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tb_xla_insights.logdir.listing.find_sessions", lambda _: [])
+    monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", lambda _: SessionList())
     assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
     progress = ended(client)
     assert (progress["state"], progress["session"]) == ("done", None)

@@ -106,6 +106,16 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
         "The device is 50.0 % busy. 2 mistakes cost up to 3.0 of 20.0 ms a step, "
         "first a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
+    # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
+    once = [two | {"recurs": "once"}, two | {"recurs": "once", "brief": "a cut in step 5"}]
+    steps = {"steps": [{"host": "a", "duration_ps": 20 * MS}] * 2}
+    told = _told(of(one, *once[:1], **together, usual_step_ps=18 * MS) | steps)[1]
+    assert (
+        "costs up to 1.0 of 18.0 ms a step: a compile in step 3; a cut in step 4 costs up to 4.0 ms once."
+        in told
+    )
+    told = _told(of(one, *once, **together, usual_step_ps=18 * MS) | steps)[1]
+    assert "step: a compile in step 3; 2 more cost up to 4.0 ms once." in told
     alone = together | {"step_if_fixed_ps": 20 * MS}
     assert _told(of(limit, **alone))[1] == (
         "The device is 50.0 % busy: the host builds the graph (20.0 → 9.0 ms at best)."

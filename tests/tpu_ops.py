@@ -91,7 +91,7 @@ def _unsigned(value: int | None) -> Stat | None:
 
 def _breakdown(hbm: int, whole: int) -> bytes:
     """What the stat holds: half of the main memory's bytes read, the rest written, then those of another memory."""
-    halves = [(1, 1, hbm // 2), (2, 1, hbm - hbm // 2), (1, 3, whole - hbm)]
+    halves = [(1, 1, hbm // 2), (2, 1, hbm - hbm // 2), (1, 3, max(whole - hbm, 0))]
     return b"".join(
         block(1, integer(1, operation) + integer(2, memory) + integer(3, count))
         for operation, memory, count in halves

@@ -1,7 +1,7 @@
 /** The cards shown in place of a view: loading, error, no sessions. */
 
 import { button, fill, h, percent } from '../lib/dom.js';
-import { card } from '../lib/cards.js';
+import { card, severityTag } from '../lib/cards.js';
 import { bytes, count, digits, plural } from '../lib/format.js';
 import { total } from '../lib/totals.js';
 import { escapeInvisible } from '../lib/escapes.js';
@@ -196,6 +196,7 @@ const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3
 /** @param {import('../lib/types').SessionList} list @param {() => void} retry @param {() => void} capture */
 export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No profile under this logdir.',
   h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
+  list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
   h('p', null, 'Capture while the loop runs, from another process or here:'),
