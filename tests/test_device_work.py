@@ -86,8 +86,13 @@ def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None
     device_work = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
         "device_work"
     ]
-    tree = {row["path"]: row for row in total["annotations"]}
-    for sums in (total["total"], tree[f"{STEP[:-2]}/mlp"], *total["steps"], total["mean_step"]):
+    tree = {row["path"]: row for row in device_work["annotations"]}
+    for sums in (
+        device_work["total"],
+        tree[f"{STEP[:-2]}/mlp"],
+        *device_work["steps"],
+        device_work["mean_step"],
+    ):
         assert [sums[name] for name in ("flops", "model_flops", "mfu", "flops_share")] == [None] * 4
     assert [tree[None][name] for name in ("flops", "mfu", "hbm_bytes")] == [
         0,

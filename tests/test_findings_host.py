@@ -9,7 +9,7 @@ import pytest
 from captures import session
 from launching import US, Tpu, demo
 from loops import STEP, findings, loop, us, with_work
-from simulated import Simulation
+from simulated import Simulation, simulate
 
 from tb_xla_insights.analysis.findings import find_findings, findings_report
 from tb_xla_insights.analysis.idle.idle_time import STARVED, find_gaps
@@ -78,6 +78,19 @@ def test_unrecorded_host_time_is_reported() -> None:
     )
     assert us(finding.evidence["unrecorded_ps"]) == pytest.approx(finding.cost_ps / 10**6, rel=0.2)
     assert (finding.step_if_fixed_ps or 0) in range(1, 400 * 10**6)
+
+
+@pytest.mark.parametrize(("pause", "is_stated"), [(2000, False), (3000, True)])
+def test_a_single_gap_with_most_of_the_idle_time_is_stated(pause: int, is_stated: bool) -> None:
+    """Between six runs the device idles five times, once for more than half of the total in the second case."""
+    trace, _ = simulate(6, lambda simulation, number: _build(simulation, pause if number == 3 else 900))
+    finding = findings(trace)["tracing_bound"]
+    assert (", most of it in one gap of " in finding.detail) == is_stated
+
+
+def _build(simulation: Simulation, host: int) -> None:
+    simulation.host("forward", host)
+    simulation.launch(300, marker=True)
 
 
 def test_time_per_step_is_a_mean_over_cores() -> None:
@@ -168,7 +181,7 @@ def test_programs_that_are_loaded_once_are_start_up() -> None:
     tpu.on_main("LoadProgram", STEP + 10, 600)
     finding = findings(tpu.trace())["dispatch_overhead"]
     assert finding.title == "The device waits while the host loads programs"
-    assert " while the host loads programs. " in finding.detail
+    assert " while the host loads programs, most of it in one gap of 0.900\u202fms. " in finding.detail
     assert "Capture later" in finding.advice
 
 

@@ -241,7 +241,7 @@ class TestGaps:
         }
         shown_sentence = gap_views.gap(traced, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
         assert shown_sentence.endswith(
-            " All cores of the host are idle for 20.0 µs of it; for the rest others work."
+            " All cores of the host are idle for 20.0 µs of it; in the rest, some of them work."
         )
         assert "are idle meanwhile." in gap_views.gap(traced, "vm/TPU:0", 100 * US)["sentence"]
         overlapping = session(
