@@ -86,9 +86,7 @@ def test_without_a_gain_there_is_no_time_to_gain(cost: int) -> None:
 def test_a_finding_that_is_no_fault_points_to_those_that_gain() -> None:
     bound = finding("device_bound", kind=None, gain=None, step_if_fixed_ps=None, cost_ps=0)
     assert gain_text(bound) == "no time to gain"
-    assert (
-        gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "what is to gain stands below"
-    )
+    assert gain_text(bound, finding("below_roofline", kind="limit", gain=0.1)) == "see the gains below"
 
 
 def test_hidden_device_time_names_the_host_only_if_the_host_is_slower() -> None:

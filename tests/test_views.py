@@ -231,7 +231,9 @@ class TestGaps:
             ("vm/TPU:1", 40): 60 * US,
         }
         said = gap_views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
-        assert said.endswith(" All cores of the host are idle for 20.0 µs of it; for the rest others work.")
+        assert said.endswith(
+            " All cores of the host are idle for 20.0 µs of it; in the rest, some of them work."
+        )
         assert "are idle meanwhile." in gap_views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
         both = session(capture(one, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1")))
         assert (
