@@ -206,6 +206,8 @@ def test_slow_input(host: int, device: int, load: int) -> None:
     finding = findings(trace)["input_bound"]
     assert finding.step_if_fixed_ps == mean(without)
     assert finding.step_if_fixed_most_ps == max(mean(without), load * US)
+    loaders = -(-load * US // mean(without))
+    assert (f", at least {loaders} batches at once: " in finding.advice) == (loaders > 1)
 
 
 @given(HOST, DEVICE, st.integers(900, 3000))
