@@ -7,6 +7,8 @@ export type ByClass = Partial<Record<ClassName, number>>;
 
 export interface SessionEntry { name: string; hosts: { name: string; bytes: number }[]; modified_unix_ns: string }
 export interface SessionList { logdir: string; sessions: SessionEntry[]; message: string | null; capture: boolean;
+  /** One line about directories that could not be read, null if all could. */
+  note: string | null;
   /** Where captures go; null where this page may not capture. */
   capture_logdir: string | null }
 

@@ -24,10 +24,16 @@ def run(options: Any) -> int:
     """Raises InputError if there is no session."""
     from tb_xla_insights.logdir.sessions import sessions_at
 
-    sessions = sessions_at(options.logdir)
+    listed = sessions_at(options.logdir)
+    if listed.note:
+        printing.print_note(listed.note)
     if options.json:
         printing.print_json(
-            {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
+            {
+                "logdir": options.logdir,
+                "sessions": [_document(session) for session in listed.sessions],
+                "note": listed.note,
+            }
         )
         return 0
     rows = [
@@ -37,7 +43,7 @@ def run(options: Any) -> int:
             "bytes": host.file.bytes if _has_size(host.file) else "",
             "modified": units.moment(host.file.modified_ns),
         }
-        for session in sessions
+        for session in listed.sessions
         for index, host in enumerate(session.hosts)
     ]
     printing.console().print(common.table(SESSIONS, rows))
