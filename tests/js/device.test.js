@@ -123,7 +123,7 @@ const document_ = /** @type {any} */ (made());
 const rows = opRows(document_);
 const tree = treeRows(document_);
 
-test('ops of one name are told apart, and have rates where they work', () => {
+test('ops with equal names have distinct ids, and rates if they compute', () => {
   assert.deepEqual(
     rows.map(({ id }) => id),
     ['dot.1', 'fusion.2', 'fusion.2~2', 'custom-call.3', 'all-reduce.4', 'copy.5'],
@@ -136,7 +136,7 @@ test('ops of one name are told apart, and have rates where they work', () => {
   assert.ok(!hasRates(rows.slice(3, 5)));
 });
 
-test('times are of a core and a step, rates are not divided', () => {
+test('times are per core and step; rates are not divided', () => {
   const several = made({ core_steps: 20 });
   assert.equal(divisor(several), 20);
   assert.equal(opRows(several)[0].ps, 1.5 * MS);
@@ -145,7 +145,7 @@ test('times are of a core and a step, rates are not divided', () => {
   assert.equal(divisor(made({ core_steps: 0 })), 1);
 });
 
-test('an annotation comes before those inside of it, and its own time after them', () => {
+test('an annotation is followed by its nested annotations, then by its own time', () => {
   assert.deepEqual(
     tree.map(({ key, depth, parent, ps }) => [key, depth, parent, ps / MS]),
     [
@@ -166,7 +166,7 @@ test('an annotation comes before those inside of it, and its own time after them
   assert.deepEqual(openRows(tree, new Set(['step'])).map(({ key }) => key), ['step', '/']);
 });
 
-test('what is printed in the tree adds up', () => {
+test('printed times and shares of the tree add up', () => {
   const thirds = { ...made(), core_steps: 3 };
   const own = treeRows(/** @type {any} */ (thirds));
   const texts = treeTexts(own);
@@ -181,7 +181,7 @@ test('what is printed in the tree adds up', () => {
   assert.deepEqual(rounded([1.4 * MS, 1.4 * MS, 0.2 * MS]).times, [1400, 1400, 200]);
 });
 
-test('an annotation filters what lies in it, a slash what lies in none inside', () => {
+test('an annotation includes its nested ones; with a slash it does not', () => {
   assert.deepEqual(
     rows.filter((row) => passes(row, { an: 'step/layers' })).map(({ id }) => id),
     ['dot.1', 'fusion.2', 'custom-call.3'],
@@ -196,7 +196,7 @@ test('an annotation filters what lies in it, a slash what lies in none inside', 
   assert.deepEqual(rows.filter((row) => passes(row, { text: 'mlp.py' })).map(({ id }) => id), ['dot.1']);
 });
 
-test('the largest annotations have tones, from light to dark in their order', () => {
+test('the largest annotations have tones, from light to dark in tree order', () => {
   assert.deepEqual(
     [...tonesOf(tree)],
     [
@@ -228,7 +228,7 @@ test('axes are whole decades around ops and ridge, and leave room above the roof
   assert.deepEqual(axesOf([...rows, { ...rows[0], ps: MS / 1000, intensity: 1e-6 }], roof).x, [0, 4]);
 });
 
-test('areas of dots are as times, the smallest dot lies on top', () => {
+test('areas of dots are proportional to time; smaller dots are drawn last', () => {
   const axes = axesOf(rows, { flops: 1e15, bytes: 1e12 });
   const dots = dotsOf(rows, axes, 500, 300);
   assert.ok(Math.abs(dots[0].r ** 2 / dots[1].r ** 2 - 30 / 25) < 1e-9);
@@ -240,7 +240,7 @@ test('areas of dots are as times, the smallest dot lies on top', () => {
   assert.equal(Math.round(dotsOf(rows.map((row) => ({ ...row, ps: row.ps / 1e6 })), axes, 500, 300)[0].r), 10);
 });
 
-test('labels stand beside their dots and touch neither dots nor each other', () => {
+test('labels are beside their dots and overlap neither dots nor each other', () => {
   const dots = Array.from({ length: 7 }, (_, at) => ({ row: rows[0], x: 150 + at * 9, y: 150, r: 12 - at }));
   const labels = placeLabels(dots, dots, () => 80, 600, 320, []);
   assert.equal(labels.length, 7);
@@ -292,10 +292,10 @@ test('the line to a label crosses no other label', () => {
   });
 });
 
-test('decades are written as people do', () =>
+test('decades are written without exponents', () =>
   assert.deepEqual([-5, -1, 0, 3, 5, 6].map(decade), ['10⁻⁵', '0.1', '1', '1\u202f000', '100\u202f000', '10⁶']));
 
-test('peaks are read from links and told with where they come from', () => {
+test('peaks are read from links and shown with their source', () => {
   assert.deepEqual(peaksOfLink('918e12,1638e9'), [918e12, 1638e9]);
   for (const text of [undefined, '', '1', '0,1', 'a,b', '1,2,3']) assert.equal(peaksOfLink(text), null);
   const { peaks } = document_;
@@ -403,7 +403,7 @@ test('of many rows, those with most time are expanded at first', () => {
   assert.equal(closedAtFirst(many.slice(0, 20)).size, 0);
 });
 
-test('a device is called by the place of its host and its own', () => {
+test('a device is identified by the index of its host and its own index', () => {
   const devices = [
     ['a', 'TPU:0'],
     ['a', 'TPU:1'],
@@ -432,7 +432,7 @@ test('a device is called by the place of its host and its own', () => {
   );
 });
 
-test('a file has every field', () => {
+test('a CSV row has every column', () => {
   const [first] = csvRows(rows);
   assert.deepEqual(
     [first.op, first.annotation, first.self_ps, first.flop_per_byte, first.bound_by],
