@@ -168,9 +168,7 @@ def _targets(trace: Trace, work: Work, merged: NDArray[np.bool_]) -> NDArray[np.
     return target
 
 
-def _remaining_device_work(
-    trace: Trace, work: Work, merged: NDArray[np.bool_], fixes: Sequence[Fix]
-) -> Work:
+def _remaining_device_work(trace: Trace, work: Work, merged: NDArray[np.bool_], fixes: Sequence[Fix]) -> Work:
     """The devices' remaining work; `merged` runs are launched with the runs that they become part of."""
     target = _targets(trace, work, merged)
     removed_of_run = _removed_inside_runs(trace, fixes)
