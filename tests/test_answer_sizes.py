@@ -20,7 +20,7 @@ def packed(document: Any) -> int:
     return len(gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 6))
 
 
-def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
+def test_answers_about_a_thousand_hosts_are_small() -> None:
     """4,096 devices, and steps of 64 hosts, 12 each, no two alike, in the answers that have all of them."""
     drawn = np.random.default_rng(0)
 

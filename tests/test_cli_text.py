@@ -114,7 +114,7 @@ def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
     assert wrap("", 12) == [""]
 
 
-def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
+def test_empty_text_columns_are_omitted_and_the_others_printed() -> None:
     out = console()
     definition = Definition(
         "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
@@ -212,7 +212,7 @@ def test_input_of_other_kinds() -> None:
     assert "Data comes from infeed. " in plain(printed_text(out))
 
 
-def test_no_input_where_nothing_is_loaded(logdir: Path) -> None:
+def test_no_input_section_without_loading(logdir: Path) -> None:
     document: Any = xi.load(str(logdir)).report()
     assert document["input_pipeline"]["verdict"] == "unknown"
     assert "\nInput\n" not in printed(document)

@@ -39,7 +39,7 @@ def trace_at(path: Path) -> Trace:
         return read_trace(source, CATALOG, host="vm")
 
 
-def test_the_stats_of_an_event_and_of_its_kind(path: Path) -> None:
+def test_the_stats_of_an_event_and_of_its_metadata(path: Path) -> None:
     trace = trace_at(path)
     stats = event_stats(trace, 0)
     assert {s.name: s.value for s in stats if not s.from_metadata} == STATS
@@ -62,7 +62,7 @@ def test_a_file_that_changed_is_refused_in_one_line(path: Path) -> None:
         event_stats(trace, 0)
 
 
-def test_bytes_that_are_no_event_are_refused_in_one_line(path: Path) -> None:
+def test_invalid_event_bytes_are_a_one_line_error(path: Path) -> None:
     trace = trace_at(path)
     with open_source(str(path)) as source:
         place = trace.event_offsets.find(source, 0)

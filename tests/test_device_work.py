@@ -212,7 +212,7 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
     assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
 
 
-def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
+def test_the_python_interface_selects_a_step_of_any_host(tmp_path: Path) -> None:
     hosts = []
     for name, length in (("a", 100), ("b", 70)):
         cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]

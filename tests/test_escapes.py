@@ -52,7 +52,7 @@ def unseen(text: str) -> set[str]:
 
 
 class TestVisible:
-    def test_text_for_people_stays(self) -> None:
+    def test_printable_text_is_unchanged(self) -> None:
         for text in ("", "forward/µ – 3\u202fms", "日本語 עברית", r"C:\new\x1b", "a\u00a0b", "👩 ü"):
             assert escape_text(text) == text
 
@@ -65,7 +65,7 @@ class TestVisible:
             ("x\udc80\ud800\U000e0041", r"x\udc80\ud800\U000e0041"),
         ],
     )
-    def test_what_is_obeyed_or_not_seen_is_an_escape(self, text: str, shown: str) -> None:
+    def test_control_and_invisible_characters_are_escaped(self, text: str, shown: str) -> None:
         assert escape_text(text) == shown == escape_text(shown)
         assert str(InputError(text)) == shown
 
@@ -74,14 +74,14 @@ class TestVisible:
         assert not unseen(escape_text(characters))
         assert escape_text(characters).encode()
 
-    def test_json_means_what_it_meant(self) -> None:
+    def test_escaped_json_has_the_same_values(self) -> None:
         names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
         text = json.dumps(names, ensure_ascii=False, indent=2)
         assert json.loads(escape_json(text)) == names
         assert not unseen(escape_json(text))
 
 
-def test_nothing_else_prints() -> None:
+def test_only_the_printing_module_writes_to_the_terminal() -> None:
     """`printing` is the one place of the command line that writes to a stream."""
     printing = set()
     for path in (PACKAGE / "cli").glob("*.py"):
@@ -95,7 +95,7 @@ def test_nothing_else_prints() -> None:
     assert printing == {"printing.py"}
 
 
-def test_a_console_lets_nothing_through(capsys: Capture) -> None:
+def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
     console().print("a\x1bb\u202e\nc", style="bold")
     assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
 

@@ -44,7 +44,7 @@ def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id
     assert id_ not in quiet
 
 
-def test_some_loading_on_the_driving_thread_is_no_finding() -> None:
+def test_a_little_loading_on_the_driving_thread_is_no_finding() -> None:
     """A twentieth of the span: other classes would be reported as info."""
     assert "input_bound" not in findings(with_work("data_loading", 60).trace())
     assert findings(with_work("RunPostOrder", 60).trace())["dispatch_overhead"].severity == "info"

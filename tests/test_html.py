@@ -225,7 +225,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 class TestInAPipeline:
     """The documentation's example, with a session in which a graph is compiled anew."""
 
-    def test_it_fails_if_a_finding_is_severe_enough(self, tmp_path: Path) -> None:
+    def test_the_command_fails_on_a_finding_of_the_given_severity(self, tmp_path: Path) -> None:
         run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
         page_ = ["--html", str(tmp_path / "report.html")]
         assert main(["report", run, "--fail-on", "warning", *page_]) == 1

@@ -117,7 +117,7 @@ def test_while_modules_are_imported(module: str, number: signal.Signals) -> None
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "xla-insights: stopped\n")
 
 
-def test_what_is_imported_before_signals_are_handled() -> None:
+def test_only_light_modules_are_imported_before_signals_are_handled() -> None:
     """A signal that comes meanwhile would be a traceback, so it is next to nothing."""
     program = (
         "import __future__, sys, os; known = set(sys.modules)\n"
@@ -129,7 +129,7 @@ def test_what_is_imported_before_signals_are_handled() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
+def test_an_ignored_signal_stays_ignored(number: signal.Signals) -> None:
     """As `nohup` and `&` have it."""
     program = (
         "import os, signal\n"

@@ -70,7 +70,7 @@ def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
 @pytest.mark.parametrize(
     "extra", ["", *(name for name in PROJECT["optional-dependencies"] if name != "test")]
 )
-def test_what_is_installed_with_the_project_may_be_used_with_it(extra: str) -> None:
+def test_licences_of_all_dependencies_are_free(extra: str) -> None:
     lines = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
     not_free = {
         package.name: licences(package) - FREE for package in brought([Requirement(line) for line in lines])
@@ -80,7 +80,7 @@ def test_what_is_installed_with_the_project_may_be_used_with_it(extra: str) -> N
     assert {name: names for name, names in not_free.items() if names} == {}
 
 
-def test_the_page_is_of_its_own_modules_alone() -> None:
+def test_the_page_contains_no_third_party_modules() -> None:
     """`pack.js` holds what it packs to the same."""
     for path in (ROOT / "frontend").rglob("*.js"):
         if "packed" not in path.parts:

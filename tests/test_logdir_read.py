@@ -39,7 +39,7 @@ def session(tmp_path: Path) -> SessionFiles:
         ((), ""),
     ],
 )
-def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], message: str) -> None:
+def test_a_missing_host_number_is_reported(names: Sequence[str], message: str) -> None:
     missing = missing_hosts(names)
     assert [diagnostic.message.startswith(message) for diagnostic in missing] == [True] * bool(message)
 

@@ -113,7 +113,7 @@ def test_the_least_recently_used_session_is_evicted_when_memory_runs_short(logdi
     assert session_opener.opened == ["a", "b", "c", "b"]
 
 
-def test_the_last_used_session_stays_even_beyond_the_budget(logdir: Path) -> None:
+def test_the_last_used_session_is_never_evicted(logdir: Path) -> None:
     session_opener = Opener(size=10**9)
     store = store_of(logdir, session_opener, budget=1)
     assert store.loaded(OLD) is store.loaded(OLD)
@@ -316,7 +316,7 @@ def test_a_known_session_is_found_during_a_refresh(logdir: Path, monkeypatch: py
     may_go_on.set()
 
 
-def test_an_empty_logdir_says_so(tmp_path: Path) -> None:
+def test_an_empty_logdir_is_reported(tmp_path: Path) -> None:
     listing = Listing([Root(str(tmp_path))])
     assert listing.refresh(wait=None) == ()
     assert listing.message == f"No profile under this logdir: {tmp_path}."

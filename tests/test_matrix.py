@@ -43,7 +43,7 @@ def held(folder: Path, check: str) -> bool:
     return not any(name == check and fnmatch(place, pattern) for pattern, name in NOT_HELD)
 
 
-def test_the_captures_are_there() -> None:
+def test_the_captures_exist() -> None:
     frameworks = {folder.parent.name.rstrip(".0123456789") for folder in captures(RECORDED)}
     assert frameworks == {"jax", "tensorflow"}
     assert len({folder.parent for folder in captures(RECORDED)}) >= 5
@@ -58,6 +58,6 @@ def test_the_captures_are_there() -> None:
         if held(folder, check)
     ],
 )
-def test_the_report_tells_what_the_program_knows(folder: Path, check: str) -> None:
+def test_the_report_matches_the_programs_own_record(folder: Path, check: str) -> None:
     report, truth = read_once(folder)
     assert list(CHECKS[check](report, truth)) == []

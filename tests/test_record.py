@@ -55,7 +55,9 @@ print(*(set(sys.modules) - before))
     assert not [name for name in imported if name.startswith("tb_xla_insights.logdir")]
 
 
-def test_without_a_framework_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_without_a_framework_is_a_one_line_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tb_xla_insights.record.tracers.util.find_spec", lambda _: None)
     for name in ("jax", "torch_xla"):
         monkeypatch.delitem(sys.modules, name, raising=False)

@@ -41,7 +41,7 @@ def check_sizes(timeline: Timeline, duration_ps: int) -> None:
         assert len(gzip.compress(json.dumps(view, separators=(",", ":")).encode(), 6)) < 60_000
 
 
-def test_a_demo_capture_as_a_whole() -> None:
+def test_all_views_of_a_demo_capture() -> None:
     session = load(str(DEMO))
     timeline = Timeline(session.trace)
     timeline.find_scopes()
@@ -62,7 +62,7 @@ def test_a_demo_capture_as_a_whole() -> None:
         "torch_xla/baseline_server_level1",
     ],
 )
-def test_real_captures_as_a_whole(shared_traces: Path, name: str) -> None:
+def test_all_views_of_real_captures(shared_traces: Path, name: str) -> None:
     session = load(str(shared_traces / name))
     timeline = Timeline(session.trace)
     timeline.find_scopes()

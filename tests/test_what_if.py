@@ -31,7 +31,7 @@ NUMBERS = st.integers(5, 400)
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5))
 @settings(max_examples=50)
-def test_nothing_changed_is_nothing_gained(steps: list[tuple[int, int, int]]) -> None:
+def test_no_change_gains_nothing(steps: list[tuple[int, int, int]]) -> None:
     """Whatever the host does, however long the device works, whatever waits for what."""
     tpu, at, free = Tpu(), 0.0, 0.0
     for number, (work, device, wait) in enumerate(steps):

@@ -64,7 +64,7 @@ def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
     st.sampled_from(["$api.py:9 block_until_ready", "PjRtComputationClient::TransferFromDevice"]),
 )
 @examples
-def test_a_read_or_a_wait_in_some_steps(host: int, device: int, name: str) -> None:
+def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str) -> None:
     """Logging every fourth step: the host launches nothing while it waits."""
 
     def step(simulation: Simulation, waits: bool) -> None:
@@ -386,7 +386,7 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
 
 
-def test_loading_that_hides_behind_the_devices_work_delays_all_the_same() -> None:
+def test_loading_during_device_work_delays_the_step_too() -> None:
     """The device is busy while the host loads and idle while it builds the graph, which it would have begun before."""
 
     def step(simulation: Simulation, loads: bool) -> None:

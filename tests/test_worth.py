@@ -150,7 +150,7 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
         (None, 0.03, True),
     ],
 )
-def test_the_largest_limit_comes_before_mistakes_that_gain_little_beside_it(
+def test_the_largest_limit_precedes_mistakes_with_a_small_gain(
     mistake: float | None, limit: float, limits: bool
 ) -> None:
     smaller = [gaining("dispatch_overhead", 0.01, None), gaining("sync_every_step", 0.0, None)]

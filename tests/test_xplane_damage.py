@@ -59,7 +59,7 @@ def test_whole_planes_before_a_cut_keep_their_names() -> None:
         assert of_space(read(data[:end]))[0] == whole[0]
 
 
-def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place() -> None:
+def test_any_wrong_byte_is_handled_and_unreadable_parts_have_an_offset() -> None:
     data = small()
     for at in range(len(data)):
         broken = data[:at] + bytes([data[at] ^ (0x80, 0xFF, 0x01)[at % 3]]) + data[at + 1 :]
@@ -74,7 +74,7 @@ def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place() -
             assert 0 <= int(place) <= len(data)
 
 
-def test_many_wrong_bytes_are_survived() -> None:
+def test_many_wrong_bytes_are_handled() -> None:
     pick, data = random.Random(1), small()
     for _ in range(120):
         broken = bytearray(data)
@@ -84,7 +84,7 @@ def test_many_wrong_bytes_are_survived() -> None:
             trace_of(bytes(broken))
 
 
-def test_a_real_file_with_wrong_bytes_is_survived(shared_traces: Path) -> None:
+def test_a_real_file_with_wrong_bytes_is_handled(shared_traces: Path) -> None:
     path = next((shared_traces / "torch_xla" / "tiny_baseline").rglob("*.xplane.pb"))
     pick, data = random.Random(2), path.read_bytes()
     for _ in range(25):
@@ -129,7 +129,9 @@ def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[byt
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(case: str, line: bytes, event: bytes) -> None:
+def test_impossible_values_are_reported_by_offset_and_the_rest_is_kept(
+    case: str, line: bytes, event: bytes
+) -> None:
     data, place = with_line(line, event)
     space = read(data)
     assert [len(decoded_line.events) for plane in of_space(space) for decoded_line in plane.lines] == [
@@ -145,14 +147,14 @@ def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(case: str, line: byt
     assert "run_id" not in space.stats
 
 
-def test_a_stat_that_nobody_wants_may_hold_anything() -> None:
+def test_unused_stats_may_have_any_content() -> None:
     stat = block(4, integer(1, 99) + varint(5 << 3 | 2) + b"\x7f")
     for metadata in (b"", block(4, integer(1, 77))):  # in an event of a kind that nothing names as well
         space = read(with_line(b"", stat, metadata)[0])
         assert ids(space) == []
 
 
-def test_a_line_longer_than_its_plane_loses_only_what_follows_there() -> None:
+def test_a_line_longer_than_its_plane_loses_only_the_rest_of_the_plane() -> None:
     good = block(3, block(2, "a") + block(4, integer(1, 1)))
     plane = block(2, "p") + good
     bad = varint(3 << 3 | 2) + varint(1 << 40)
@@ -163,7 +165,7 @@ def test_a_line_longer_than_its_plane_loses_only_what_follows_there() -> None:
     assert space.diagnostics[0].message.startswith(f"Byte {data.index(bad)} in plane 0 ")
 
 
-def test_one_damaged_name_costs_no_other() -> None:
+def test_a_damaged_name_does_not_affect_the_others() -> None:
     def kind(number: int, name: bytes) -> bytes:
         return block(4, integer(1, number) + block(2, integer(1, number) + name))
 
@@ -176,7 +178,7 @@ def test_one_damaged_name_costs_no_other() -> None:
     assert f"Byte {data.index(bad) + 2} " in space.diagnostics[0].message
 
 
-def test_a_damaged_program_costs_no_other() -> None:
+def test_a_damaged_program_does_not_affect_the_others() -> None:
     def program(number: int, tail: bytes) -> bytes:
         return block(4, integer(1, number) + block(2, integer(1, number) + block(2, "m") + tail))
 
@@ -214,7 +216,7 @@ def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read:
     )
 
 
-def test_times_that_cannot_be_are_survived() -> None:
+def test_impossible_times_are_handled() -> None:
     """Whatever a damaged clock says, the other lines keep their times."""
     for time in (1 << 62, -(1 << 63), (1 << 63) - 1, 10**16, -(10**16)):
         space = Space()
