@@ -1,4 +1,4 @@
-"""Answers to the page stay small, however many hosts a session has."""
+"""Answers to the page are small, even for sessions of many hosts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MS = 10**9
 
 
 def packed(document: Any) -> int:
-    """Bytes of an answer as it is sent."""
+    """Bytes of an answer as sent."""
     return len(gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 6))
 
 

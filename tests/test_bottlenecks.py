@@ -104,7 +104,7 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
 
 
 def test_a_small_mistake_follows_the_longest_device_work() -> None:
-    """Whoever removes a mistake of 9 % still waits for the device."""
+    """With a mistake of 9 % removed, the program still waits for the device."""
     document = report(MLP)
     mistake = {
         "id": "sync_every_step",

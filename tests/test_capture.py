@@ -152,7 +152,7 @@ class TestRealServer:
         thread = threading.Thread(target=started.run)
         thread.start()
         while not started.done:
-            started.end()  # the first one may come before the server has begun
+            started.end()  # the first one may arrive before the server has begun
             started.wait(0.2)
         thread.join()
         assert started.progress()["state"] == "done"

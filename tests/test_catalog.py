@@ -89,7 +89,7 @@ def test_the_classes_in_the_order_of_the_contract() -> None:
         ("$pxla.py:12 batched_device_put", "python"),
         ("$cache.py:154 get", "python"),
         ("$compiler.py:9 load_executable", "python"),
-        # nobody's
+        # unknown
         ("forward", None),
         ("back-propagation", None),
         ("algsimp", None),

@@ -95,7 +95,7 @@ def test_overlapping_events_nest_in_written_and_in_parsed_times(chrome: Chrome) 
 
 
 def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
-    """To the last digit as decimals; to the picosecond as floats, whose sums are a little off."""
+    """Exact as decimals; to the picosecond as floats, whose sums have rounding errors."""
     for read in (lambda time: time, lambda time: round(float(time) * 1e6)):
         open_until: list[Any] = []
         for event in events:
@@ -230,7 +230,7 @@ LENGTHS = st.sampled_from([1, 999, 1_000, 35_000, 1_003_500, 4_035_000]) | st.in
 
 @given(st.lists(st.tuples(LENGTHS, st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
-    """Of three levels: a whole, what it falls into, and the parts of that, some of which are left out."""
+    """Three levels: a whole, its parts, and their parts, some of which are missing."""
     edges = [0, *accumulate(length for length, _, _ in parts)]
     inner = [pair for pair, (_, _, is_recorded) in zip(pairwise(edges), parts, strict=True) if is_recorded]
     ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]

@@ -1,4 +1,4 @@
-"""The command line: what it prints where, and how it ends."""
+"""The command line: outputs and exit codes."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capture, monkeypatch: p
 
 
 def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
-    """Also where the import that goes on beside has not ended by then."""
+    """Also if the concurrent import has not ended by then."""
     command = [
         sys.executable,
         "-m",

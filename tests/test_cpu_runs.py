@@ -76,7 +76,7 @@ def test_an_op_is_complete_before_its_thread_resumes_the_program() -> None:
 
 @pytest.mark.parametrize("before", [[], [("other work", 60, 20)], [(EXECUTE, 54, 8)]])
 def test_an_execute_that_does_not_resume_the_program_ends_no_op(before: list[Event]) -> None:
-    """Nothing, or something else, lies before the `end:`, or an `Execute` that began before the op did."""
+    """Before the `end:` there is nothing, another event, or an `Execute` that began before the op."""
     trace = traced(
         executor(call(10, 40, 1)),
         client(2, run(50, 98, 1, op("dot.1", 55, 2, 7), record(58, 11))),
@@ -86,7 +86,7 @@ def test_an_execute_that_does_not_resume_the_program_ends_no_op(before: list[Eve
 
 
 def test_a_loop_lasts_to_its_end_event_despite_a_later_iteration_before_it() -> None:
-    """The last round of the loop goes on, on another thread, when an op of the round before is complete."""
+    """The last iteration of the loop resumes on another thread when an op of the previous iteration is complete."""
     body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
     trace = traced(
         executor(call(10, 40, 1)),
@@ -114,7 +114,7 @@ def test_a_loop_is_complete_when_the_program_resumes_after_it() -> None:
 
 
 def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_region() -> None:
-    """The next program begins on another thread meanwhile, and the first one's op has a late `end:` event."""
+    """The next program begins on another thread, and the first one's op has a late `end:` event."""
     first = region(50, 190, 1, (EXECUTE, 51, 1), op("dot.1", 55, 2, 7), (COMPLETION, 60, 30), record(92, 2))
     trace = traced(
         executor(call(10, 40, 1)),
@@ -132,7 +132,7 @@ def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None
         client(
             2, run(50, 90, 1, record(55, 11), op("call.1", 54, 30)), run(100, 140, 2, op("b", 105, program=6))
         ),
-        # A region that starts another one, which starts a third; the last one records its end behind the run's.
+        # A region that starts another one, which starts a third; the last one records its end after the run's.
         pool(3, region(56, 70, 11, record(57, 12), op("a.1", 58))),
         pool(4, region(60, 80, 12, record(61, 13), op("a.2", 62))),
         pool(5, region(63, 150, 13, op("a.3", 64, 80))),
@@ -156,7 +156,7 @@ def test_tiny_programs_run_inside_their_helper() -> None:
 
 
 def test_a_run_released_by_the_previous_run_is_separate() -> None:
-    """The second run had to queue: its flow comes from the end of the first one."""
+    """The second run is queued: its flow comes from the end of the first one."""
     trace = traced(
         executor(call(10, 20, 1), call(22, 30)),
         client(2, run(50, 90, 1, op("a", 55), record(80, 2))),
@@ -217,7 +217,7 @@ def test_a_capture_that_begins_inside_a_run() -> None:
 
 
 def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
-    """Its ops are kept, with their own durations where no `end:` was recorded."""
+    """Its ops are kept, with their own durations if no `end:` was recorded."""
     cut = run(100, 140, 2, op("add.2", 110, 4, 7))[:-2]
     trace = traced(
         executor(call(10, 20, 1), call(22, 30, 2)), client(2, run(50, 90, 1, op("dot.1", 55)), cut)
@@ -298,7 +298,7 @@ def test_a_call_that_runs_its_program_from_the_first_op_to_the_last() -> None:
 
 
 def jitted(start: int, *flows: int) -> list[Event]:
-    """A call of a compiled function for several cores, of which JAX 0.6 records no execute call."""
+    """A call of a compiled function for several cores, for which JAX 0.6 records no execute call."""
     return [
         ("PjitFunction(f)", start, 20),
         ("PjitFunction(f)", start + 1, 18),
@@ -311,7 +311,7 @@ def queued(start: int, end: int) -> list[Event]:
 
 
 def test_the_runs_of_one_jitted_call_are_one_launch() -> None:
-    """Those of the second launch are let go by the first ones' ends: each core runs what it was given in order."""
+    """The runs of the second launch are released by the ends of the first ones: each core runs in launch order."""
     main = thread(
         "python",
         ("train", 0, 500, {"_r": 1, "step_num": 4}),

@@ -1,4 +1,4 @@
-"""What objects take in memory, with all that stays with them."""
+"""The memory of objects with everything that they reference."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def innermost(host: Plane, line: Line, moment_ps: int) -> str | None:
 
 
 def test_case_study_gap_reads_as_stated_in_the_file() -> None:
-    """Goes through the gap by the rules for a class at an instant, knowing only what the file holds."""
+    """Walks through the gap by the rules for a class at an instant, using only the file's content."""
     truth = case_study.truth()
     host = plane(case_study.build(), "/host:CPU")
     main = next(line for line in host.lines if line.name == "python")

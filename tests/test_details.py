@@ -1,4 +1,4 @@
-"""All stats of one event, read again when somebody asks."""
+"""All stats of one event, read from the file on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
     kind = plane.event_metadata("op", stats={"flops": 12, "tf_op": Ref("a/b")})
     line = plane.line("python")
     line.event(kind, 50, 9)
-    line.event(kind, 10, 5, stats=STATS)  # lies before the other one in time, behind it in the file
+    line.event(kind, 10, 5, stats=STATS)  # before the other one in time, after it in the file
     return space.write(tmp_path / "vm.xplane.pb")
 
 

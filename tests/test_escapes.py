@@ -1,4 +1,4 @@
-"""No name out of a capture, a path or a text beside it is obeyed by a terminal, or hides in what is printed."""
+"""Names from captures, paths and sidecar files cannot control a terminal or hide text in the output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ORDERS = [
 
 
 def unseen(text: str) -> set[str]:
-    """The characters of a text that a terminal obeys or nobody sees, but for line ends."""
+    """The characters of a text that a terminal interprets or does not show, except line ends."""
     return {
         character
         for character in text
@@ -101,7 +101,7 @@ def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
 
 
 def hostile_run(folder: Path, names: Iterator[str]) -> Path:
-    """A run whose session, host, threads, annotations, programs, ops, stats and texts beside have such names."""
+    """A run whose session, host, threads, annotations, programs, ops, stats and sidecar files have such names."""
 
     def name(ends: str = "") -> str:
         return f"{next(names)}{ends}"
@@ -196,7 +196,7 @@ def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_pages_and_cells(tmp_path: Path) -> None:
-    """A mark of direction in a name turns nothing round in a browser either."""
+    """A direction mark in a name does not reverse text in a browser either."""
     session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
     pages = [
         report_html(session.report()),

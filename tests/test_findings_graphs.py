@@ -162,7 +162,7 @@ class TestSyncEveryStep:
 
 
 def fallback(back: bool = True) -> Tpu:
-    """An early execution whose value comes back to the device in the same annotation."""
+    """An early execution whose value is sent back to the device in the same annotation."""
     tpu = cut()
     if back:
         tpu.on_main("PjRtComputationClient::TransferToDevice", STEP + 500, 20)

@@ -30,7 +30,7 @@ from tb_xla_insights.units import brief_time
     ],
 )
 def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id_: str) -> None:
-    """The span is 3.5 steps long; three gaps of 500 us lie in it. Without the work, three of four steps are 400 us
+    """The span is 3.5 steps long, with three gaps of 500 us. Without the work, three of four steps are 400 us
     shorter."""
     trace = with_work(name, 400).trace()
     finding = findings(trace)[id_]

@@ -85,7 +85,7 @@ def test_two_executions_a_step_or_large_ones_are_usual(per_step: int, device: fl
 
 
 class TestLaunchingLess:
-    """What is advised follows the trace: launches a step, reads, waiting."""
+    """The advice depends on the trace: launches per step, reads, waits."""
 
     def test_advice_for_one_launch_a_step_is_more_work(self) -> None:
         advice = findings(with_work("TPUExecute", 300).trace())["dispatch_overhead"].advice

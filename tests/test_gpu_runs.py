@@ -1,4 +1,4 @@
-"""Program runs made from a GPU's kernels: what tells one from the next, what put them there, and where nothing does."""
+"""Program runs derived from a GPU's kernels: how runs are separated, and which execution launched them, if known."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def joins(trace: Trace) -> list[tuple[str, int]]:
 
 def test_runs_are_separated_by_the_execution_around_their_calls() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(3, 35), (4, 38)]))
-    # The second run begins while the host still launches, and the first one's kernels follow without a pause.
+    # The second run begins while the host still launches; the first run's kernels follow each other without a pause.
     kernels = [kernel(10, 20, 1), kernel(30, 10, 2), kernel(40, 5, 3), kernel(45, 5, 4)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
     assert runs(trace) == [("jit_f(7)", 10, 40), ("jit_f(7)", 40, 50)]
@@ -65,8 +65,8 @@ def test_a_graph_s_kernels_share_a_call() -> None:
 
 
 def amd(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
-    """As AMD's tracer records it: two GPUs, two executions, the calls on lines of their own. The second one's
-    executions begin the given times later on each thread."""
+    """As AMD's tracer records it: two GPUs, two executions, the calls on separate lines. The second thread's executions
+    begin later by the given times."""
     main, helpers, calls, cores = [], [], [], []
     for step, at in enumerate((0, 100)):
         main.append(event(EXECUTE, at, 5, _pt=5, _p=step))

@@ -23,7 +23,7 @@ CALL = Instruction(4, "call.2", "call", calls=[1])
 
 
 def program(size: int = 0) -> bytes:
-    """A module of two computations, with `size` bytes of what nobody reads."""
+    """A module of two computations, with `size` bytes in fields that are not read."""
     module = HloModule("graph", 5, [Computation(1, "body", [DOT]), Computation(2, "main", [CALL])])
     return module.to_bytes() + block(3, b"x" * size)
 
@@ -67,7 +67,7 @@ def test_the_program_id_is_the_stat_program_id_if_present() -> None:
 
 
 def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None:
-    """One of the capture's entries has the id of another one's program: 7 is `jit_multiply`."""
+    """One of the capture's entries has the id of another entry's program: 7 is `jit_multiply`."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
     assert sorted(trace.programs) == [1, 3, 5, 7, 9, 11, 13]
     with open_source(trace.path) as source:

@@ -57,7 +57,7 @@ def test_a_batched_dot() -> None:
 
 
 def test_a_fusion_has_the_sum_of_its_instructions() -> None:
-    """Its bytes are what goes in and out, not what passes within."""
+    """Its bytes are its inputs and outputs, without those passed inside it."""
     inside = [A, B, DOT, instruction(4, "tanh", shape(6, 8, 7), [3])]
     fusion = instruction(3, "fusion", shape(6, 8, 7), [1, 2], called_computation_ids=[1])
     assert amounts(A, B, fusion, called=[inside]) == (DOT_FLOPS, PRODUCT, 480 + 420 + 1_344)

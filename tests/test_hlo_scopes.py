@@ -1,4 +1,4 @@
-"""Where instructions come from: their own names, those of their parts, those of their neighbours."""
+"""The scopes of instructions: from their own names, their parts, or their neighbours."""
 
 from __future__ import annotations
 

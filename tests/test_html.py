@@ -204,7 +204,7 @@ def test_a_bar_is_as_high_as_its_parts() -> None:
     steps = [step(1, 1, tracing=2, wait=1), step(2, 4, tracing=1)]
     svg = steps_chart(steps)
     heights = [float(match) for match in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
-    assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px stand for the 4 ms of the device
+    assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px represent the device's 4 ms
     lines = [float(match) for match in re.findall(r'y1="([\d.]+)" y2="[\d.]+" class="busy"', svg)]
     assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
 

@@ -36,7 +36,7 @@ LAYERS = [
     "session record",
     "export",
 ]
-# The faces that stand side by side at the bottom.
+# The faces, which are independent of each other.
 FACES = ["plugin", "cli"]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
 

@@ -1,4 +1,4 @@
-"""Whoever installs the project may use all that comes with it as Apache-2.0 allows, and what is shipped is its own."""
+"""All dependencies may be used as Apache-2.0 allows, and everything shipped is the project's own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def licences(installed: Distribution) -> set[str]:
 
 
 def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
-    """What these requirements bring with what they require in turn, as far as it is installed."""
+    """The requirements with their own requirements, as far as they are installed."""
     visited: set[tuple[str, str]] = set()
     while requirements:
         requirement = requirements.pop()
@@ -81,7 +81,7 @@ def test_licences_of_all_dependencies_are_free(extra: str) -> None:
 
 
 def test_the_page_contains_no_third_party_modules() -> None:
-    """`pack.js` holds what it packs to the same."""
+    """`pack.js` applies the same rule to the packed page."""
     for path in (ROOT / "frontend").rglob("*.js"):
         if "packed" not in path.parts:
             text = path.read_text()

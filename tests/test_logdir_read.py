@@ -1,4 +1,4 @@
-"""Reading a session: every host on its own, stopped when told to."""
+"""Reading a session: every host separately, and stopping on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sessions lie where, and under which names."""
+"""The sessions of a logdir and their names."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_newest_session_comes_first(tmp_path: Path) -> None:
     for number, name in enumerate(["copied", "b", "a"], start=1):
         path = capture(tmp_path / "plugins/profile" / name)
         os.utime(path, ns=(0, number * 10**18))
-    # The time in a name counts more than that of the file, which a copy does not keep.
+    # The time in a name precedes the file's time, which a copy does not preserve.
     path = capture(tmp_path / "plugins/profile/2099_01_01_00_00_00")
     os.utime(path, ns=(0, 0))
     assert names(Root(str(tmp_path))) == ["2099_01_01_00_00_00", "a", "b", "copied"]

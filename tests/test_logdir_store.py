@@ -1,4 +1,4 @@
-"""Sessions in memory: read once, in the background, and let go when memory runs short."""
+"""Sessions in memory: read once, in the background, and released when memory runs short."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
     first, second = store.load(OLD), store.load(NEW)
     assert not first.wait(0)
     assert not second.wait(0)
-    second.stop()  # who waits for room hears of it
+    second.stop()  # readers that wait for memory are notified
     assert store.stop(NEW)
     session_opener.may_go_on.set()
     assert cast(Any, store.loaded(NEW)).report["stopped"]
@@ -174,7 +174,7 @@ def test_memory_is_granted_in_order_of_request() -> None:
         threads[number].start()
         while len(gate._waiting) < number:
             gate.wake_waiting()
-    assert order == [0]  # the last one would fit, but comes after one that does not
+    assert order == [0]  # the last one would fit, but is queued after one that does not
     leave[0].set()
     inside[1].wait()
     assert (order, gate.used_bytes) == ([0, 1], 99)  # alone, whatever it needs

@@ -1,5 +1,5 @@
-"""Captures of every age of JAX, and of TensorFlow, against what the program knew of itself: those recorded beside this
-file, and all that `make matrix` left in `build/matrix`."""
+"""Captures of all versions of JAX and TensorFlow, compared with the program's own record: those in `recorded`, and
+those that `make matrix` left in `build/matrix`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MADE = HERE.parent / "build/matrix"
 
 TIMES = ("step_times", "sum_of_steps")
 NOT_HELD = (
-    # Before the first run or behind the last one, the machine itself took long: nothing in the capture tells why.
+    # Before the first run or after the last one, the machine itself was slow: the capture does not record why.
     *(("jax0.12*/op_by_op", check) for check in TIMES),
     *(("jax0.11*/shard_map", check) for check in TIMES),
     *(("jax0.12*/pmap", check) for check in TIMES),

@@ -1,4 +1,4 @@
-"""Freed memory goes back to the system."""
+"""Freed memory is returned to the system."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def resident():
 if {keeps}:
     retain_freed_memory()
 blocks = [b"x" * 100_000 for _ in range(2000)]
-del blocks[:-1]  # the last one holds what lies below it
+del blocks[:-1]  # the last block keeps those below it
 before = resident()
 release_freed_memory()
 print(before - resident())

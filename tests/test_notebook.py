@@ -33,7 +33,7 @@ def session() -> xi.Session:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a notebook was told to display."""
+    """The outputs displayed in a notebook."""
     displayed: list[str] = []
     module = types.ModuleType("IPython.display")
     vars(module).update(HTML=str, display=displayed.append)
@@ -104,7 +104,7 @@ def test_show_opens_the_report_in_an_iframe(session: xi.Session, shown: list[str
     frames = {key: value for tag, key, value in Page(frame).attributes if tag == "iframe"}
     assert frames["srcdoc"] == str(report_html(session.document()))
     assert (frames["sandbox"], frames["height"]) == ("", "321")
-    assert not frame.startswith("<iframe")  # of which IPython warns
+    assert not frame.startswith("<iframe")  # about which IPython warns
     assert unescape(frame) != frame
 
 

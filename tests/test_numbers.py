@@ -16,7 +16,7 @@ LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
 
 def all_told(space: Space) -> SessionTrace:
-    """Asks everything that is told of a capture; every answer in JSON is JSON."""
+    """Requests every answer about a capture; each must be valid JSON."""
     session = session_of(MemorySource(space.to_bytes()))
     for _, answer in answers(session):
         if answer.startswith((b"{", b"[")):
@@ -40,7 +40,7 @@ def with_plane(name: str) -> Space:
         ("/device:TPU:" + "9" * 5000, "TPU:" + "9" * 36 + "…"),
         ("/device:TPU:00", "TPU:0 (2)"),
         ("/device:TPU:0", "TPU:0 (2)"),
-        ("/device:TPU:\u0663", None),  # a digit, but none of a number in a file
+        ("/device:TPU:\u0663", None),  # a digit, but not an ASCII one
     ],
 )
 def test_devices_of_any_number_are_listed_under_unique_names(plane: str, name: str | None) -> None:

@@ -200,7 +200,7 @@ def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> No
     assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
     late_ps = sum(
         time for name, time in TRUTH.phase_order[2:] if name == "forward"
-    )  # FINISH_UPDATE comes second
+    )  # FINISH_UPDATE is second
     assert view["order"]["inversion_share"] == late_ps / TRUTH.run_ps
 
 

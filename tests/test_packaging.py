@@ -1,4 +1,4 @@
-"""What is installed: the wheel's content, its commands, and a TensorBoard that finds the plugin by itself."""
+"""The installed package: the wheel's content, its commands, and a TensorBoard that discovers the plugin."""
 
 from __future__ import annotations
 

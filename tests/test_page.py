@@ -1,4 +1,5 @@
-"""The page's files: what holds of all of them, and that what is packed is only taken for what it was packed from."""
+"""The page's files: rules for all modules, and that a packed page is used only with the sources that it was packed
+from."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def imported(path: Path, pattern: re.Pattern[str]) -> set[Path]:
 
 
 def reached(entry: Path) -> set[Path]:
-    """A module and all that it imports at once, directly or not."""
+    """A module and all its static imports, direct and indirect."""
     visited: set[Path] = set()
     waiting = [entry.resolve()]
     while waiting:

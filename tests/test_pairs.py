@@ -1,4 +1,4 @@
-"""The speed-up table of many pairs: what a file may hold, true means, and what is wrong with a file."""
+"""The speed-up table of many pairs: the format of its file, correct means, and errors in a file."""
 
 from __future__ import annotations
 

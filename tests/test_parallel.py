@@ -1,4 +1,4 @@
-"""Tasks side by side: every answer in order, and nothing that keeps a process from ending."""
+"""Concurrent tasks: answers in order, and no task that prevents a process from ending."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pack(folder: Path, script: bytes = b"packed") -> None:
-    """As npm does it. What is under Brotli is only passed on."""
+    """As npm does. Brotli files are only passed through."""
     packed = folder / "packed"
     packed.mkdir(exist_ok=True)
     (packed / "index.js.br").write_bytes(b"br of " + script)
@@ -161,7 +161,7 @@ def test_no_other_files_are_served(folder: Path, place: str) -> None:
 
 
 def test_a_script_of_another_version_is_not_mixed_in(folder: Path) -> None:
-    """What is packed calls the shared functions by short names, which mean others in another version."""
+    """The packed page calls the shared functions by short names, which differ between versions."""
     assets = Assets(folder)
     first = assets.entry()
     assert assets.entry() == first == Assets(folder).entry()

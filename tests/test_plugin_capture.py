@@ -1,4 +1,4 @@
-"""Capturing through the plugin: what it does, and for whom it does nothing."""
+"""Capturing through the plugin, and who may request it."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class TestWhoMayAsk:
         [
             OWN,
             {**OWN, "Host": "127.0.0.1:9009", "Origin": "http://127.0.0.1:9009"},
-            # Behind a proxy that speaks TLS: under its name, or with the machine's name put back.
+            # Behind a proxy with TLS: under its name, or with the machine's name restored.
             {**OWN, "Host": "lab.example", "Origin": "https://lab.example"},
             {**OWN, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
         ],

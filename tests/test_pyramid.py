@@ -253,7 +253,7 @@ def test_slices_merge_between_one_and_two_pixels(span: int, px: int) -> None:
 
 @st.composite
 def nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
-    """(start, end, parent) of events that overlap, or nest: a child lies within its parent."""
+    """(start, end, parent) of events that overlap, or nest: a child is within its parent."""
     events: list[tuple[int, int, int]] = []
     for _ in range(draw(st.integers(0, 25))):
         parent = draw(st.integers(-1, len(events) - 1))

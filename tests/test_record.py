@@ -85,7 +85,7 @@ class Silent:
 
 
 class TestLogdirThatIsMade:
-    """The recorder makes the logdir to see that it can be written to; where nothing is recorded it does not stay."""
+    """The recorder creates the logdir to check that it can be written to; if nothing is recorded, it is removed."""
 
     def start(self, logdir: Path, monkeypatch: pytest.MonkeyPatch, runs: bool, **options: Any) -> None:
         monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: Silent(runs))
@@ -255,7 +255,7 @@ assert "jax" not in sys.modules
         assert xi.load(str(tmp_path)).report()["steps"]
 
     def test_a_logdir_that_cannot_be_written(self, tmp_path: Path) -> None:
-        """It is told before training where that can be seen, else when the profiler writes."""
+        """Reported before training if it can be detected, else when the profiler writes."""
         program = (
             TRAIN
             + """

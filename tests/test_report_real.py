@@ -160,8 +160,8 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     assert {gap["after"] for gap in gaps} == {"jit_forward_3d_conv"}
     assert [step["executions"] for step in document["steps"]] == [
         1
-    ] * 4  # nothing tells where the last one's step ends
-    # The script calls block_until_ready in every step, and that is what it waits for most.
+    ] * 4  # the end of the last step is unknown
+    # The script calls block_until_ready in every step, which is its longest wait.
     assert [item["id"] for item in document["findings"]] == [
         "sync_every_step",
         "dispatch_overhead",

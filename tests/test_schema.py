@@ -1,5 +1,5 @@
-"""Documents have the keys that `tb_xla_insights.schema` names, of these types, and no others; what is generated from it
-is up to date."""
+"""Documents have exactly the keys and types that `tb_xla_insights.schema` declares, and generated files are up to
+date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of an op's name is a scope, and what it is called on the host."""
+"""The scope part of an op's name, and its name on the host."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_stripping_removes_only_positions(segments: list[tuple[str, int]]) -> No
         ("forward.3/attention.1", "Training_Step/forward/attention"),  # traced after its step was closed
         ("Training_Step.1/forward.2/inner.1", "Training_Step/forward/inner"),
         ("other.1/part.2", "other/part"),
-        ("jit(f)/layer.1", "jit(f)/layer.1"),  # no annotation: as it is
+        ("jit(f)/layer.1", "jit(f)/layer.1"),  # no annotation: unchanged
     ],
 )
 def test_scopes_have_the_hosts_paths(scope: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""Sessions of several hosts: every answer without a trace that stays is that of the whole session in memory."""
+"""Sessions of several hosts: every answer without all traces in memory equals that of the whole session."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three hosts are more than are kept."""
+    """Three hosts exceed the limit of traces in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 2)
 
 

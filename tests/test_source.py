@@ -33,7 +33,7 @@ def name(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 def rewrite(name: str, data: bytes) -> None:
     with fsspec.open(name, "wb") as file:
         file.write(data)
-    if "memory://" not in name:  # a file system may count time in steps too long to tell two writes apart
+    if "memory://" not in name:  # a file system's time resolution may be too coarse to distinguish two writes
         os.utime(name.removeprefix("file://"), ns=(1, 1))
 
 

@@ -1,4 +1,4 @@
-"""Texts that people give: whatever lies under the name, one line says what is wrong, and soon."""
+"""Text files named by users: every fault is reported quickly, in one line."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def test_annotations_are_at_their_depth_and_phases_in_order(timeline: Timeline) 
 def test_children_of_a_cut_step_are_no_phases(tmp_path: Path) -> None:
     cut = space()
     python = cut.planes[0].lines[0]
-    python.events = python.events[1:]  # the first Training_Step began before the capture: forward comes up
+    python.events = python.events[
+        1:
+    ]  # the first Training_Step began before the capture, so forward moves up a level
     timeline = timeline_of(cut, tmp_path)
     assert "attention" in names_of(timeline, "h0.ann")[1]
     assert timeline.head()["phases"] == ["forward", "loss"]

@@ -1,4 +1,4 @@
-"""Single events of the timeline: what they tell, how they are found."""
+"""Single events of the timeline: their details, and search."""
 
 from __future__ import annotations
 
@@ -223,7 +223,8 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
 
 
 def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
-    """Also sends, kernels of a GPU, and what is told by its category alone; not what only begins like one."""
+    """Also sends, kernels of a GPU, and collectives identified only by their category; not names with merely the same
+    prefix."""
     space = Space()
     plane = space.plane("/device:GPU:0")
     stream = plane.line("Stream #1(Kernel)")

@@ -175,7 +175,7 @@ def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
         stats = timeline.event_at("h0.d0.ops", AT + at)["stats"]
         return [item["value"] for item in stats if item["name"] in ("annotation", "python")]
 
-    assert facts(0) == []  # nobody waits for programs to see an op
+    assert facts(0) == []  # an op is shown without waiting for the programs to be read
     timeline.find_scopes()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
     assert [re.sub(r"[\u2009\u202f]", " ", item) for item in facts(0)] == [mixed, "model.py:7"]

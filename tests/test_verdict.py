@@ -1,4 +1,4 @@
-"""The verdict: what it states, and what it must leave open."""
+"""The verdict: its statements, and what it leaves open."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_leading_limit_opens_the_verdict() -> None:
         "The device is 50.0 % busy: the host builds the graph (19.0 → 7.0 ms at best). "
         "Beyond that a mistake costs up to 1.0 of 20.0 ms a step: a cut."
     )
-    # A mistake that cannot be told from chance is no reason.
+    # A mistake that cannot be distinguished from chance is no reason.
     assert "mistake" not in _severity_and_text(of(limit, finding("mistake", "a cut", 0.02), **together))[1]
 
 
@@ -380,12 +380,12 @@ BUSY = "The device is 50.0 % busy, which includes waiting for it"
 
 
 def on(host: str, hosts: int) -> dict[str, Any]:
-    """A mistake that a report of several hosts tells of one host, or of some."""
+    """A mistake of one host or of some, in a report of several hosts."""
     return finding("mistake", f"a compile on {host}", 0.1) | {"evidence": {"host": host, "hosts": hosts}}
 
 
 def test_stragglers_come_first() -> None:
-    """Before the duty cycle, of which waiting for the late host is a part, if no other mistake gains more."""
+    """Before the duty cycle, which includes the wait for the late host, if no other mistake gains more."""
     assert _severity_and_text(of(LATE))[1] == f"{HEAD} {BUSY}."
     for mistakes in ([LATE, on("w-1", 1)], [LATE, on("w-5", 2)]):
         assert _severity_and_text(of(*mistakes))[1].startswith(

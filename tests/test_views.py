@@ -151,7 +151,7 @@ class TestOverview:
             for (name, class_, ps), at in zip(pieces, (0, 400, 900), strict=True)
         ]
         gap = {"duration_ps": MS, "start_ps": 0, "after": "train", "kind": "starved", "chain": chain}
-        # The next step's work on the thread that drives went on meanwhile.
+        # The driving thread worked on the next step in the meantime.
         sentence = gap_sentence(
             gap | {"by_class_ps": {"tracing": 900 * US, "dispatch": 100 * US}}, "torch_xla"
         )
@@ -392,7 +392,7 @@ def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.M
 
     def report(session: SessionTrace, all_gaps: bool) -> Any:
         reports.append(threading.get_ident())
-        with suppress(threading.BrokenBarrierError):  # whoever makes another one comes here, too
+        with suppress(threading.BrokenBarrierError):  # every thread that builds a report passes here
             together.wait(0.3)
         return session_report(session, all_gaps)
 

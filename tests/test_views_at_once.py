@@ -1,4 +1,4 @@
-"""Views of one session that are asked for at once: each answers what it answers alone, to the byte."""
+"""Concurrent views of one session: each answer is the same to the byte as when requested alone."""
 
 from __future__ import annotations
 

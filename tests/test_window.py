@@ -79,7 +79,7 @@ def test_devices_within_the_window(training: SessionTrace) -> None:
 
 
 def test_regions_of_a_thread_pool_are_work_without_a_class() -> None:
-    """A thread of the pool is busy in events that belong to nobody: they are told by name, also over all threads."""
+    """A thread of the pool is busy in events without a class: they are listed by name, also over all threads."""
     traced = session(capture(
         thread("python", ("StepMarker", 0, 100), role="driving"),
         thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),

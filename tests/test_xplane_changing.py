@@ -1,4 +1,5 @@
-"""What is no capture, changes while it is read or is too large to be held: told in one line, and nothing hangs."""
+"""Files that are no captures, change while they are read or are too large for memory: a one-line error, without
+hanging."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_a_path_that_is_no_file_is_a_one_line_error(tmp_path: Path) -> None:
 
 
 class Shrinking(MemorySource):
-    """A file of which only so many bytes are there when it is read."""
+    """A file that has only this many bytes when it is read."""
 
     def __init__(self, data: bytes, length: int) -> None:
         super().__init__(data)
@@ -96,7 +97,7 @@ def test_a_file_truncated_during_reading_is_reported(length: int) -> None:
 
 
 class Rewritten(MemorySource):
-    """A file whose line grows more events after they were counted."""
+    """A file whose line gains events after they were counted."""
 
     def __init__(self, before: bytes, after: bytes, reads: int) -> None:
         super().__init__(before)
@@ -142,7 +143,7 @@ def test_stopping_keeps_the_data_read_so_far(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_file_above_2_gib(tmp_path: Path) -> None:
-    """Only what is needed is read: the hole in the middle of this file is neither read nor kept."""
+    """Only what is needed is read: the hole in the middle of this file is not."""
     size = (1 << 31) + (1 << 20)
     names = block(5, integer(1, 1) + block(2, block(2, "Hlo Proto")))
     stat = integer(1, 1) + varint(6 << 3 | 2) + varint(size)

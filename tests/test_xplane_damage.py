@@ -1,4 +1,4 @@
-"""What is cut or damaged: nothing that is whole is lost, and what is lost is told, with its place."""
+"""Truncated and damaged files: undamaged parts are kept, and each loss is reported with its offset."""
 
 from __future__ import annotations
 
@@ -95,7 +95,8 @@ def test_a_real_file_with_wrong_bytes_is_handled(shared_traces: Path) -> None:
 
 
 def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[bytes, int]:
-    """A file whose middle line ends with `line`, or whose last event there ends with `event`; and where that begins."""
+    """A file whose middle line ends with `line`, or whose last event in it ends with `event`; and the offset of
+    that."""
     names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
     good = block(4, integer(1, 1) + integer(2, 5))
     inner = block(2, "bad") + good + before
@@ -217,7 +218,7 @@ def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read:
 
 
 def test_impossible_times_are_handled() -> None:
-    """Whatever a damaged clock says, the other lines keep their times."""
+    """A damaged clock does not change the times of other lines."""
     for time in (1 << 62, -(1 << 63), (1 << 63) - 1, 10**16, -(10**16)):
         space = Space()
         plane = space.plane("/host:CPU")
@@ -230,7 +231,7 @@ def test_impossible_times_are_handled() -> None:
 
 
 def test_holes_between_lines_close() -> None:
-    """Events behind a damaged line move up, with their stats."""
+    """Events after a damaged line move up, with their stats."""
     space = Space()
     for name in "abc":
         line = space.plane(name).line(name)
