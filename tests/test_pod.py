@@ -180,7 +180,7 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     begun.wait()
     told = data(client, "session", session="s")
     assert told["state"] == "loading"
-    assert told["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_told": 4}
+    assert told["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_covered": 4}
     assert "head" not in told
     head = data(client, "session", session="s", seen=3)["head"]
     assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]

@@ -46,6 +46,8 @@ def test_what_is_not_there_is_said_in_one_line(timeline: Timeline, ask: Any, mes
 
 def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
     same = timeline.event_at("h0.steps", STEP)["occurrences"]
+    assert same["previous"]
+    assert same["next"]
     assert (same["count"], same["previous"]["name"], same["next"]["name"]) == (STEPS, "5", "7")
 
 
@@ -59,6 +61,8 @@ def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Ti
     ]
     same = event["occurrences"]
     assert (same["count"], same["index"], same["mean_ps"]) == (STEPS, 1, MS // 2)
+    assert same["previous"]
+    assert same["next"]
     assert (same["previous"]["start_ps"], same["next"]["start_ps"]) == (12 * MS, 2 * STEP + 12 * MS)
     assert same["durations_ps"] == [MS // 2] * STEPS
     assert event["thread"] == "python (driving)"
@@ -128,7 +132,7 @@ def test_a_region_without_work_stands_for_itself(tmp_path: Path) -> None:
     timeline = timeline_of(marks, tmp_path)
     (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
     assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
-    assert [item["name"] for item in timeline.event(partner["event"])["flow"]["from"]] == [
+    assert [item["name"] for item in timeline.event(str(partner["event"]))["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
     ]
     assert timeline.event_at("h0.t1", 4 * MS)["flow"]["from"] == []
@@ -150,8 +154,11 @@ def test_marks_have_details_and_are_found_by_what_their_names_begin_with(timelin
 
 def test_neighbours_of_a_slice(timeline: Timeline) -> None:
     forward = timeline.neighbor("h0.ann", 1, 9 * MS, "previous")["event"]
+    following = timeline.neighbor("h0.ann", 1, 9 * MS, "next")["event"]
+    assert forward
+    assert following
     assert brief(forward) == ("forward", "h0.ann", 1)
-    assert timeline.neighbor("h0.ann", 1, 9 * MS, "next")["event"]["start_ps"] == STEP + 1 * MS
+    assert following["start_ps"] == STEP + 1 * MS
     assert timeline.neighbor("h0.ann", 0, 0, "previous") == {"event": None}
     assert timeline.neighbor("h0.ann", 0, 2 * STEP, "next") == {"event": None}
 

@@ -31,8 +31,12 @@ DOCS = Path(__file__).parents[1]
 PAGE = DOCS.parent / "frontend" / "lib"
 DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison, "routes": Routes}
 
-# A key that is a Python keyword has no attribute that a docstring could describe.
-KEYWORDS = {"class": "What the host does."}
+# A key that is a Python keyword has no attribute that a docstring could describe. By key, or by type and key.
+KEYWORDS = {
+    "class": "What the host does.",
+    "StripHost.class": "The class with most time in each bucket, as a hexadecimal digit.",
+    "from": "The events that hand work over to it.",
+}
 
 HEAD = """# Every key of the JSON documents
 
@@ -99,8 +103,9 @@ def _kinds() -> dict[str, Any]:
 
 def _inherited(kind: Any, key: str) -> str | None:
     """The description of a key that a type inherits, None if it has none."""
-    if key in KEYWORDS:
-        return KEYWORDS[key]
+    for name in (f"{kind.__name__}.{key}", key):
+        if name in KEYWORDS:
+            return KEYWORDS[name]
     for base in get_original_bases(kind):
         if is_typeddict(base) and key in base.__annotations__:
             description = TypeAdapter(base).json_schema()["properties"][key].get("description")

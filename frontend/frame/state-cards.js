@@ -78,11 +78,11 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
  * @param {import('../lib/types').Loading} loading
  */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
-  const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
+  const { hosts_read, hosts_in_all, hosts_covered } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_covered: 0 };
   const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
   if (hosts_read === hosts_in_all) return `${read}. Their report is being made.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
-  const coverage = hosts_told < hosts_read ? ` The numbers cover ${plural(hosts_told, 'host')}.` : '';
+  const coverage = hosts_covered < hosts_read ? ` The numbers cover ${plural(hosts_covered, 'host')}.` : '';
   const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;
   return `${read}; the last one may still come. ${progress}${coverage}`;
 }

@@ -20,6 +20,26 @@ from tb_xla_insights.row_ids import RowId
 if TYPE_CHECKING:
     from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.route_parts import HostCounts
+    from tb_xla_insights.schema.session_route import (
+        ChosenHostsReady,
+        ListedSession,
+        OpenedSession,
+        PartialSession,
+        SessionAnswer,
+        SessionList,
+        SessionLoading,
+        SessionReady,
+        Stopped,
+    )
+    from tb_xla_insights.schema.timeline_route import (
+        EventDetails,
+        EventTable,
+        Neighbor,
+        SearchAnswer,
+        TimelineRows,
+        TimelineSlices,
+    )
     from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace
 
@@ -73,7 +93,7 @@ class Routes:
             "collective": self.collective,
         }
 
-    def sessions(self, _: Arguments) -> dict[str, Any]:
+    def sessions(self, _: Arguments) -> SessionList:
         """All sessions, newest first. Waits longer for a slow store only while no session is known."""
         has_sessions = bool(self._listing.sessions)
         sessions = self._listing.refresh(wait=_POLL_SECONDS if has_sessions else _FIRST_LISTING_SECONDS)
@@ -85,7 +105,7 @@ class Routes:
             "capture_logdir": self._capture_logdir,
         }
 
-    def session(self, arguments: Arguments) -> dict[str, Any]:
+    def session(self, arguments: Arguments) -> SessionAnswer:
         """Starts reading a session and returns the progress, or once it is read the data that the page draws first.
 
         `mark` is the fingerprint of the files that were read; `changed`: the files have changed since. Requests with a
@@ -97,36 +117,44 @@ class Routes:
         load = self._store.load(arguments.text("session"))
         load.wait(_POLL_SECONDS)
         if not load.done:
-            return {"state": "loading", **load.progress(), **_partial_head(load, arguments)}
+            progress: SessionLoading = {"state": "loading", **load.progress()}
+            head = _partial_head(load, arguments)
+            if head is None:
+                return progress
+            partial_session: PartialSession = {**progress, "head": head}
+            return partial_session
         if load.loaded is None:
-            return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
+            return {"state": "error", "message": str(load.error), "hosts": load.progress()["hosts"]}
         hosts = load.loaded.choose(arguments.names("hosts"))
-        document = {
+        document: SessionReady = {
             "state": "ready",
             "mark": load.fingerprint,
             "changed": self._store.has_changed(load),
             **hosts.head,
             **hosts.timeline.rows(),
         }
-        return document if hosts.report is None else document | load.hosts_read
+        if hosts.report is None:
+            return document
+        document_of_hosts: ChosenHostsReady = {**document, **load.hosts_read}
+        return document_of_hosts
 
-    def reload(self, arguments: Arguments) -> dict[str, Any]:
+    def reload(self, arguments: Arguments) -> SessionAnswer:
         """Reads a session again, unless it is being read; answers as `session`."""
         self._store.load(arguments.text("session"), reload=True)
         return self.session(arguments)
 
-    def stop(self, arguments: Arguments) -> dict[str, Any]:
+    def stop(self, arguments: Arguments) -> Stopped:
         """Stops reading a session; hosts that were read are kept."""
         stopped = self._store.stop(arguments.text("session"))
         return {"stopped": stopped}
 
-    def timeline(self, arguments: Arguments) -> dict[str, Any]:
+    def timeline(self, arguments: Arguments) -> TimelineSlices:
         start, end = arguments.window()
         px = arguments.integer("px", 1, 20_000)
         rows = arguments.names("rows") or []
         return self._hosts_for(arguments, rows).timeline.view(start, end, px, rows)
 
-    def event(self, arguments: Arguments) -> dict[str, Any]:
+    def event(self, arguments: Arguments) -> EventDetails:
         """One event, by its id or by row, start and depth."""
         event = arguments.optional_text("event")
         if event is not None:
@@ -135,13 +163,13 @@ class Routes:
         depth = arguments.optional_integer("depth", 0, _MAX_DEPTH)
         return self._hosts_for(arguments, [row]).timeline.event_at(row, start, depth)
 
-    def neighbor(self, arguments: Arguments) -> dict[str, Any]:
+    def neighbor(self, arguments: Arguments) -> Neighbor:
         row, start = arguments.text("row"), arguments.integer("start_ps")
         depth = arguments.integer("depth", 0, _MAX_DEPTH)
         direction = arguments.choice("direction", "next", "previous")
         return self._hosts_for(arguments, [row]).timeline.neighbor(row, depth, start, direction)
 
-    def search(self, arguments: Arguments) -> dict[str, Any]:
+    def search(self, arguments: Arguments) -> SearchAnswer:
         query, rows = arguments.text("q"), arguments.names("rows")
         return self._hosts_for(arguments, rows or []).timeline.search(query, rows)
 
@@ -155,7 +183,7 @@ class Routes:
             raise InputError(f"data/window: no device {device} in this session; leave it out for all")
         return window(trace, start, end, device)
 
-    def table(self, arguments: Arguments) -> dict[str, Any]:
+    def table(self, arguments: Arguments) -> EventTable:
         start, end = arguments.window()
         limit = arguments.integer("limit", 1, _MAX_EVENTS, default=500)
         rows = arguments.names("rows") or []
@@ -248,7 +276,7 @@ class Routes:
         hosts = [trace.host for trace in loaded.trace.traces]
         return {**view, "hosts": hosts, "picked": picked, "stale": stale}
 
-    def scopes(self, arguments: Arguments) -> dict[str, Any]:
+    def scopes(self, arguments: Arguments) -> TimelineRows:
         """All rows of the timeline, including those of scopes, which are computed after a session opens."""
         timeline = self._hosts_for(arguments).timeline
         timeline.find_scopes()
@@ -375,23 +403,23 @@ def _current_partial_report(load: Load) -> PartialReport | None:
     return None if load.done else load.partial_report
 
 
-def _host_counts(load: Load, partial_report: PartialReport) -> dict[str, int]:
+def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
     return {"hosts_read": partial_report.hosts, "hosts_in_all": len(load.hosts)}
 
 
-def _partial_head(load: Load, arguments: Arguments) -> dict[str, Any]:
-    """`head` of the partial report, if it covers more hosts than the page has seen."""
+def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:
+    """The head of the partial report, None if it does not cover more hosts than the page has seen."""
     from tb_xla_insights.report.cached import whole_report
 
     seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
     if load.partial_report is None:
-        return {}
+        return None
     report = whole_report(load.partial_report.session)
-    return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
+    return head_without_rows(report) if len(report["session"]["hosts"]) > seen else None
 
 
-def _session_row(session: SessionFiles) -> dict[str, Any]:
+def _session_row(session: SessionFiles) -> ListedSession:
     return {
         "name": session.name,
         "hosts": [{"name": host.name, "bytes": host.file.bytes} for host in session.hosts],
