@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib import import_module
 from inspect import getmembers, isclass
 from pathlib import Path
@@ -77,7 +78,7 @@ UNITS = {
 
 def json_schema(name: str) -> Part:
     """The JSON Schema of a document, with the attribute docstrings as descriptions."""
-    kinds = _kinds()
+    kinds = configured_types()
     document = TypeAdapter(DOCUMENTS[name]).json_schema()
     for title, part in ((document["title"], document), *document["$defs"].items()):
         for key, value in part.get("properties", {}).items():
@@ -88,8 +89,10 @@ def json_schema(name: str) -> Part:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
 
 
-def _kinds() -> dict[str, Any]:
-    """All types by name, configured to use attribute docstrings as descriptions."""
+@cache
+def configured_types() -> dict[str, Any]:
+    """All types by name, configured to use attribute docstrings as descriptions and to have no keys that they do not
+    name."""
     types = {}
     config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
     for module in iter_modules(schema.__path__, f"{schema.__name__}."):

@@ -1,5 +1,7 @@
 /** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
 
+export type CaptureState = "waiting" | "tracing" | "collecting" | "done" | "error" | "cancelled";
+
 export type ClassName = "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device" | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
 
 export type Counted = "compile" | "execute" | "to_device" | "from_device";
@@ -18,8 +20,6 @@ export type LoadStage = "reading" | "building" | "drawing";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
 
-export type RowKind = "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream" | "gaps";
-
 export type Runtime = "pjrt" | "xrt" | "unknown";
 
 export type Severity = "critical" | "warning" | "info";
@@ -27,6 +27,8 @@ export type Severity = "critical" | "warning" | "info";
 export type StatType = "int" | "float" | "text" | "bytes";
 
 export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules";
+
+export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream";
 
 export type VerdictSeverity = "critical" | "warning" | "info" | "good";
 
@@ -44,6 +46,18 @@ export interface Between {
   mean_ps: number;
   /** The cause with most time; `null` without idle time. */
   cause: ClassName | null;
+}
+
+/** One server's part of a capture. */
+export interface CapturedHost {
+  /** Address of the server. */
+  address: string;
+  /** What the server does, or how it ended. */
+  state: CaptureState;
+  /** Why it failed or is tried again; `null` without an error. */
+  message: string | null;
+  /** Size of the file; 0 until it is written. */
+  bytes: number;
 }
 
 /** Why a graph was executed, from a debug log. */
@@ -79,7 +93,7 @@ export interface ChainLink {
 /** `data/session` of a session of which chosen hosts are in memory. */
 export interface ChosenHostsReady {
   /** The rows in drawing order. */
-  rows: Row[];
+  rows: TimelineRow[];
   /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
@@ -108,6 +122,52 @@ export interface ChosenHostsReady {
   hosts_read: number;
   /** Number of hosts of the session. */
   hosts_in_all: number;
+}
+
+/** `data/collective`. */
+export interface CollectiveAnswer {
+  /** The collective; `null` if there is none, or if its arrivals cannot be compared. */
+  collective: CollectiveArrivals | null;
+}
+
+/** One collective, and who waits in it. */
+export interface CollectiveArrivals {
+  /** Name of the op. */
+  name: string;
+  /** Kind of the collective. */
+  kind: string;
+  /** The host that arrives last. */
+  last: string;
+  /** Number of hosts that take part. */
+  hosts: number;
+  /** Number of hosts that wait longer than the clocks' uncertainty. */
+  waiting: number;
+  /** The longest wait. */
+  longest_ps: number;
+  /** Sum of the waits. */
+  waits_ps: number;
+  /** The clocks' largest uncertainty. */
+  unsure_ps: number;
+  /** The ops on the hosts shown. */
+  cores: CollectiveCores;
+}
+
+/** The ops of a collective on the hosts shown; a core that does not wait has 0 in `waits_ps`. */
+export interface CollectiveCores {
+  /** Ids of the devices. */
+  device: string[];
+  /** Index of the op's lane in the row of ops. */
+  depth: number[];
+  /** Start of the wait. */
+  start_ps: number[];
+  /** Arrival of the last host. */
+  last_ps: number[];
+  /** End of the op. */
+  end_ps: number[];
+  /** Length of the wait. */
+  waits_ps: number[];
+  /** When the core joins. */
+  begin_ps: number[];
 }
 
 /** The time of a collective on all devices; the last row may be the sum of `more` others. */
@@ -1064,6 +1124,12 @@ export interface Neighbor {
   event: EventSummary | null;
 }
 
+/** No page has started a capture. */
+export interface NoCapture {
+  /** No page has started a capture. */
+  state: "idle";
+}
+
 /** The events of the same name in the same row; in rows of steps and of classes, those of the same class. */
 export interface Occurrences {
   /** Number of events. */
@@ -1109,7 +1175,7 @@ export interface OpTime {
 /** What the page needs before it draws the views. */
 export interface OpenedSession {
   /** The rows in drawing order. */
-  rows: Row[];
+  rows: TimelineRow[];
   /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
@@ -1192,6 +1258,22 @@ export interface OverviewStrip {
   host: StripHost[];
 }
 
+/** The last capture that a page started. */
+export interface PageCapture {
+  /** What is being done, or how it ended. */
+  state: CaptureState;
+  /** Milliseconds since the trace began; 0 while all servers are waited for. */
+  elapsed_ms: number;
+  /** The requested duration in milliseconds. */
+  duration_ms: number;
+  /** The errors in one line; `null` without errors. */
+  message: string | null;
+  /** The servers. */
+  hosts: CapturedHost[];
+  /** Name of the session to open; `null` until it can be opened. */
+  session: string | null;
+}
+
 /** A parameter that differs from the nearest graph. */
 export interface Parameter {
   /** Number of the parameter. */
@@ -1256,6 +1338,10 @@ export interface Routes {
   table: EventTable;
   /** All rows of the timeline. */
   scopes: TimelineRows;
+  /** Waits of cores for other hosts. */
+  waits: Waits;
+  /** Who waits in one collective. */
+  collective: CollectiveAnswer;
   /** What happens in a window. */
   window: Window;
   /** What the first view shows. */
@@ -1270,30 +1356,12 @@ export interface Routes {
   executions: Executions;
   /** Compilations, and the graphs by step. */
   compiles: Compiles;
-}
-
-/** A row of the timeline. */
-export interface Row {
-  /** Id of the row; begins with the host's index in `session.hosts`. */
-  id: string;
-  /** What the row shows; the page adds the rows of `gaps`. */
-  kind: RowKind;
-  /** The text beside the row. */
-  label: string;
-  /** Name of the host. */
-  host: string;
-  /** Id of the device; `null` in a row of the host. */
-  device: string | null;
-  /** Role of the thread; `null` in rows that show no thread. */
-  role: string | null;
-  /** Number of lanes, at least 1. */
-  depths: number;
-  /** Number of events. */
-  events: number;
-  /** Whether the row is drawn without unfolding. */
-  main: boolean;
-  /** The share of the session that its events cover; `null` in the row of classes. */
-  share: number | null;
+  /** A capture that begins. */
+  capture: PageCapture | NoCapture;
+  /** How far the capture is. */
+  capture_progress: PageCapture | NoCapture;
+  /** The capture that is cancelled. */
+  capture_cancel: PageCapture | NoCapture;
 }
 
 /** The runs of one step by start, a column per property. */
@@ -1413,7 +1481,7 @@ export interface SessionLoading {
 /** `data/session` of a session in memory. */
 export interface SessionReady {
   /** The rows in drawing order. */
-  rows: Row[];
+  rows: TimelineRow[];
   /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
   /** The names of phases, in their usual order in a step. */
@@ -1580,10 +1648,34 @@ export interface ThreadTime {
   ps: number;
 }
 
+/** A row of the timeline. */
+export interface TimelineRow {
+  /** Id of the row; begins with the host's index in `session.hosts`. */
+  id: string;
+  /** What the row shows. */
+  kind: TimelineRowKind;
+  /** The text beside the row. */
+  label: string;
+  /** Name of the host. */
+  host: string;
+  /** Id of the device; `null` in a row of the host. */
+  device: string | null;
+  /** Role of the thread; `null` in rows that show no thread. */
+  role: string | null;
+  /** Number of lanes, at least 1. */
+  depths: number;
+  /** Number of events. */
+  events: number;
+  /** Whether the row is drawn without unfolding. */
+  main: boolean;
+  /** The share of the session that its events cover; `null` in the row of classes. */
+  share: number | null;
+}
+
 /** `data/scopes`: the rows of the timeline. */
 export interface TimelineRows {
   /** The rows in drawing order. */
-  rows: Row[];
+  rows: TimelineRow[];
   /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
   more_rows: boolean;
 }
@@ -1646,6 +1738,30 @@ export interface ViewCounts {
   compiles: number;
   /** Number of annotations that no op on a device carries. */
   lost: number;
+}
+
+/** `data/waits`: the waits in a window, host by host, by start. */
+export interface Waits {
+  /** Ids of the devices. */
+  device: string[];
+  /** Index of the op's lane in the row of ops. */
+  depth: number[];
+  /** Start of the wait. */
+  start_ps: number[];
+  /** Arrival of the last host. */
+  last_ps: number[];
+  /** End of the op. */
+  end_ps: number[];
+  /** Length of the wait. */
+  waits_ps: number[];
+  /** Number of waits in the window, shorter ones than those listed included. */
+  count: number;
+  /** Names of hosts and ops. */
+  names: string[];
+  /** The host that arrives last, as an index into `names`. */
+  last: number[];
+  /** The op, as an index into `names`. */
+  name: number[];
 }
 
 /** What happens between two instants. */

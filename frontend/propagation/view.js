@@ -517,7 +517,7 @@ export function propagationView(app) {
         : null,
     );
 
-  const data = createDocumentView(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
+  const data = createDocumentView(app, 'propagation', element, (next, ready) => {
     const { sel } = app.link.state;
     if (session !== ready) {
       closed = new Set(

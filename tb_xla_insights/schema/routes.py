@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.schema.capture_route import CaptureAnswer
 from tb_xla_insights.schema.compiles_route import Compiles
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
@@ -18,6 +19,7 @@ from tb_xla_insights.schema.timeline_route import (
     TimelineRows,
     TimelineSlices,
 )
+from tb_xla_insights.schema.waits_route import CollectiveAnswer, Waits
 from tb_xla_insights.schema.window import Window
 
 
@@ -44,6 +46,10 @@ class Routes(TypedDict):
     """The events of a window."""
     scopes: TimelineRows
     """All rows of the timeline."""
+    waits: Waits
+    """Waits of cores for other hosts."""
+    collective: CollectiveAnswer
+    """Who waits in one collective."""
     window: Window
     """What happens in a window."""
     overview: Overview
@@ -58,3 +64,9 @@ class Routes(TypedDict):
     """What the host launches."""
     compiles: Compiles
     """Compilations, and the graphs by step."""
+    capture: CaptureAnswer
+    """A capture that begins."""
+    capture_progress: CaptureAnswer
+    """How far the capture is."""
+    capture_cancel: CaptureAnswer
+    """The capture that is cancelled."""

@@ -8,20 +8,20 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.window import EventClass
 
-RowKind = Literal[
-    "steps", "annotations", "classes", "thread", "modules", "ops", "scopes", "async", "stream", "gaps"
+TimelineRowKind = Literal[
+    "steps", "annotations", "classes", "thread", "modules", "ops", "scopes", "async", "stream"
 ]
 
 StatType = Literal["int", "float", "text", "bytes"]
 
 
-class Row(TypedDict):
+class TimelineRow(TypedDict):
     """A row of the timeline."""
 
     id: str
     """Id of the row; begins with the host's index in `session.hosts`."""
-    kind: RowKind
-    """What the row shows; the page adds the rows of `gaps`."""
+    kind: TimelineRowKind
+    """What the row shows."""
     label: str
     """The text beside the row."""
     host: str
@@ -43,7 +43,7 @@ class Row(TypedDict):
 class TimelineRows(TypedDict):
     """`data/scopes`: the rows of the timeline."""
 
-    rows: list[Row]
+    rows: list[TimelineRow]
     """The rows in drawing order."""
     more_rows: bool
     """Whether the rows of scopes are still missing; `data/scopes` computes them."""

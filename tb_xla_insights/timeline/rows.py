@@ -37,7 +37,7 @@ from tb_xla_insights.trace.nesting import nearest_ancestor
 from tb_xla_insights.trace.threads import ROLES, thread_labels
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.timeline_route import RowKind
+    from tb_xla_insights.schema.timeline_route import TimelineRowKind
 
 _FOLDED_ROLES = ("op_pool", "other")
 _HELPER_ROLES = ("executor", "client", "compiler", "transfer", "loader")
@@ -120,7 +120,7 @@ class HostRows:
         parts = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
         return [track for part in run_parallel([partial(list, item) for item in parts]) for track in part]
 
-    def _head(self, name: str, kind: RowKind, label: str) -> RowHead:
+    def _head(self, name: str, kind: TimelineRowKind, label: str) -> RowHead:
         return RowHead(str(RowId(self.index, name)), kind, label, self.trace.host)
 
     def _track(self, head: RowHead, columns: Columns, line: int | None = None) -> Track:
@@ -209,7 +209,7 @@ class HostRows:
         return Columns(start, start + trace.duration_ps[rows], name, self.kind[rows], rows, parent)
 
     def _device(self, number: int, device: Device) -> Iterator[Track]:
-        def head(name: str, kind: RowKind, label: str) -> RowHead:
+        def head(name: str, kind: TimelineRowKind, label: str) -> RowHead:
             row_id = str(RowId(self.index, name, number))
             return RowHead(row_id, kind, label, self.trace.host, device.id)
 

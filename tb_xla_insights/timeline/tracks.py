@@ -16,7 +16,7 @@ from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
 if TYPE_CHECKING:
-    from tb_xla_insights.schema.timeline_route import Row, RowKind
+    from tb_xla_insights.schema.timeline_route import TimelineRow, TimelineRowKind
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class RowHead:
     """A row's header. `main` rows are drawn without unfolding."""
 
     id: str
-    kind: RowKind
+    kind: TimelineRowKind
     label: str
     host: str
     device: str | None = None
@@ -49,7 +49,7 @@ class Track:
     def events(self) -> int:
         return sum(map(len, self.lanes))
 
-    def as_json(self) -> Row:
+    def as_json(self) -> TimelineRow:
         """The row as the page's protocol gives it."""
         head = self.head
         return {
