@@ -2,7 +2,7 @@
 # make test   everything that must hold: lint, types, unit tests of both languages, the page in a real browser
 # make sanitize   tests of whatever reads files, with kernels that check indices, addresses and undefined behaviour
 # make fuzz   hostile captures, texts and requests without end, or for MINUTES=…; what fails is in build/fuzz/failures
-# make schema  JSON Schemas and docs/report.md, from the types in tb_xla_insights/schema
+# make schema  JSON Schemas, docs/report.md, the page's types and tables, from tb_xla_insights/schema and tables
 # make pictures   the pictures of the README and the guides, taken from the demo in a browser
 # make docs     the documentation as a site, in build/site
 # make bench    time and memory beside other readers of XPlane files: make bench FILE=capture.xplane.pb

@@ -1,18 +1,20 @@
 """Tests every prefix and every changed byte of small captures: whole lines before the damage are kept, the damage is
 reported, and no exception other than InputError is raised.
 
-    python benchmarks/every_change.py [FILES] [--values 3] [--traces 7] [--reports 200] [--one-in 1]
+    python benchmarks/every_change.py [FILES] [--values 3] [--traces 7] [--reports 200] [--one-in 1] [--state FILE]
 
 Reads each prefix, and the file with each byte changed to several values. Of every 7th of these files it builds a trace,
 and for every 200th it computes all answers about the capture. Without FILES, these are three of the captures recorded
 for the tests. Failures are printed with the call that reproduces them, and the exit code is 1. An interrupt prints the
-results so far; `--one-in 17` takes one in 17 of these files, evenly.
+results so far; `--one-in 17` takes one in 17 of these files, evenly. With `--state`, the results are also in a file,
+and the next run with the same options continues where the last one ended.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import signal
 import sys
 import time
@@ -29,8 +31,11 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "demo_logs")]
 
+from tb_xla_insights.catalog import load_catalog  # noqa: E402
 from tb_xla_insights.errors import InputError  # noqa: E402
 from tb_xla_insights.files.source import Bytes, Source  # noqa: E402
+from tb_xla_insights.parallel import limit_threads  # noqa: E402
+from tb_xla_insights.trace.build import build_trace, join_hosts  # noqa: E402
 from tb_xla_insights.xplane.read import XSpace, read_space  # noqa: E402
 
 RECORDED = ROOT / "tests/recorded"
@@ -40,6 +45,8 @@ FILES = tuple(
 )
 Item = TypeVar("Item")
 _DAMAGE = ("truncated_file", "corrupt_file", "dropped_events")
+_CATALOG = load_catalog()
+_FILES_PER_SAVE = 1000
 
 
 class MemorySource(Source):
@@ -118,7 +125,7 @@ class Capture:
         reported = [diagnostic for diagnostic in space.diagnostics if diagnostic.id in _DAMAGE]
         if end not in self.ends and not any(f"byte {end}" in diagnostic.message for diagnostic in reported):
             raise WrongError("the cut is not reported")
-        _compute(source, depth)
+        _compute(space, source, depth)
         return reported[0].id if reported else "whole"
 
     def changed(self, at: int, value: int, depth: int = 0) -> str:
@@ -136,7 +143,7 @@ class Capture:
         if [line.content for line in lines[: len(before)]] != before:
             raise WrongError("whole lines before the byte are not kept")
         reported = {diagnostic.id for diagnostic in space.diagnostics}.intersection(_DAMAGE)
-        _compute(source, depth)
+        _compute(space, source, depth)
         if reported:
             return min(reported)
         return "as before" if len(lines) == len(self.lines) else "another whole file"
@@ -161,13 +168,13 @@ def _lines(space: XSpace) -> list[Line]:
     ]  # fmt: skip
 
 
-def _compute(source: Source, depth: int) -> None:
-    """Builds a trace of a file (depth 1 and 2), and computes all answers about it (depth 2)."""
-    from benchmarks.growth.answers import answers, session_of
-
+def _compute(space: XSpace, source: Source, depth: int) -> None:
+    """Builds a trace of a decoded file (depth 1 and 2), and computes all answers about it (depth 2)."""
     if depth:
-        session = session_of(source)
+        session = join_hosts("session", "session", [build_trace(space, source, _CATALOG, "host")], [])
         if depth > 1:
+            from benchmarks.growth.answers import answers
+
             for _ in answers(session):
                 pass
 
@@ -199,35 +206,59 @@ def _until_interrupted(items: Iterator[Item]) -> Iterator[Item]:
     return itertools.takewhile(lambda _: not stopped, items)
 
 
+class State:
+    """The results so far, by file and options; kept in a file if one is given."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        exists = path is not None and path.exists()
+        self._results: dict[str, dict[str, int]] = json.loads(path.read_text()) if path and exists else {}
+
+    def results(self, key: str) -> Counter[str]:
+        return Counter(self._results.get(key, {}))
+
+    def save(self, key: str, results: Counter[str]) -> None:
+        self._results[key] = dict(results)
+        if self._path is not None:
+            replacement = self._path.with_name(f"{self._path.name}.new")
+            replacement.write_text(json.dumps(self._results, indent=1))
+            replacement.replace(self._path)
+
+
+def _check(capture: Capture, name: str, change: str, at: int, value: int, depth: int) -> str:
+    """Checks one file and returns its result; prints a failure."""
+    is_cut = change == "cut"
+    try:
+        return f"{change}: {capture.cut(at, depth) if is_cut else capture.changed(at, value, depth)}"
+    except Exception:
+        call = f"cut({at}, {depth})" if is_cut else f"changed({at}, {value}, {depth})"
+        print(f"{name}: {call}", *traceback.format_exc().splitlines()[-5:], sep="\n  ", flush=True)
+        return f"{change}: FAILED"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("files", nargs="*", type=Path, default=FILES)
     for name, default in (("values", 3), ("traces", 7), ("reports", 200), ("one-in", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--state", type=Path)
     options = parser.parse_args()
-    failed = 0
+    limit_threads(1)  # these files are read before a second thread has started
+    state, failed = State(options.state), 0
     for path in options.files:
-        capture, results, began = Capture(path.read_bytes()), Counter[str](), time.monotonic()
+        capture, began = Capture(path.read_bytes()), time.monotonic()
+        key = f"{path.name} {options.values} {options.traces} {options.reports} {options.one_in}"
+        results = state.results(key)
         changes = all_changes(capture, options.values, options.traces, options.reports)
-        chosen = itertools.islice(changes, 0, None, options.one_in)
-        for change, at, value, depth in _until_interrupted(chosen):
-            try:
-                is_cut = change == "cut"
-                result = capture.cut(at, depth) if is_cut else capture.changed(at, value, depth)
-                results[f"{change}: {result}"] += 1
-            except Exception:
-                failed += 1
-                results[f"{change}: FAILED"] += 1
-                call = f"cut({at}, {depth})" if is_cut else f"changed({at}, {value}, {depth})"
-                if failed <= 20:
-                    print(
-                        f"{path.name}: {call}",
-                        *traceback.format_exc().splitlines()[-5:],
-                        sep="\n  ",
-                        flush=True,
-                    )
+        chosen = itertools.islice(changes, results.total() * options.one_in, None, options.one_in)
+        for arguments in _until_interrupted(chosen):
+            results[_check(capture, path.name, *arguments)] += 1
+            if results.total() % _FILES_PER_SAVE == 0:
+                state.save(key, results)
+        state.save(key, results)
+        failed += sum(count for name, count in results.items() if name.endswith("FAILED"))
         print(
-            f"{path}: {len(capture.data)} bytes, {results.total()} files in {time.monotonic() - began:.0f} s",
+            f"{path}: {len(capture.data)} bytes, {results.total()} files, in {time.monotonic() - began:.0f} s",
             flush=True,
         )
         for name, count in sorted(results.items()):

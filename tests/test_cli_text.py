@@ -30,6 +30,7 @@ from tb_xla_insights.cli.layout import NO_BREAK_SPACE, wrap
 from tb_xla_insights.cli.main import main
 from tb_xla_insights.cli.report_text import print_report
 from tb_xla_insights.report.compile_text import difference_text
+from tb_xla_insights.tables.definition import Column, Definition
 
 CASE = "synthetic_case_study_8_tpu_cores"
 LOGS = [CASE, "torch_xla_early_item", "torch_xla_dynamic_shapes", "torch_xla_dynamo_graph_break"]
@@ -51,14 +52,14 @@ def text_of(name: str, width: int = UNBROKEN) -> str:
 def printed(document: dict[str, Any], width: int = UNBROKEN) -> str:
     out = console(width)
     print_report(out, document)
-    return told(out)
+    return printed_text(out)
 
 
 def console(width: int = UNBROKEN) -> Console:
     return Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
 
 
-def told(out: Console) -> str:
+def printed_text(out: Console) -> str:
     assert isinstance(out.file, io.StringIO)
     return "\n".join(line.rstrip(" ") for line in out.file.getvalue().splitlines())
 
@@ -115,19 +116,25 @@ def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
 
 def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
     out = console()
-    table = common.table("", "Name", "Why", "Count", left=(0, 1))
-    table.add_row("a", "–", "0")
-    out.print(table)
-    assert told(out).split() == ["Name", "Count", "────────────", "a", "0"]
+    definition = Definition(
+        "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
+    )
+    out.print(common.table(definition, [{"name": "a", "why": None, "count": 0}]))
+    assert printed_text(out).split() == ["Name", "Count", "────────────", "a", "0"]
 
 
 def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
     for width, row in ((70, "Start, ms Reads Most host time"), (40, "Start, ms Most host time")):
         out = console(width)
-        table = common.table("Steps", "Step", "Start, ms", "Reads", "Most host time", left=(0, 3))
-        table.add_row("a", "1.000", "0", "tracing 1 ms, wait 2 ms")
-        out.print(table)
-        assert " ".join(told(out).splitlines()[1].split()) == f"Step {row}"
+        columns = (
+            Column("step", "Step"),
+            Column("start_ps", "Start", "ms"),
+            Column("reads", "Reads", "count", priority=1),
+            Column("classes", "Most host time"),
+        )
+        step = {"step": "a", "start_ps": 10**9, "reads": 0, "classes": "tracing 1 ms, wait 2 ms"}
+        out.print(common.table(Definition("Steps", columns), [step]))
+        assert " ".join(printed_text(out).splitlines()[1].split()) == f"Step {row}"
 
 
 def test_tables_fit_the_width_of_the_terminal() -> None:
@@ -160,10 +167,8 @@ def test_a_pipe_gets_every_column_and_each_row_in_one_line(capsys: Capture) -> N
     assert "A wider terminal" not in text
     [detail] = [line for line in text.splitlines() if line.startswith("   Do: Find what is new in the graph")]
     assert detail.endswith("and run every variant once before training.")
-    assert (
-        "Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 IR tracing 187.066 ms, wait 140.771 ms"
-        in section(text, "Steps")
-    )
+    classes = "IR tracing 187.066 ms, wait 140.771 ms, transfer to device 24.530 ms"
+    assert f"Training_Step 1211 2 074.058 404.203 158.575 2 0 1 0 1 {classes}" in section(text, "Steps")
 
 
 def test_a_synthetic_session_is_called_so() -> None:
@@ -190,21 +195,21 @@ def test_input_that_devices_wait_for() -> None:
 
 
 def test_input_of_other_kinds() -> None:
-    its = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
+    pipeline = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
     out = console()
-    idle_text.print_input(out, its, 2)
-    assert "Loading does not hold devices up: no idle time is waiting for data." in plain(told(out))
+    idle_text.print_input(out, pipeline, 2)
+    assert "Loading does not hold devices up: no idle time is waiting for data." in plain(printed_text(out))
     assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in plain(
-        told(out)
+        printed_text(out)
     )
     infeed = {"kind": "infeed", "verdict": "bound", "idle_ps": 5 * MS, "infeed_ps": 2 * MS, "share": 0.2}
     out = console()
-    idle_text.print_input(out, its | infeed | {"batches": 0, "loader_threads": 0}, 1)
+    idle_text.print_input(out, pipeline | infeed | {"batches": 0, "loader_threads": 0}, 1)
     assert (
         "5.000 ms of idle time on all cores (20.0 % of their spans) is waiting for data; 2.000 ms of it in infeed ops."
-        in plain(told(out))
+        in plain(printed_text(out))
     )
-    assert "Data comes from infeed. " in plain(told(out))
+    assert "Data comes from infeed. " in plain(printed_text(out))
 
 
 def test_no_input_where_nothing_is_loaded(logdir: Path) -> None:
@@ -227,7 +232,7 @@ def test_early_executions() -> None:
 def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     text = plain(text_of("torch_xla_early_item"))
     assert section(text_of("torch_xla_early_item"), "Executions")[3].endswith(
-        "0.169 0.126 / 0.157 / 0.237 ms 0.843 / 1.010 / 1.370 ms exact"
+        "1.068 0.843 / 1.010 / 1.370 ms 0.000 0.169 0.126 / 0.157 / 0.237 ms exact"
     )
     assert "a free device waits 6.259 ms for a run, in the median (lead from −7.610 ms to" in text
     assert (
@@ -239,10 +244,10 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     fixed = {"fixed_ps": 0, "per_device": 0.1, "n": 7}
     host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
     assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(
-        told(out)
+        printed_text(out)
     )
-    assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(told(out))
-    assert "indistinguishable from zero (fitted to 7 runs)" in plain(told(out))
+    assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(printed_text(out))
+    assert "indistinguishable from zero (fitted to 7 runs)" in plain(printed_text(out))
 
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
@@ -250,10 +255,10 @@ def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
     [row, *_] = report(CASE)["programs"]
     rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
     host_text.print_executions(out, [*rows, row | {"count": 1}], {"lead": None, "fixed": None})
-    first, single = plain(told(out)).split(" SyncTensorsGraph.41937 ")[1:]
+    first, single = plain(printed_text(out)).split(" SyncTensorsGraph.41937 ")[1:]
     assert first.endswith("0.500 ns / 1.000 ms / 20.000 s exact")
     assert "/" not in single
-    assert "The host" not in plain(told(out))
+    assert "The host" not in plain(printed_text(out))
 
 
 def test_ops_that_only_wait_over_all_devices() -> None:
@@ -269,9 +274,11 @@ def test_ops_that_only_wait_over_all_devices() -> None:
 
 def test_compilations() -> None:
     rows = section(text_of("torch_xla_dynamic_shapes"), "Compilations")
-    assert rows[1] == "Module Start, ms Time, ms Idle, ms Step When What is new Graph Annotation Where Why"
+    assert (
+        rows[1] == "Module Step Start, ms Time, ms Idle for it, ms When What is new Graph During Where Cause"
+    )
     assert rows[3] == (
-        "SyncTensorsGraph.608 47.934 1 789.398 1 789.398 5 after warm-up s64[4,16] became s64[4,24] "
+        "SyncTensorsGraph.608 5 47.934 1 789.398 1 789.398 after warm-up s64[4,16] became s64[4,24] "
         "(parameters 12 and 17), 2 of 20 parameters differ from SyncTensorsGraph.603(0) 130ef63c Training_Step step "
         "(/opt/xla-demo/train.py:111) torch_xla.sync when exiting a profiler StepTrace region"
     )
@@ -279,11 +286,11 @@ def test_compilations() -> None:
     kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
     host_text.print_compiles(out, [row | {"kin": kin}])
-    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(told(out))
+    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(printed_text(out))
 
 
 @pytest.mark.parametrize(
-    ("cut", "warm_up", "said"),
+    ("cut", "warm_up", "text"),
     [
         ("start", False, "after warm-up, begun before the capture"),
         ("end", False, "after warm-up, unfinished"),
@@ -291,13 +298,13 @@ def test_compilations() -> None:
         (None, True, "warm-up"),
     ],
 )
-def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, said: str) -> None:
+def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, text: str) -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     out = console()
     host_text.print_compiles(
         out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}]
     )
-    assert f" 5 {said} 130ef63c " in plain(told(out))
+    assert f" {text} 130ef63c " in plain(printed_text(out))
 
 
 def test_in_warm_up_every_graph_is_new() -> None:
@@ -317,22 +324,20 @@ def test_transfers() -> None:
     part = report(CASE)["transfers"]["to_device"] | {"sized": 3}
     out = console()
     host_text.print_transfers(out, {"to_device": part})
-    assert "3.6 GB (3 known)" in plain(told(out))
+    assert "3.6 GB (3 known)" in plain(printed_text(out))
 
 
 def test_gaps_show_whether_the_other_cores_are_idle() -> None:
     [row] = [line for line in section(text_of(CASE), "Gaps") if line.startswith("TPU:2 ")]
-    assert row.startswith(
-        "TPU:2 1 441.009 390.263 1209 all idle starved compile compile 318.407 ms, IR tracing"
-    )
+    assert row.startswith("TPU:2 1 441.009 390.263 1209 starved yes compile compile 318.407 ms, IR tracing")
     document = report(CASE)
     first, second, third, *_ = document["gaps"]["items"]
     changed = [first | {"together_ps": 0}, second | {"together_ps": second["duration_ps"] // 2}, third]
     rows = section(printed(document | {"gaps": document["gaps"] | {"items": changed}}), "Gaps")
-    assert [re.findall("others work|in part|all idle", row) for row in rows[3:]] == [
-        ["others work"],
+    assert [re.findall(" (no|in part|yes) ", row) for row in rows[3:]] == [
+        ["no"],
         ["in part"],
-        ["all idle"],
+        ["yes"],
     ]
     assert "Cores" not in heads(text_of("torch_xla_early_item"), "Gaps")
 
@@ -352,28 +357,35 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     assert heads(text, "Steps").split()[:2] == ["Step", "Host"]
     assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}
     assert "Host" not in heads(text_of(CASE), "Steps")
-    early = report("torch_xla_early_item")["early_executions"]
+    early_executions = report("torch_xla_early_item")["early_executions"]
     out = console()
     host_text.print_early(
-        out, [early[0], early[1] | {"host": "other"}], report("torch_xla_early_item")["steps"]
+        out,
+        [early_executions[0], early_executions[1] | {"host": "other"}],
+        report("torch_xla_early_item")["steps"],
     )
     [compiled] = report(CASE)["compiles"]
     host_text.print_compiles(out, [compiled, compiled | {"host": "other"}])
-    assert [line.split().count("other") for line in told(out).splitlines() if "other " in line] == [1, 1]
+    assert [line.split().count("other") for line in printed_text(out).splitlines() if "other " in line] == [
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("width", [100, 42, 30])
 def test_wide_characters_take_two_cells(width: int) -> None:
     """No line is wider than the terminal, nothing of a name is cut off, and numbers stand below each other."""
-    out, said = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
-    table = common.table("Programs", "Name", "Count", "Place", left=(0, 2))
-    table.add_row("训练步骤", "1", "/home/数据/训练/train.py")
-    table.add_row("ab", "22", "模型训练加速器")
-    out.print(table)
-    common.print_paragraph(out, said)
-    lines = told(out).splitlines()
+    out, sentence = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
+    columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("place", "Place"))
+    rows = [
+        {"name": "训练步骤", "count": 1, "place": "/home/数据/训练/train.py"},
+        {"name": "ab", "count": 22, "place": "模型训练加速器"},
+    ]
+    out.print(common.table(Definition("Programs", columns), rows))
+    common.print_paragraph(out, sentence)
+    lines = printed_text(out).splitlines()
     assert max(map(cell_len, lines)) <= width
     assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)
-    assert plain(said).replace(" ", "") in told(out).replace(" ", "").replace("\n", "")
+    assert plain(sentence).replace(" ", "") in printed_text(out).replace(" ", "").replace("\n", "")
     first, second = lines[3].index("1"), lines[4].index("22")
     assert cell_len(lines[3][:first]) == cell_len(lines[4][:second]) + 1

@@ -6,9 +6,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from captures import real_trace, session
+from captures import capture, real_trace, session, thread
 from hypothesis import given
 from hypothesis import strategies as st
+from launching import Tpu
 from simulated import ENQUEUED, LATENCY, MARKER, Simulation
 
 from tb_xla_insights.analysis.diagnostics import diagnose
@@ -37,9 +38,9 @@ def loop(
         simulation.launch(device, marker=True)
         if wait:
             simulation.wait("PjRtComputationClient::TransferFromDevice")
-        simulation.made.step(begin, simulation.now - begin, number + 5)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.host("log", between)
-    return simulation.made.trace()
+    return simulation.tpu.trace()
 
 
 def durations(trace: Trace) -> list[int]:
@@ -64,10 +65,10 @@ def test_host_waits_between_steps() -> None:
         begin = simulation.now
         simulation.host("forward", 100)
         simulation.launch(500)
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-        simulation.wait("PjRtComputationClient::TransferFromDevice", late=0)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)
     # The host works and hands the graph over; the idle device starts after a latency and works.
-    assert durations(simulation.made.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
+    assert durations(simulation.tpu.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
 
 
 @pytest.mark.parametrize("capacity", [1, 3])
@@ -80,10 +81,10 @@ def test_full_queue_blocks_the_host(capacity: int) -> None:
         simulation.launch(500, marker=True)
         if number >= capacity:
             until = max(simulation.now, simulation.ends[-1 - capacity])
-            simulation.made.on_main("Acquire semaphore", simulation.now, until - simulation.now)
+            simulation.tpu.on_main("Acquire semaphore", simulation.now, until - simulation.now)
             simulation.now = until
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-    trace = simulation.made.trace()
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.tpu.trace()
     if capacity == 1:
         assert steps_of(trace) == recorded_steps(trace)
     else:
@@ -94,6 +95,21 @@ def test_evaluations_between_steps_are_in_no_step() -> None:
     assert durations(loop(host=10, device=500, evaluate_before=4)) == [500] * STEPS
 
 
+@pytest.mark.parametrize("recorded", [1000, 500, 300])
+def test_filling_a_pipeline_is_in_no_step(recorded: int) -> None:
+    """Two stages, the first of which is one step ahead. The first step lasts no longer than the others; if the capture
+    holds only the end of its work, it lasts as long as that."""
+    tpu = Tpu()
+    for number in range(STEPS):
+        at, work = number * 20, number * 500
+        tpu.step(at, 18, number)
+        if number or recorded > 500:
+            tpu.launch(at, (at + 5, 4), (100 + work, 500))
+        late = 0 if number else max(0, 500 - recorded)
+        tpu.launch(at + 10, (at + 12, 4), (600 + work + late, 500 - late), cores=(1,))
+    assert durations(tpu.trace()) == [min(recorded, 500)] + [500] * (STEPS - 1)
+
+
 def test_steps_without_recorded_work_are_cut() -> None:
     """Their annotations are recorded, but no run."""
     simulation = Simulation()
@@ -102,8 +118,8 @@ def test_steps_without_recorded_work_are_cut() -> None:
         simulation.host("forward", 10)
         if number < STEPS - 3:
             simulation.launch(500)
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-    trace = simulation.made.trace()
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.tpu.trace()
     assert (durations(trace), count_partial_steps(trace)) == ([500] * (STEPS - 3), 3)
     assert len(recorded_steps(trace)) == STEPS
 
@@ -137,6 +153,19 @@ def test_diagnostic_for_steps_that_differ_from_their_annotations() -> None:
     between = step_time_messages(loop(host=200, device=10, wait=True, between=100))
     assert between[0].startswith("0.700")  # seven times between eight steps
     assert step_time_messages(loop(host=200, device=10, wait=True, between=20)) == []
+
+
+def test_time_between_annotations_is_in_none_of_them() -> None:
+    """Two threads annotate steps: they overlap; a damaged capture has two steps that last no time."""
+
+    def steps(*times: tuple[int, int]) -> Trace:
+        threads = [thread(f"t{n}", ("step", *time, {"_r": 1}), role="other") for n, time in enumerate(times)]
+        return capture(*threads)
+
+    assert step_time_messages(steps((0, 100), (10, 20), (120, 80)))[0].startswith(
+        "0.020\u202fns, 10.0\u202f%"
+    )
+    assert step_time_messages(steps((0, 0), (0, 0))) == []
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
+from typing import Any, cast
 
 import fsspec
 import pytest
 from helpers import ordinary_user
 
+from tb_xla_insights.cli.main import main
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, resolve, roots
+from tb_xla_insights.logdir.listing import Listing
+from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions, list_sessions, resolve, roots
+from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.routes import Routes
 
 STAMP = "2026_01_01_00_00_0"
 
@@ -85,9 +91,9 @@ def test_a_time_that_is_no_date_hides_no_session(
     real = os.stat
 
     def stat(path: str) -> SimpleNamespace:
-        found = real(path)
+        result = real(path)
         names = ("st_mode", "st_dev", "st_ino", "st_size", "st_ctime_ns")
-        return SimpleNamespace(**{name: getattr(found, name) for name in names}, st_mtime_ns=time_ns)
+        return SimpleNamespace(**{name: getattr(result, name) for name in names}, st_mtime_ns=time_ns)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.stat", stat)
     [session] = find_sessions([Root(str(tmp_path))])
@@ -172,8 +178,8 @@ def test_groups_lead_the_names(tmp_path: Path) -> None:
 def test_equal_names_under_two_roots_are_distinguished(tmp_path: Path) -> None:
     capture(tmp_path / "x/plugins/profile/s")
     capture(tmp_path / "y/plugins/profile/s")
-    found = names(Root(str(tmp_path / "x")), Root(str(tmp_path / "y")))
-    assert sorted(found) == sorted(["s", f"{str(tmp_path).strip('/')}/y/s"])
+    listed = names(Root(str(tmp_path / "x")), Root(str(tmp_path / "y")))
+    assert sorted(listed) == sorted(["s", f"{str(tmp_path).strip('/')}/y/s"])
 
 
 @pytest.fixture
@@ -261,7 +267,27 @@ def test_a_session_without_permission_hides_no_other(public_directory: Path) -> 
         capture(public_directory / "plugins/profile" / session)
     (public_directory / "plugins/profile" / f"{STAMP}2").chmod(0o700 if os.geteuid() == 0 else 0)
     with ordinary_user():
-        assert names(Root(str(public_directory))) == [f"{STAMP}1"]
+        listed = list_sessions([Root(str(public_directory))])
+    assert [session.name for session in listed.sessions] == [f"{STAMP}1"]
+    hidden = public_directory / "plugins/profile" / f"{STAMP}2"
+    assert listed.note == f"Sessions may be missing: {hidden} is not readable for this user; permit reading."
+
+
+def test_directories_without_permission_are_named_beside_the_sessions(
+    public_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture(public_directory / "plugins/profile" / f"{STAMP}1")
+    for run in ("a", "b"):
+        (public_directory / run).mkdir(mode=0o700 if os.geteuid() == 0 else 0)
+    listing = Listing([Root(str(public_directory))])
+    with ordinary_user():
+        answer = Routes(listing, cast(Any, None)).sessions(Arguments("sessions", {}))
+        assert main(["sessions", "--json", str(public_directory)]) == 0
+    printed = capsys.readouterr()
+    note = f"Sessions may be missing: {public_directory}/a and 1 more are not readable for this user; permit reading."
+    assert printed.err == f"{note}\n"
+    for document in (answer, json.loads(printed.out)):
+        assert (document["note"], [row["name"] for row in document["sessions"]]) == (note, [f"{STAMP}1"])
 
 
 def test_a_session_s_directory_without_permission_is_one_line(public_directory: Path) -> None:

@@ -1,37 +1,114 @@
-"""The Python interface has the report's parts as tables."""
+"""Tables have one definition, whose keys are those of the document's rows."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from synthetic.__main__ import LOGDIR
 
 import tb_xla_insights as xi
+from tb_xla_insights.export.tables import CSV_TABLES, tables
+from tb_xla_insights.tables.annotations import PHASES, UNANNOTATED_OPS, WORK_BY_ANNOTATION
+from tb_xla_insights.tables.comparison import ANNOTATION_DIFFERENCES, CLASS_DIFFERENCES, MEASURES
+from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.tables.devices import HOSTS
+from tb_xla_insights.tables.window import WINDOW_ANNOTATIONS, WINDOW_DEVICES, WINDOW_EVENTS, WINDOW_THREADS
+
+Row = Mapping[str, Any]
+MS = 10**9
+CASE = LOGDIR / "synthetic_case_study_8_tpu_cores"
 
 
-@pytest.mark.parametrize("name", ["steps", "gaps", "executions", "compiles", "collectives", "findings"])
-def test_a_table_has_the_rows_of_the_report(name: str) -> None:
-    session = xi.load(str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores"))
-    report: Any = session.report(all_gaps=True)
-    rows = report[name]["items"] if name == "gaps" else report[name]
-    table = getattr(session, name)()
-    assert list(table) == rows
-    assert len(table.to_pandas()) == len(rows) > 0
+def missing_keys(definition: Definition, row: Row) -> set[str]:
+    return {column.key for column in definition.columns if not column.derived} - set(row)
 
 
-def test_transfers_are_a_table_too() -> None:
-    session = xi.load(str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores"))
-    rows = {row["direction"]: row for row in session.transfers()}
-    report: Any = session.report()["transfers"]
-    assert rows == {name: {"direction": name, **row} for name, row in report.items()}
-    assert len(session.transfers().to_pandas()) == 2
+@pytest.fixture(scope="module")
+def session() -> xi.Session:
+    return xi.load(str(CASE))
 
 
-def test_a_session_is_compared_with_another_one() -> None:
-    runs = (str(Path(LOGDIR) / f"synthetic_dynamo_issue_{mode}") for mode in ("lazy", "dynamo"))
-    lazy, dynamo = map(xi.load, runs)
-    document = lazy.compare(dynamo)
-    assert (document["a"]["kind"], document["b"]["kind"]) == ("lazy", "dynamo")
-    assert document["measures"][0]["b_ps"] == dynamo.steps()[0]["duration_ps"]
+def test_rows_of_the_report_have_the_keys(session: xi.Session) -> None:
+    report = session.report()
+    work, propagation = report["device_work"], report["propagation"]
+    rows: list[tuple[Definition, Sequence[Row]]] = [
+        (HOSTS, report["hosts"]),
+        (WORK_BY_ANNOTATION, work["annotations"]),
+        (PHASES, propagation["programs"]),
+        (UNANNOTATED_OPS, propagation["unexplained"]),
+    ]
+    for definition, table in rows:
+        assert missing_keys(definition, table[0]) == set(), definition.title
+
+
+def test_rows_of_windows_and_comparisons_have_the_keys(session: xi.Session) -> None:
+    window, comparison = session.window(0, 100 * MS), session.compare(session)
+    rows: list[tuple[Definition, Sequence[Row]]] = [
+        (WINDOW_THREADS, window["threads"]),
+        (WINDOW_DEVICES, window["devices"]),
+        (WINDOW_ANNOTATIONS, window["annotations"]),
+        (WINDOW_EVENTS, window["top"]),
+        (CLASS_DIFFERENCES, comparison["classes"]),
+        (ANNOTATION_DIFFERENCES, comparison["device_work"]["annotations"]),
+    ]
+    for definition, table in rows:
+        assert missing_keys(definition, table[0]) == set(), definition.title
+    assert missing_keys(MEASURES.without("a", "b"), comparison["measures"][0]) == set()
+
+
+def test_files_begin_with_the_columns_of_the_definition(session: xi.Session) -> None:
+    written = tables(session)
+    for name, definition in CSV_TABLES.items():
+        if not written[name]:
+            continue
+        heads = list(dict.fromkeys(head.partition(".")[0] for head in written[name][0]))
+        keys = [column.key for column in definition.columns if not column.derived]
+        assert heads[: len(keys)] == keys, name
+
+
+TIMES = Definition(
+    "Times",
+    (
+        Column("start_ps", "Start", "ms"),
+        Column("total_ps", "Total", "time"),
+        Column("mean_ps", "Mean", "time"),
+        Column("rest_ps", "Rest", "time", own_unit=True),
+    ),
+)
+
+
+def test_times_share_the_unit_of_the_largest_except_those_with_their_own() -> None:
+    rows: list[Row] = [
+        {"start_ps": 5, "total_ps": 20_000 * MS, "mean_ps": 7, "rest_ps": -3 * 10**6},
+        {"start_ps": 6, "total_ps": None},
+    ]
+    time_units = TIMES.time_units(rows)
+    assert TIMES.heads(time_units) == ["Start, ms", "Total, s", "Mean, s", "Rest, µs"]
+    assert TIMES.heads(TIMES.time_units([])) == ["Start, ms", "Total, ms", "Mean, ms", "Rest, ms"]
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "text"),
+    [
+        (Column("a", "A", "time"), {"a": 1_500 * MS}, "1\u202f500.000"),
+        (Column("a", "A", "change"), {"a": MS}, "+1.000"),
+        (Column("a", "A", "change"), {"a": -MS}, "−1.000"),
+        (Column("a", "A", "share"), {"a": 0.5}, "50.0\u202f%"),
+        (Column("a", "A", "count"), {"a": 1_000}, "1\u202f000"),
+        (Column("a", "A", "bytes"), {"a": 1_000}, "1.0\u202fkB"),
+        (Column("a", "A", "class"), {"a": "sync_prepare"}, "step marker"),
+        (Column("a", "A", "count"), {"a": None}, "–"),
+        (Column("a", "A", "count"), {}, ""),
+        (Column("a", "A", "count"), {"a": "4 known"}, "4 known"),
+    ],
+)
+def test_the_text_of_a_cell(column: Column, row: Row, text: str) -> None:
+    assert column.text(row, "ms") == text
+
+
+def test_a_table_without_some_columns_rejects_keys_that_it_does_not_have() -> None:
+    assert [column.key for column in TIMES.without("mean_ps", "rest_ps").columns] == ["start_ps", "total_ps"]
+    with pytest.raises(KeyError, match="stop_ps"):
+        TIMES.without("stop_ps")

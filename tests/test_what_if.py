@@ -9,7 +9,7 @@ import pytest
 from captures import real_trace
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from launching import US, Tpu, demo
+from launching import US, Tpu, demo, event
 from loops import STEP, loop, us
 
 from tb_xla_insights.analysis.idle.busy import stalls
@@ -123,6 +123,18 @@ def test_without_steps_or_launches_there_is_no_answer() -> None:
     tpu = Tpu()
     tpu.on_main("forward", 0, 100)
     assert step_without(tpu.trace(), Fix()) is None
+
+
+def test_without_a_run_that_the_steps_launched_there_is_no_answer() -> None:
+    """The only step begins with the second run of a call whose first run came before it."""
+    tpu = Tpu()
+    tpu.launch(0, (5, 10), (50, 10), program="prepare(1)")
+    _, _, _, stats = tpu.runs[0][0]
+    tpu.runs[0].append(event("train(7)", 60, 400, **stats))
+    tpu.launch(200, (205, 10), (500, 400))
+    trace = tpu.trace()
+    assert len(steps_of(trace)) == 1
+    assert step_without(trace, Fix()) is None
 
 
 FOLDERS = [

@@ -10,6 +10,7 @@ import pytest
 from captures import real_trace, session
 from tpu_ops import Op, tpu_trace
 
+from tb_xla_insights import units
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.device_work import host_work
 from tb_xla_insights.report.work_tables import WorkTable, by_annotation, by_op, peaks_text
@@ -42,12 +43,12 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def printed(table: WorkTable) -> list[tuple[int, int]]:
-    """Times and shares as printed, without the points; the last row is the total."""
+    """Times in the last digit printed, and shares without the point; the last row is the total."""
+    digit_ps = units.PS_PER[units.column_unit([table.total["self_ps"]])] // 1000
     result = []
     for row in (*table.rows, table.total):
-        time = next(text for head, text in row.items() if "ime, " in head)
-        share = 0 if "<" in row["Share"] else int(plain(row["Share"]).replace(".", "").rstrip(" %"))
-        result.append((int(plain(time).replace(".", "").replace(" ", "")), share))
+        share = 0 if "<" in row["share"] else int(plain(row["share"]).replace(".", "").rstrip(" %"))
+        result.append(((row["self_ps"] + digit_ps // 2) // digit_ps, share))
     return result
 
 
@@ -66,7 +67,7 @@ def test_rows_add_up_as_printed(layers: dict[str, Any], max_rows: int) -> None:
 
 def test_annotations_are_expanded_as_far_as_rows_fit(layers: dict[str, Any]) -> None:
     def names(max_rows: int) -> list[str]:
-        return sorted(row["Annotation"] for row in by_annotation(layers["device_work"], max_rows).rows)
+        return sorted(row["path"] for row in by_annotation(layers["device_work"], max_rows).rows)
 
     assert names(3) == ["Step/…", "no annotation"]
     outer = [*(f"Step/layer_{n}/…" for n in range(8)), "Step/loss", "no annotation"]
@@ -76,9 +77,9 @@ def test_annotations_are_expanded_as_far_as_rows_fit(layers: dict[str, Any]) -> 
 
 
 def test_a_collapsed_annotation_includes_inner_ones(layers: dict[str, Any]) -> None:
-    rows = {row["Annotation"]: row for row in by_annotation(layers["device_work"], 11).rows}
-    assert rows["Step/layer_0/…"]["Time, ns"] == "1.403"
-    assert rows["Step/layer_0/…"]["TFLOP/s"] == "0.0128"  # 18 FLOPs in 1,403 ps
+    rows = {row["path"]: row for row in by_annotation(layers["device_work"], 11).rows}
+    assert rows["Step/layer_0/…"]["self_ps"] == 1_403
+    assert rows["Step/layer_0/…"]["tflops_per_s"] == "0.0128"  # 18 FLOPs in 1,403 ps
 
 
 def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) -> None:
@@ -86,10 +87,10 @@ def test_kernels_without_a_program_have_one_row_per_name(shared_traces: Path) ->
     table = by_op(result["ops"], result["device_work"], 12)
     assert len(result["ops"]) == 1_330
     first = table.rows[0]
-    assert first["Op"].startswith("void tensorflow::functor::FillPhiloxRandomKernelLaunch<")
-    assert (first["Annotation"], first["Executions"], plain(first["Share"])) == (
+    assert first["op"].startswith("void tensorflow::functor::FillPhiloxRandomKernelLaunch<")
+    assert (first["annotation"], first["executions"], plain(first["share"])) == (
         "194 annotations",
-        "194",
+        194,
         "26.6 %",
     )
     assert plain(peaks_text(result["device_work"])).endswith(

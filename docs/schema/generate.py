@@ -1,5 +1,5 @@
 """Generates, from `tb_xla_insights.schema`, a JSON Schema per document, docs/report.md, and for the page the types of
-the routes' answers and the classes of host time.
+the routes' answers, the classes of host time and the columns of tables.
 
 python docs/schema/generate.py
 """
@@ -19,12 +19,13 @@ from pydantic import ConfigDict, TypeAdapter
 from typing_extensions import get_original_bases, is_typeddict
 
 from docs.schema.typescript import declarations
-from tb_xla_insights import schema
+from tb_xla_insights import schema, tables
 from tb_xla_insights.catalog import classes
 from tb_xla_insights.schema.compare import Comparison
 from tb_xla_insights.schema.report import Report
 from tb_xla_insights.schema.routes import Routes
 from tb_xla_insights.schema.window import Window
+from tb_xla_insights.tables.definition import Definition
 
 Part = dict[str, Any]
 
@@ -65,6 +66,19 @@ export const CLASSES = [
 /** What the page calls them. @type {{Record<ClassName, string>}} */
 export const LABELS = {{
 {labels}}};
+"""
+
+TABLE_DEFINITIONS = """/** The columns of each table. Generated from `tb_xla_insights/tables` by `make schema`. */
+
+/**
+ * @typedef {{'text'|'code'|'class'|'by class'|'time'|'change'|'ms'|'count'|'share'|'bytes'|'number'}} ColumnUnit
+ * `time` and `change` in a unit that fits, `ms` in milliseconds, all of them picoseconds; `share` from 0 to 1
+ */
+
+/** @typedef {{{{key: string, head: string, unit: ColumnUnit, derived?: true}}}} ColumnDefinition */
+
+export const TABLES = /** @satisfies {{Record<string, Record<string, ColumnDefinition>>}} */ ({{
+{tables}}});
 """
 
 # By suffix of the key, longer suffixes first.
@@ -186,6 +200,29 @@ def class_names() -> str:
     return CLASS_NAMES.format(names=names, labels=labels)
 
 
+def table_definitions() -> str:
+    """The columns of all tables, as a module of the page."""
+    modules = [import_module(it.name) for it in iter_modules(tables.__path__, f"{tables.__name__}.")]
+    found = {
+        name.lower(): value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Definition)
+    }
+    lines = []
+    for name, definition in sorted(found.items()):
+        lines.append(f"  {name}: {{\n")
+        for column in definition.columns:
+            derived = ", derived: true" if column.derived else ""
+            quoted = ", ".join(
+                f"{key}: '{value}'"
+                for key, value in (("key", column.key), ("head", column.head), ("unit", column.unit))
+            )
+            lines.append(f"    {column.key}: {{ {quoted}{derived} }},\n")
+        lines.append("  },\n")
+    return TABLE_DEFINITIONS.format(tables="".join(lines))
+
+
 def generated() -> dict[Path, str]:
     """The content of each generated file."""
     schemas = {name: json_schema(name) for name in DOCUMENTS}
@@ -197,6 +234,7 @@ def generated() -> dict[Path, str]:
         DOCS / "report.md": markdown({name: it for name, it in schemas.items() if name != "routes"}),
         PAGE / "routes.d.ts": TYPES_HEAD + declarations(schemas["routes"], _unions()),
         PAGE / "class-names.js": class_names(),
+        PAGE / "table-definitions.js": table_definitions(),
     }
 
 

@@ -230,13 +230,16 @@ export function createApp() {
         message: `${count(hosts.length)} of ${count(listedHosts)} hosts read.`,
       });
     }
-    diagnostics.set(name, [...notes, ...next.diagnostics]);
+    diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
     views.forEach((view, id) => { if (!next.partial || REPORT_VIEWS.includes(id)) view.open(next); });
     show();
     live.announce(next.partial && next.loading ? partialText(next.loading) : `${name} is open.`);
   }
+
+  /** @returns {import('./diagnostics.js').Note[]} */
+  const listNotes = () => (list?.note ? [{ id: 'list', severity: 'warning', message: list.note }] : []);
 
   /** @param {import('../lib/routes').SessionLoading} loading @returns {import('./diagnostics.js').Note} */
   const partialNote = (loading) => ({
@@ -349,6 +352,7 @@ export function createApp() {
   async function refreshSessions() {
     if (refreshing) return;
     refreshing = true;
+    const known = list?.note;
     try {
       list = await get('sessions');
     } catch (error) {
@@ -363,7 +367,10 @@ export function createApp() {
       if (!session) showCard('empty', noSessionsCard(list, refreshSessions, () => capture.click()));
       return;
     }
-    if (session) return header.sessions(list.sessions, linkedName());
+    if (session) {
+      if (list.note !== known) listNotes().forEach(diagnostics.add);
+      return header.sessions(list.sessions, linkedName());
+    }
     const isListed = list.sessions.some(({ name }) => name === link.state.s);
     if (link.state.s && !isListed) {
       const message = `The linked session ${link.state.s} is not in this logdir; the newest is shown.`;
@@ -385,7 +392,7 @@ export function createApp() {
     ...VIEWS.map(({ id, key }, index) => ({
       code: `Digit${key ?? index + 1}`, shift: false, label: index ? '' : '1…9', does: 'views', run: () => go(id) })),
     { code: 'KeyY', label: 'y', does: 'copy link', run: () => { void copyLink(); } },
-    { code: 'Slash', shift: true, label: '?', does: 'this list', run: () => help() },
+    { sign: '?', label: '?', does: 'this list', run: () => help() },
   ]);
   let timer = 0;
   onActivity((busy) => {

@@ -1,7 +1,7 @@
 /** The cards shown in place of a view: loading, error, no sessions. */
 
 import { button, fill, h, percent } from '../lib/dom.js';
-import { card } from '../lib/cards.js';
+import { card, severityTag } from '../lib/cards.js';
 import { bytes, count, digits, plural } from '../lib/format.js';
 import { total } from '../lib/totals.js';
 import { escapeInvisible } from '../lib/escapes.js';
@@ -74,17 +74,17 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
 }
 
 /**
- * `41 of 64 hosts read; the last one may still come. 3 116 of 4 864 MB read, about 12 s left.`
+ * `41 of 64 hosts read; the slowest may be among the rest. 3 116 of 4 864 MB read, about 12 s left.`
  * @param {import('../lib/routes').SessionLoading} loading
  */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
   const { hosts_read, hosts_in_all, hosts_covered } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_covered: 0 };
   const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
-  if (hosts_read === hosts_in_all) return `${read}. Their report is being made.`;
+  if (hosts_read === hosts_in_all) return `${read}. Building their report.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
   const coverage = hosts_covered < hosts_read ? ` The numbers cover ${plural(hosts_covered, 'host')}.` : '';
   const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;
-  return `${read}; the last one may still come. ${progress}${coverage}`;
+  return `${read}; the slowest may be among the rest. ${progress}${coverage}`;
 }
 
 /** @param {HostReading} host */
@@ -196,6 +196,7 @@ const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3
 /** @param {import('../lib/routes').SessionList} list @param {() => void} retry @param {() => void} capture */
 export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No profile under this logdir.',
   h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
+  list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,
   h('p', null, 'Start the profiler server in the process that owns the device, before the training loop:'),
   h('pre', null, h('code', null, SERVER_CODE)),
   h('p', null, 'Capture while the loop runs, from another process or here:'),

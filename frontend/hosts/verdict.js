@@ -140,7 +140,7 @@ export function verdictBlock(document, rows, range, capture) {
           'p',
           { class: 'small muted', role: 'status' },
           `${count(read.hosts)} of ${count(read.of)} hosts ` +
-          `read${document.partial ? '; the last one may still come' : ''}.`,
+          `read${document.partial ? '; the slowest may be among the rest' : ''}.`,
         ),
     ),
     h(

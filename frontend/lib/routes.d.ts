@@ -1450,8 +1450,10 @@ export interface SessionList {
   logdir: string;
   /** The sessions, newest first. */
   sessions: ListedSession[];
-  /** Why the list is incomplete or empty; `null` if it is neither. */
+  /** Why there are no sessions; `null` if there are. */
   message: string | null;
+  /** One line about directories that this user may not read; `null` if there are none. */
+  note: string | null;
   /** Whether this page may capture. */
   capture: boolean;
   /** Where captures are written; `null` if this page may not capture. */

@@ -8,7 +8,9 @@ import { columnUnit, maximum } from '../lib/totals.js';
 import { CLASSES, LABELS, classCell, legend, tone } from '../lib/classes.js';
 import { card, link, linkedColumn, windowPlace } from '../lib/cards.js';
 import { count, digits, plural, timeText, unitFor } from '../lib/format.js';
-import { countColumn, sortableTable, startColumn, textColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { sortableTable, timeColumn } from '../lib/table.js';
 import { beginActivity } from '../lib/activity.js';
 import { niceTicks } from '../lib/axis.js';
 import { stepRows } from './step-data.js';
@@ -21,15 +23,15 @@ const THIN_PX = 5;
 const LABEL_PX = 44;
 
 /**
- * Counts per step: column, head, singular.
- * @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string, string][]}
+ * Counts per step, with the noun for one.
+ * @type {['executions'|'compiles'|'early_syncs'|'input_syncs'|'from_device', string][]}
  */
 const COUNTS = [
-  ['executions', 'Executions', 'execution'],
-  ['compiles', 'Compiles', 'compilation'],
-  ['early_syncs', 'Early syncs', 'early sync'],
-  ['input_syncs', 'Input syncs', 'input sync'],
-  ['from_device', 'Reads', 'device read'],
+  ['executions', 'execution'],
+  ['compiles', 'compilation'],
+  ['early_syncs', 'early sync'],
+  ['input_syncs', 'input sync'],
+  ['from_device', 'device read'],
 ];
 
 /** @param {import('../frame/app.js').App} app */
@@ -98,7 +100,7 @@ export function createSteps(app) {
             h('b', null, `Step ${nameOf(step)}${onHost()}`),
             ` ${timeText(step.duration_ps)} · the work it launched ${timeText(step.device_busy_ps)}, busiest core · `,
             COUNTS.filter(([key]) => step[key] || key === 'executions')
-              .map(([key, , one]) => plural(step[key], one))
+              .map(([key, noun]) => plural(step[key], noun))
               .join(' · '),
             ' ',
             link('Show', () => show(step), { 'data-testid': 'step-show' }),
@@ -262,12 +264,16 @@ export function createSteps(app) {
       select: choose,
       selected: (step) => step === chosen(),
       columns: [
-        countColumn('Step', (step) => step.number ?? step.index, { cell: nameOf }),
-        ...(hosts.length ? [textColumn('Host', 'host')] : []),
-        linkedColumn(startColumn('start_ps'), show),
-        timeColumn('Time', unit, 'duration_ps'),
-        timeColumn('Launched work, busiest core', unit, 'device_busy_ps'),
-        ...COUNTS.map(([key, head]) => countColumn(head, (/** @type {Step} */ step) => step[key])),
+        definedColumn(TABLES.steps.number, {
+          of: (/** @type {Step} */ step) => step.number ?? step.index,
+          cell: nameOf,
+          title: undefined,
+        }),
+        ...(hosts.length ? [definedColumn(TABLES.steps.host)] : []),
+        linkedColumn(definedColumn(TABLES.steps.start_ps), show),
+        definedColumn(TABLES.steps.duration_ps, { timeUnit: unit }),
+        definedColumn(TABLES.steps.device_busy_ps, { timeUnit: unit }),
+        ...COUNTS.map(([key]) => definedColumn(TABLES.steps[key])),
         ...classesIn(steps).map((name) =>
           timeColumn(LABELS[name], unit, (/** @type {Step} */ { host_ps }) => host_ps[name] ?? 0),
         ),

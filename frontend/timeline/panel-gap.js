@@ -61,7 +61,11 @@ export function gapContent(gap, act, on) {
     ],
     note:
       rangeText(start_ps, start_ps + duration_ps) +
-      (cores > 1 ? `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})` : ''),
+      (cores === 1
+        ? ''
+        : brief
+          ? `, on ${count(cores)} cores`
+          : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
       frameButton(act),
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }),

@@ -235,12 +235,16 @@ function listContent(title, range, { items, count: eventCount }, act) {
       timeColumn('Time', columnUnit(items, 'duration_ps'), ({ duration_ps }) => duration_ps),
     ],
   });
-  body.classList.add('fill');
   const number =
     eventCount > items.length
       ? `${count(items.length)} of ${count(eventCount)} events; select a shorter window for the rest`
       : `${count(eventCount)} events`;
-  return { title, note: `${number} · ${range}`, body, buttons: [button('Close table', act.close)] };
+  return {
+    title,
+    note: `${number} · ${range}`,
+    body: h('div', { class: 'listing' }, body),
+    buttons: [button('Close table', act.close)],
+  };
 }
 
 /**

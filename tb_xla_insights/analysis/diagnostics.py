@@ -18,6 +18,7 @@ from tb_xla_insights.analysis.steps.sources import recorded_times
 from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_of
 from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.analysis.time.class_times import class_times
+from tb_xla_insights.analysis.time.intervals import union
 from tb_xla_insights.analysis.unknown_names import describe_unknown_names
 from tb_xla_insights.analysis.unrecorded_gpus import gpus_without_work
 from tb_xla_insights.catalog.classes import CLASSES, HOST_ACTIVITY
@@ -138,15 +139,15 @@ def _step_time_difference(trace: Trace) -> str | None:
             f"of its own, while its annotation lasts {brief_time(annotated_ps // len(steps))} on average."
         )
     starts, ends = recorded_times(trace)
-    between_ps, loop_ps = int((starts[1:] - ends[:-1]).sum()), int(ends[-1] - starts[0])
-    if between_ps < WARNING_SHARE * loop_ps:
+    begin, end = int(starts[0]), int(ends.max())
+    between = union(starts, ends).gaps(begin, end)
+    if not len(between) or between.total_ps < WARNING_SHARE * (end - begin):
         return None
-    top_class = int(
-        class_times(host_class_segments(trace), ends[:-1].copy(), starts[1:].copy()).sum(axis=0).argmax()
-    )
+    times = class_times(host_class_segments(trace), between.start_ps, between.end_ps)
+    top_class = int(times.sum(axis=0).argmax())
     return (
-        f"{brief_time(between_ps)}, {share(between_ps / loop_ps)} of the time from the first step to the last, lie "
-        "between the annotations of steps and are in no step; there the host mostly "
+        f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to "
+        "the last, lie between the annotations of steps and are in no step; there the host mostly "
         f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,16 @@ from tb_xla_insights.units import THIN
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
+    from tb_xla_insights.cli.layout import FittingTable
     from tb_xla_insights.logdir.read import Reading
     from tb_xla_insights.session import Session
+    from tb_xla_insights.tables.definition import Column, Definition, Row
 
 ROWS = 12
 """The maximum number of rows of a long table; `--json` has all rows."""
+_MAX_CLASSES = 3
+"""The maximum number of classes in a cell of times by class."""
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
@@ -134,25 +137,43 @@ def print_paragraph(out: Console, text: str, indent: str = "", style: str | None
     out.print("\n".join(wrap(text, out.width, indent, "   ")), style=style)
 
 
-def table(title: str, *heads: str, left: Sequence[int] = (0,)) -> Table:
-    """An empty table. Columns are right-aligned numbers, except those with the indices `left`, which are text."""
+def table(
+    definition: Definition,
+    rows: Iterable[Row],
+    cells: Mapping[str, Callable[[Any], str]] | None = None,
+    *,
+    title: str | None = None,
+    sums: Row | None = None,
+    time_units: Mapping[str, str] | None = None,
+) -> FittingTable:
+    """The table as text. `cells` composes the cells of some columns, by key; `sums` is a last row; `time_units`
+    replaces the units that fit the largest times."""
     from tb_xla_insights.cli.layout import FittingTable
 
-    result = FittingTable(title=title)
-    for index, head in enumerate(heads):
-        result.add_column(head, justify="left" if index in left else "right")
-    return result
+    rows = [*rows, *([sums] if sums is not None else [])]
+    time_units = definition.time_units(rows) | dict(time_units or {})
+
+    def text(column: Column, row: Row) -> str:
+        if cells and column.key in cells:
+            return cells[column.key](row)
+        if column.unit == "by class":
+            return class_times(row.get(column.key) or {}, _MAX_CLASSES)
+        return column.text(row, time_units.get(column.key, ""))
+
+    texts = [[text(column, row) for column in definition.columns] for row in rows]
+    return FittingTable(
+        definition.title if title is None else title, definition.columns, definition.heads(time_units), texts
+    )
 
 
-def times(row: Mapping[str, Any], unit: str, *keys: str) -> list[str]:
-    """Cells of times in `unit`, for columns that name the unit."""
-    return [units.time_in(row[key], unit) for key in keys]
+def without_single_host(definition: Definition, rows: Sequence[Row]) -> Definition:
+    """The table, without the column of hosts if all rows have the same host."""
+    return definition if len({row["host"] for row in rows}) > 1 else definition.without("host")
 
 
-def host_texts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Cells of the rows' hosts; empty if all rows have the same host, so that the column is left out."""
-    hosts = [row["host"] for row in rows]
-    return hosts if len(set(hosts)) > 1 else [""] * len(hosts)
+def step_text(row: Row) -> str:
+    """The cell of the step that a row is in."""
+    return units.step_name(row["step"], row["step_number"])
 
 
 def class_text(name: str) -> str:

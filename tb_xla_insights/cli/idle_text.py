@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.tables.devices import GAP_PATTERNS, GAPS, IDLE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,7 +41,14 @@ def print_idle(
 
 def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
-    from tb_xla_insights.report.figures import idle_rows, left_out_note, step_texts, steps_of_hosts_text
+    from tb_xla_insights.report.figures import (
+        SHORT_GAPS,
+        idle_rows,
+        idle_table,
+        left_out_note,
+        step_texts,
+        steps_of_hosts_text,
+    )
 
     where = "per step and core" if step_idle["steps"] else "per core, first to last run"
     idle = step_idle["idle_ps"]
@@ -52,28 +60,12 @@ def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
         common.print_paragraph(out, f"{over}: a core works for {worked}{waits} and is idle for {rest} of it.")
     if note := left_out_note(step_idle):
         common.print_paragraph(out, note)
-    rows = idle_rows(step_idle)
-    if not rows:
+    if not idle_rows(step_idle):
         out.print()
         return
-    total_idle = step_idle["all_cores"]["idle_ps"]
-    unit, total_unit = units.column_unit([idle]), units.column_unit([total_idle])
-    heads = f"Idle, {unit}", "Share", f"All cores, {total_unit}"
-    table = common.table(f"Idle time by cause ({where})", "What the host does", *heads)
-    means, totals = (
-        units.rounded_parts(parts, total, units.PS_PER[part_unit] // 1000)
-        for parts, total, part_unit in (
-            ([row[1] for row in rows], idle, unit),
-            ([row[2] for row in rows], total_idle, total_unit),
-        )
-    )
-    for (name, ps, _), mean, total in zip(rows, means, totals, strict=True):
-        label = common.class_text(name) if name else "in gaps under 10 µs"
-        table.add_row(
-            label, units.time_in(mean, unit), units.share(ps / idle), units.time_in(total, total_unit)
-        )
-    table.add_row("all", units.time_in(idle, unit), units.share(1.0), units.time_in(total_idle, total_unit))
-    out.print(table)
+    rows, sums = idle_table(step_idle)
+    cells = {"class": lambda row: common.class_text(row["class"]) if row["class"] else SHORT_GAPS}
+    out.print(common.table(IDLE, rows, cells, sums={**sums, "class": "all"}, title=f"{IDLE.title} ({where})"))
 
 
 def print_input(out: Console, pipeline: Document, hosts: int) -> None:
@@ -138,19 +130,8 @@ def print_gaps(out: Console, document: Document) -> None:
 
 
 def _patterns(out: Console, patterns: Sequence[Document]) -> None:
-    if not patterns:
-        return
-    unit = units.column_unit([pattern["total_ps"] for pattern in patterns])
-    heads = ("After", "Count", f"Total, {unit}", f"Mean, {unit}", "Cause")
-    table = common.table("Gaps between programs (all cores)", "Before", *heads, left=(0, 1, 5))
-    for pattern in patterns[: common.ROWS]:
-        table.add_row(
-            *(pattern[name] or units.MISSING for name in ("before", "after")),
-            units.count(pattern["count"]),
-            *common.times(pattern, unit, "total_ps", "mean_ps"),
-            common.class_text(pattern["cause"]),
-        )
-    out.print(table)
+    if patterns:
+        out.print(common.table(GAP_PATTERNS.without("by_class_ps"), patterns[: common.ROWS]))
 
 
 def _gaps(out: Console, document: Document) -> None:
@@ -159,31 +140,23 @@ def _gaps(out: Console, document: Document) -> None:
         return
     devices = {device["id"]: device for device in document["devices"]}
     cores = Counter(device["host"] for device in document["devices"])
-    unit = units.column_unit([gap["duration_ps"] for gap in gaps["items"]])
-    heads = ("Start, ms", f"Time, {unit}", "Step", "Cores", "Kind", "Cause", "What the host did")
+
+    def device_text(gap: Document) -> str:
+        return str(gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"])
+
+    def whole_host_text(gap: Document) -> str:
+        return _whole_host_text(gap) if cores[devices[gap["device"]]["host"]] > 1 else ""
+
     table = common.table(
-        f"Gaps ({units.count(gaps['count'])} on all cores, the longest)",
-        "Device",
-        *heads,
-        left=(0, 3, 4, 5, 6, 7),
+        GAPS.without("before", "after"),
+        gaps["items"][: common.ROWS],
+        {"device": device_text, "step": common.step_text, "together_ps": whole_host_text},
+        title=f"{GAPS.title} ({units.count(gaps['count'])} on all cores, the longest)",
     )
-    for gap in gaps["items"][: common.ROWS]:
-        table.add_row(
-            gap["device"] if len(cores) > 1 else devices[gap["device"]]["name"],
-            units.time_in(gap["start_ps"], "ms"),
-            *common.times(gap, unit, "duration_ps"),
-            units.step_name(gap["step"], gap["step_number"]),
-            _cores(gap) if cores[devices[gap["device"]]["host"]] > 1 else "",
-            gap["kind"],
-            common.class_text(gap["cause"]),
-            common.class_times(gap["by_class_ps"], 3),
-        )
     out.print(table)
 
 
-def _cores(gap: Document) -> str:
+def _whole_host_text(gap: Document) -> str:
     """Whether the host's other cores were idle during the gap as well."""
     share = gap["together_ps"] / gap["duration_ps"]
-    return (
-        "all idle" if share > 1 - _MIN_WORK_SHARE else "others work" if share < _MIN_WORK_SHARE else "in part"
-    )
+    return "yes" if share > 1 - _MIN_WORK_SHARE else "no" if share < _MIN_WORK_SHARE else "in part"

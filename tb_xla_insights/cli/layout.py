@@ -21,34 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.tables.definition import LAST, Column
 from tb_xla_insights.units import MISSING
-
-_OPTIONAL_COLUMNS = {
-    "Devices": ("Host", "Ops", "Modules", "Stall", "Span"),
-    "Steps": ("Start", "Input syncs", "Reads", "Early syncs", "Executions", "Compiles", "Host"),
-    "Gaps": ("Cause", "Kind", "Cores", "Start"),
-    "Gaps between programs": ("Mean", "Count"),
-    "Ops that only wait": ("Count",),
-    "Executions before the step is over": ("Start", "Thread", "Device", "How", "Why", "Where", "Host"),
-    "Executions": ("Launches", "Device min / median / max", "Kind", "Queue", "Join", "Host"),
-    "Compilations": ("Other graphs", "Start", "Annotation", "Why", "Idle", "Graph", "Where", "Host"),
-    "Transfers": ("Size per step", "Per step"),
-    "Annotations on the device": ("Launches", "Device ops", "Lost", "Count"),
-    "Order of phases on the device": ("Runs", "Phases", "Executions"),
-    "Device time without an annotation": ("Scope", "Line"),
-    "Ops of several annotations": ("Line",),
-    "Device work by annotation": ("TFLOP/s",),
-    "Device work by op": ("Line", "Executions", "Category", "TFLOP/s", "Annotation"),
-    "Host time per step": ("B − A",),
-    "Phases, host time per step": ("B − A",),
-    "Device time per step and core, by annotation": ("In", "B / A", "B − A"),
-    "Device time per step and core, by op": ("Annotation", "In", "B / A", "B − A"),
-    "Hosts": ("Events",),
-    "Threads": ("By class", "Most own time in", "Host", "Events"),
-    "Device ops by annotation": ("Most own time in", "Count"),
-    "Longest by self time": ("Class", "Count", "Total"),
-}
-"""Per table, the columns to leave out on a narrow terminal, the least important first; after these, the last ones."""
 
 NO_BREAK_SPACE = "\u00a0"
 """A space at which lines do not break; printed as an ordinary space."""
@@ -89,6 +63,7 @@ class _Column:
     cells: list[str]
     is_text: bool
     """Text columns are left-aligned and may break between words."""
+    priority: int
 
     @cached_property
     def is_empty(self) -> bool:
@@ -118,27 +93,29 @@ def _words(cell: str) -> list[str]:
     return [word.strip(" ") for word in _Wrapper.wordsep_simple_re.split(cell) if word]
 
 
-class FittingTable(Table):
-    """A table without empty columns, which on a narrow console leaves out further columns and names them."""
+@dataclass(frozen=True)
+class FittingTable:
+    """A table without empty columns, which on a narrow console leaves out columns by their priority and names them."""
+
+    title: str
+    columns: Sequence[Column]
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         total_width = options.max_width
         columns = [
             _Column(
-                escape_text(str(column.header)),
-                [escape_text(str(cell)) for cell in column.cells],
-                column.justify == "left",
+                escape_text(head), [escape_text(row[n]) for row in self.rows], column.is_text, column.priority
             )
-            for column in self.columns
+            for n, (column, head) in enumerate(zip(self.columns, self.heads, strict=True))
         ]
         candidates = [column for n, column in enumerate(columns) if not (n and column.is_empty)]
-        title = str(self.title or "")
         gap = 3 if sum(column.max_width + 3 for column in candidates) - 3 <= total_width else 2
-        optional = _OPTIONAL_COLUMNS.get(re.split(r" \(|;", title)[0], ())
-        shown, left_out = _choose_columns(candidates, optional, total_width, gap)
+        shown, left_out = _choose_columns(candidates, total_width, gap)
         widths = _widths(shown, total_width, gap)
-        if title:
-            yield Text("\n".join(wrap(title, total_width)), style="bold")
+        if self.title:
+            yield Text("\n".join(wrap(self.title, total_width)), style="bold")
         # The gap is part of each column, because releases of rich disagree about padding at the edges.
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
         gaps = [" " * (gap - 1) * bool(n) for n in range(len(shown))]
@@ -165,7 +142,7 @@ def _wrap_cell(cell: str, width: int, prefix: str) -> str:
 
 
 def _choose_columns(
-    columns: Sequence[_Column], optional: Sequence[str], total_width: int, gap: int
+    columns: Sequence[_Column], total_width: int, gap: int
 ) -> tuple[list[_Column], list[_Column]]:
     """The columns that fit into the width, and those left out. Columns of zeros are left out before text is wrapped to
     make space for them."""
@@ -174,15 +151,15 @@ def _choose_columns(
         widths = (columns[n].max_width if in_one_line else columns[n].min_width for n in indices)
         return sum(width + gap for width in widths) - gap
 
-    rank = {head: position for position, head in enumerate(optional)}
-    heads = [column.head.partition(",")[0] for column in columns]
-    removable = sorted(
-        range(1, len(columns)),
-        key=lambda n: (heads[n] not in rank, not columns[n].is_zero, rank.get(heads[n], -n)),
-    )
+    def removal_order(n: int) -> tuple[bool, bool, int]:
+        column = columns[n]
+        is_optional = column.priority < LAST
+        return not is_optional, not column.is_zero, column.priority if is_optional else -n
+
+    removable = sorted(range(1, len(columns)), key=removal_order)
     chosen, removed = set(range(len(columns))), []
     for n in removable:
-        if width_of(chosen, in_one_line=columns[n].is_zero and heads[n] in rank) > total_width:
+        if width_of(chosen, in_one_line=columns[n].is_zero and columns[n].priority < LAST) > total_width:
             chosen.remove(n)
             removed.append(n)
     for n in reversed(removed):  # removing a wide column may leave enough width for narrow ones

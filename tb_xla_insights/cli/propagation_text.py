@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.tables.annotations import ANNOTATIONS, PHASES, SHARED_OPS, UNANNOTATED_OPS
+from tb_xla_insights.tables.definition import Definition
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,27 +24,20 @@ def print_annotations(out: Console, rows: Sequence[Document], propagation: Docum
     if not rows:
         return
     whole = propagation["device_ps"]
-    unit = units.column_unit([whole, *(row["host_ps"] for row in rows)])
-    heads = ("Count", f"Host, {unit}", f"Device, {unit}", "Device ops", "Launches", "Lost")
-    table = common.table(
-        "Annotations on the device (device time: all cores)", "Annotation", *heads, left=(0, 6)
-    )
-    for row in rows[:_MAX_ANNOTATIONS]:
-        name = "  " * row["path"].count("/") + _leaf(row["path"])
-        numbers = [units.count(row["count"]), *common.times(row, unit, "host_ps", "device_ps")]
-        counts = [units.count(row[key]) for key in ("device_ops", "executions")]
-        table.add_row(name, *numbers, *counts, row["lost"] or "")
+    shown: list[Document] = [
+        {**row, "path": "  " * row["path"].count("/") + _leaf(row["path"]), "lost": row["lost"] or ""}
+        for row in rows[:_MAX_ANNOTATIONS]
+    ]
     if len(rows) > _MAX_ANNOTATIONS:
-        table.add_row(f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more")
+        shown.append({"path": f"… {units.count(len(rows) - _MAX_ANNOTATIONS)} more"})
     bare = propagation["bare_ps"] + propagation["none_ps"]
-    table.add_row("no annotation", "", "", units.time_in(bare, unit))
-    table.add_row("all ops", "", "", units.time_in(whole, unit))
-    out.print(table)
+    shown.append({"path": "no annotation", "device_ps": bare})
+    out.print(common.table(ANNOTATIONS, shown, sums={"path": "all ops", "device_ps": whole}))
     if whole:
         _origins(out, propagation)
         _order(out, [program for program in propagation["programs"] if program["phases"]])
-        _ops(out, "Device time without an annotation", propagation["unexplained"], "Scope")
-        _ops(out, "Ops of several annotations", propagation["mixed"], "Divided among")
+        _ops(out, UNANNOTATED_OPS, propagation["unexplained"])
+        _ops(out, SHARED_OPS, propagation["mixed"])
     _lost(out, rows)
 
 
@@ -58,34 +53,20 @@ def _origins(out: Console, propagation: Document) -> None:
 def _order(out: Console, programs: Sequence[Document]) -> None:
     if not programs:
         return
-    unit = units.column_unit([row["device_ps"] for row in programs])
-    heads = ("Executions", f"Device, {unit}", "Runs", "Phases", "Inverted")
-    title = "Order of phases on the device (all cores; runs and phases of an execution)"
-    table = common.table(title, "Program", *heads)
-    for row in programs[: common.ROWS]:
-        numbers = [units.count(row["executions"]), *common.times(row, unit, "device_ps")]
-        counts = [units.count(row[key]) for key in ("runs", "phases")]
-        table.add_row(row["program"], *numbers, *counts, units.share(row["inversion_share"]))
-    out.print(table)
+    out.print(common.table(PHASES, programs[: common.ROWS]))
 
 
-def _ops(out: Console, title: str, rows: Sequence[Document], scope: str) -> None:
+def _ops(out: Console, definition: Definition, rows: Sequence[Document]) -> None:
     if not rows:
         return
-    unit = units.column_unit([row["device_ps"] for row in rows])
     longest = f"; the {common.ROWS} longest" if len(rows) > common.ROWS else ""
-    table = common.table(
-        f"{title} (all cores{longest})", "Op", f"Time, {unit}", scope, "Line", left=(0, 2, 3)
-    )
-    for row in rows[: common.ROWS]:
-        parts = [f"{_leaf(part['path'])} {units.share(part['share'])}" for part in row.get("parts", ())]
-        table.add_row(
-            units.cut_middle(row.get("name") or row["op"]),
-            *common.times(row, unit, "device_ps"),
-            ", ".join(parts) or row["state"],
-            row["source"] or units.MISSING,
-        )
-    out.print(table)
+    cells = {"op": lambda row: units.cut_middle(row.get("name") or row["op"]), "parts": _parts_text}
+    title = f"{definition.title} (all cores{longest})"
+    out.print(common.table(definition, rows[: common.ROWS], cells, title=title))
+
+
+def _parts_text(row: Document) -> str:
+    return ", ".join(f"{_leaf(part['path'])} {units.share(part['share'])}" for part in row["parts"])
 
 
 def _lost(out: Console, rows: Sequence[Document]) -> None:

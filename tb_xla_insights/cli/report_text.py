@@ -15,7 +15,8 @@ from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.sidecars_text import print_sidecars
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.report.condensed import CONDENSED_FROM, device_row
+from tb_xla_insights.tables.devices import COLLECTIVES, DEVICES, FILES, STALLS, STEPS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,16 +66,13 @@ def print_report(out: Console, document: Document, duty: str = "ops") -> None:
 
 def _files(out: Console, hosts: Sequence[Document]) -> None:
     """Prints the hosts' files; of many hosts the largest files and the smallest."""
-    more = ""
+    title = FILES.title
     ordered = hosts
     if len(hosts) >= CONDENSED_FROM:
         ordered = sorted(hosts, key=lambda host: -host["bytes"])
         ordered = [*ordered[: common.ROWS - 1], ordered[-1]]
-        more = f" ({units.count(len(hosts))}; the largest and the smallest)"
-    table = common.table(f"Hosts{more}", "Host", "Size", "Events", "File", left=(0, 3))
-    for host in ordered:
-        table.add_row(host["name"], units.byte_size(host["bytes"]), units.count(host["events"]), host["file"])
-    out.print(table)
+        title += f" ({units.count(len(hosts))}; the largest and the smallest)"
+    out.print(common.table(FILES, ordered, title=title))
 
 
 def _findings(out: Console, document: Document) -> None:
@@ -109,32 +107,12 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if len(devices) >= CONDENSED_FROM:
         print_devices(out, devices, duty)
     else:
-        _each_device(out, devices, duty)
+        out.print(common.table(DEVICES, [device_row(device, duty) for device in devices]))
     definitions = (
         f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
     )
     common.print_paragraph(out, definitions)
     out.print()
-
-
-def _each_device(out: Console, devices: Sequence[Document], duty: str) -> None:
-    duties = [device["duty"][duty] for device in devices]
-    unit = units.column_unit([row["span_ps"] for row in duties])
-    times = [f"{name}, {unit}" for name in ("Span", "Busy", "Idle", "Stall")]
-    table = common.table(
-        "Devices (each core)", "Device", "Host", "Duty cycle", *times, "Modules", "Ops", left=(0, 1)
-    )
-    for device, row in zip(devices, duties, strict=True):
-        span, busy = row["span_ps"], row["busy_ps"]
-        table.add_row(
-            device["name"],
-            device["host"],
-            units.share(busy / span if span else 0.0),
-            *(units.time_in(ps, unit) for ps in (span, busy, span - busy, row["stall_ps"])),
-            units.count(device["modules"]),
-            units.count(device["ops"]),
-        )
-    out.print(table)
 
 
 def _steps(out: Console, steps: Sequence[Document]) -> None:
@@ -146,7 +124,6 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
     if not steps:
         return
     durations = [step["duration_ps"] for step in steps]
-    unit = units.column_unit(durations)
     mean, median = (units.time_text(ps) for ps in (sum(durations) // len(steps), median_low(durations)))
     hosts = Counter(step["host"] for step in steps)
     step_count = steps_of_hosts_text(hosts.values()) if len(hosts) > 1 else units.count(len(steps))
@@ -155,27 +132,12 @@ def _steps(out: Console, steps: Sequence[Document]) -> None:
         print_steps(out, steps, title)
         return
     title += f"{_longest_note(steps)})"
-    heads = ("Start, ms", f"Duration, {unit}", f"Device (busiest core), {unit}")
-    counts = {
-        "Executions": "executions",
-        "Compiles": "compiles",
-        "Early syncs": "early_syncs",
-        "Input syncs": "input_syncs",
-        "Reads": "from_device",
+    longest = sorted(steps, key=lambda step: -step["duration_ps"])[: common.ROWS]
+    rows = sorted(longest, key=lambda step: step["index"])
+    cells = {
+        "number": lambda step: f"{step['name']} {units.step_name(step['index'], step['number'])}",
     }
-    table = common.table(title, "Step", "Host", *heads, *counts, "Most host time", left=(0, 1, 10))
-    rows = zip(steps, common.host_texts(steps), strict=True)
-    longest = sorted(rows, key=lambda row: -row[0]["duration_ps"])[: common.ROWS]
-    for step, host in sorted(longest, key=lambda row: row[0]["index"]):
-        table.add_row(
-            f"{step['name']} {units.step_name(step['index'], step['number'])}",
-            host,
-            units.time_in(step["start_ps"], "ms"),
-            *common.times(step, unit, "duration_ps", "device_busy_ps"),
-            *(units.count(step[name]) for name in counts.values()),
-            common.class_times(step["host_ps"], 2),
-        )
-    out.print(table)
+    out.print(common.table(common.without_single_host(STEPS, steps), rows, cells, title=title))
 
 
 def _longest_note(rows: Sequence[Any]) -> str:
@@ -185,18 +147,7 @@ def _longest_note(rows: Sequence[Any]) -> str:
 def _collectives(out: Console, rows: Sequence[Document]) -> None:
     if not rows:
         return
-    unit = units.column_unit([row["duration_ps"] for row in rows])
-    table = common.table(
-        "Collectives (all cores)", "Op", "Kind", "Count", f"Time, {unit}", f"Exposed, {unit}", left=(0, 1)
-    )
-    for row in rows[: common.ROWS]:
-        table.add_row(
-            row["op"],
-            row["kind"],
-            units.count(row["count"]),
-            *common.times(row, unit, "duration_ps", "exposed_ps"),
-        )
-    out.print(table)
+    out.print(common.table(COLLECTIVES, rows[: common.ROWS]))
 
 
 def _stalls(out: Console, devices: Sequence[Document]) -> None:
@@ -205,12 +156,8 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
     rows = merge_stalls(devices)
     if not rows:
         return
-    unit = units.column_unit([row["duration_ps"] for row in rows])
-    title = f"Ops that only wait (all cores{_longest_note(rows)})"
-    table = common.table(title, "Op", "Count", f"Time, {unit}")
-    for row in rows[: common.ROWS]:
-        table.add_row(row["op"], units.count(row["count"]), *common.times(row, unit, "duration_ps"))
-    out.print(table)
+    title = STALLS.title if len(rows) <= common.ROWS else f"{STALLS.title[:-1]}{_longest_note(rows)})"
+    out.print(common.table(STALLS, rows[: common.ROWS], title=title))
 
 
 def _system(document: Document) -> str:

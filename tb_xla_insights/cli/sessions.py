@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common, printing
+from tb_xla_insights.tables.sidecars import SESSIONS
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.files import FileInfo
@@ -23,19 +24,29 @@ def run(options: Any) -> int:
     """Raises InputError if there is no session."""
     from tb_xla_insights.logdir.sessions import sessions_at
 
-    sessions = sessions_at(options.logdir)
+    listed = sessions_at(options.logdir)
+    if listed.note:
+        printing.print_note(listed.note)
     if options.json:
         printing.print_json(
-            {"logdir": options.logdir, "sessions": [_document(session) for session in sessions]}
+            {
+                "logdir": options.logdir,
+                "sessions": [_document(session) for session in listed.sessions],
+                "note": listed.note,
+            }
         )
         return 0
-    table = common.table("", "Session", "Host", "Size", "Modified, UTC", left=(0, 1))
-    for session in sessions:
-        for index, host in enumerate(session.hosts):
-            name = session.name if index == 0 else ""
-            size = units.byte_size(host.file.bytes) if _has_size(host.file) else ""
-            table.add_row(name, host.name, size, units.moment(host.file.modified_ns))
-    printing.console().print(table)
+    rows = [
+        {
+            "name": session.name if index == 0 else "",
+            "host": host.name,
+            "bytes": host.file.bytes if _has_size(host.file) else "",
+            "modified": units.moment(host.file.modified_ns),
+        }
+        for session in listed.sessions
+        for index, host in enumerate(session.hosts)
+    ]
+    printing.console().print(common.table(SESSIONS, rows))
     return 0
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
 from tb_xla_insights.cli import common
+from tb_xla_insights.tables.sidecars import COUNTS_AGAINST_TRACE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,23 +67,17 @@ def _counters(metrics: Document) -> list[str]:
 
 
 def _against_trace(metrics: Document) -> Any:
-    changed = metrics["difference"]
-    heads = ["Report", "Time, ms", *(["Since before"] if changed else []), "Trace", ""]
-    table = common.table(f"Metrics and trace ({metrics['file']})", "What", *heads, left=(0, len(heads)))
-    for row in metrics["against_trace"]:
-        time = metrics["figures"][f"{row['what']}_ps"]
-        cells: Sequence[str] = [
-            _count(row["metrics"]),
-            units.time_in(time, "ms") if time is not None else units.MISSING,
-            *([_count(row["since"])] if changed else []),
-            _count(row["trace"]),
-        ]
-        table.add_row(_ACTIVITIES[row["what"]], *cells, "" if row["agrees"] else "disagree")
-    return table
-
-
-def _count(value: int | None) -> str:
-    return units.MISSING if value is None else units.count(value)
+    definition = COUNTS_AGAINST_TRACE if metrics["difference"] else COUNTS_AGAINST_TRACE.without("since")
+    rows = [
+        {
+            **row,
+            "what": _ACTIVITIES[row["what"]],
+            "time_ps": metrics["figures"][f"{row['what']}_ps"],
+            "agrees": "" if row["agrees"] else "disagree",
+        }
+        for row in metrics["against_trace"]
+    ]
+    return common.table(definition, rows, title=f"{definition.title} ({metrics['file']})")
 
 
 def _dynamo(out: Console, dynamo: Document) -> None:

@@ -17,6 +17,13 @@ from tb_xla_insights.cli.window_condensed import (
 )
 from tb_xla_insights.errors import NoDeviceError
 from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.tables.window import (
+    WINDOW_ANNOTATIONS,
+    WINDOW_CLASSES,
+    WINDOW_DEVICES,
+    WINDOW_EVENTS,
+    WINDOW_THREADS,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,12 +90,14 @@ def _print(out: Console, answer: Window, condensed: bool) -> None:
     unit = units.column_unit([duration])
     named, others = split_hosts(answer) if condensed else (answer["hosts"], [])
     for host in named:
-        classes = common.table(f"What {host['host']} did", "Class", f"Time, {unit}", "Share")
         parts = sorted(((ps, name) for name, ps in host["by_class_ps"].items() if ps), reverse=True)
         shown = units.rounded_parts([ps for ps, _ in parts], duration, units.PS_PER[unit] // 1000)
-        for (ps, name), rounded in zip(parts, shown, strict=True):
-            classes.add_row(common.class_text(name), units.time_in(rounded, unit), units.share(ps / duration))
-        out.print(classes)
+        rows = [
+            {"class": name, "ps": rounded, "share": ps / duration}
+            for (ps, name), rounded in zip(parts, shown, strict=True)
+        ]
+        title = f"What {host['host']} did"
+        out.print(common.table(WINDOW_CLASSES, rows, title=title, time_units={"ps": unit}))
     print_other_hosts(out, others, duration, unit, len(named))
     _print_threads(out, condense_threads(answer["threads"], named) if condensed else answer["threads"], unit)
     if len(answer["devices"]) >= CONDENSED_FROM and condensed:
@@ -100,37 +109,29 @@ def _print(out: Console, answer: Window, condensed: bool) -> None:
 
 
 def _print_threads(out: Console, threads: Sequence[Mapping[str, Any]], unit: str) -> None:
-    heads = ("Role", "Host", f"Busy, {unit}", "Events", "By class", "Most own time in")
-    table = common.table("Threads", "Thread", *heads, left=(0, 1, 2, 5, 6))
-    for thread, host in zip(threads, common.host_texts(threads), strict=True):
-        classes = [common.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
-        if thread["no_class_ps"]:
-            classes.append(f"none {units.time_text(thread['no_class_ps'])}")
-        names = [
-            f"{units.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
-            for row in thread["top"][:_MAX_NAMES]
-        ]
-        busy, events = units.time_in(thread["busy_ps"], unit), units.count(thread["events"])
-        table.add_row(
-            thread["name"], thread["role"], host, busy, events, ", ".join(classes), ", ".join(names)
-        )
-    out.print(table)
+    definition = common.without_single_host(WINDOW_THREADS, threads)
+    cells = {"by_class_ps": _class_times, "top": _event_times}
+    out.print(common.table(definition, threads, cells, time_units={"busy_ps": unit}))
+
+
+def _class_times(thread: Mapping[str, Any]) -> str:
+    classes = [common.class_times(thread["by_class_ps"], 3)] if thread["by_class_ps"] else []
+    if thread["no_class_ps"]:
+        classes.append(f"none {units.time_text(thread['no_class_ps'])}")
+    return ", ".join(classes)
+
+
+def _event_times(thread: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{units.cut_middle(row['name'])} {units.time_text(row['self_ps'])}"
+        for row in thread["top"][:_MAX_NAMES]
+    )
 
 
 def _print_devices(out: Console, devices: list[WindowDevice], unit: str) -> None:
-    if not devices:
-        return
-    times = [f"{name}, {unit}" for name in ("Busy", "Idle", "Stall")]
-    table = common.table("Devices", "Device", "Host", *times, "Modules", "Ops", left=(0, 1))
-    for device in devices:
-        table.add_row(
-            device["name"],
-            device["host"],
-            *common.times(device, unit, "busy_ps", "idle_ps", "stall_ps"),
-            units.count(device["modules"]),
-            units.count(device["ops"]),
-        )
-    out.print(table)
+    if devices:
+        time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
+        out.print(common.table(WINDOW_DEVICES, devices, time_units=time_units))
 
 
 def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[WindowDevice]) -> None:
@@ -153,17 +154,18 @@ def _print_ops(out: Console, annotations: list[WindowAnnotation], devices: list[
         count, time = sum(line[1] for line in rest), sum(line[2] for line in rest)
         lines.append((f"{units.count(len(rest))} others", count, time, ""))
     times = [ps for _, _, ps, _ in lines]
-    unit = units.column_unit(times)
-    heads = ("Count", f"Self time, {unit}", "Share", "Most time in")
-    table = common.table("Device ops by annotation", "Annotation", *heads, left=(0, 4))
-    shares = units.shares(times, sum(times)) if any(times) else [units.MISSING] * len(times)
-    rounded = units.rounded_parts(times, sum(times), units.PS_PER[unit] // 1000)
-    for (name, number, _, names), ps, share in zip(lines, rounded, shares, strict=True):
-        table.add_row(name, units.count(number), units.time_in(ps, unit), share, names)
+    total_ps = sum(times)
+    time_units = {"self_ps": units.column_unit(times)}
+    shares = units.shares(times, total_ps) if any(times) else [None] * len(times)
+    rounded = units.rounded_parts(times, total_ps, units.PS_PER[time_units["self_ps"]] // 1000)
+    shown = [
+        {"path": name, "count": count, "self_ps": ps, "share": share, "top_ops": names}
+        for (name, count, _, names), ps, share in zip(lines, rounded, shares, strict=True)
+    ]
     # An op of several annotations counts in each.
-    ops = units.count(sum(device["ops"] for device in devices))
-    table.add_row("all ops", ops, units.time_in(sum(times), unit), units.share(1.0), "")
-    out.print(table)
+    ops = sum(device["ops"] for device in devices)
+    sums = {"path": "all ops", "count": ops, "self_ps": total_ps, "share": 1.0}
+    out.print(common.table(WINDOW_ANNOTATIONS, shown, sums=sums, time_units=time_units))
 
 
 def _count_inside(path: str | None, annotations: Sequence[Mapping[str, Any]]) -> int:
@@ -183,13 +185,6 @@ def _op_names(row: Mapping[str, Any]) -> str:
 
 
 def _print_top(out: Console, top: list[NameTime], unit: str) -> None:
-    heads = ("Event", "Class", "Count", f"Total, {unit}", f"Self, {unit}")
-    table = common.table("Longest by self time", *heads, left=(0, 1))
-    for event in top:
-        table.add_row(
-            units.cut_middle(event["name"]),
-            common.class_text(event["class"]) if event["class"] else units.MISSING,
-            units.count(event["count"]),
-            *common.times(event, unit, "total_ps", "self_ps"),
-        )
-    out.print(table)
+    cells = {"name": lambda event: units.cut_middle(event["name"])}
+    time_units = dict.fromkeys(("total_ps", "self_ps"), unit)
+    out.print(common.table(WINDOW_EVENTS, top, cells, time_units=time_units))

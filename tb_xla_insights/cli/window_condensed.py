@@ -11,6 +11,7 @@ from tb_xla_insights.analysis.thresholds import WARNING_SHARE
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.cli import common
 from tb_xla_insights.report.condensed import CONDENSED_FROM
+from tb_xla_insights.tables.window import WINDOW_CLASSES_OF_HOSTS, WINDOW_DEVICES, WINDOW_OPS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,22 +59,24 @@ def print_other_hosts(out: Console, hosts: Sequence[Row], duration_ps: int, unit
     """Prints per class the median host's time, the least and the most."""
     if not hosts:
         return
-    heads = (f"Median, {unit}", "Share", f"Least, {unit}", f"Most, {unit}", "Most on")
-    hosts_text = f"{units.count(len(hosts))} {'other ' if named else ''}hosts"
-    table = common.table(f"What {hosts_text} did, by class", "Class", *heads, left=(0, 5))
     rows = []
     for name in CLASSES:
         times = [host["by_class_ps"].get(name, 0) for host in hosts]
         if max(times):
-            busiest = hosts[times.index(max(times))]["host"]
-            rows.append((median_low(times), name, min(times), max(times), busiest))
-    for median_ps, name, least_ps, most_ps, busiest in sorted(rows, reverse=True):
-        median, low, high = (units.time_in(ps, unit) for ps in (median_ps, least_ps, most_ps))
-        most_on = "" if low == high else busiest
-        table.add_row(
-            common.class_text(name), median, units.share(median_ps / duration_ps), low, high, most_on
-        )
-    out.print(table)
+            rows.append(
+                {
+                    "class": name,
+                    "median_ps": median_low(times),
+                    "share": median_low(times) / duration_ps,
+                    "min_ps": min(times),
+                    "max_ps": max(times),
+                    "host": "" if min(times) == max(times) else hosts[times.index(max(times))]["host"],
+                }
+            )
+    rows.sort(key=lambda row: -row["median_ps"])
+    title = f"What {units.count(len(hosts))} {'other ' if named else ''}hosts did, by class"
+    time_units = dict.fromkeys(("median_ps", "min_ps", "max_ps"), unit)
+    out.print(common.table(WINDOW_CLASSES_OF_HOSTS, rows, title=title, time_units=time_units))
 
 
 def condense_threads(threads: Sequence[Row], named: Sequence[Row]) -> list[Row]:
@@ -109,12 +112,8 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
     if others:
         label = f"{units.count(len(others))} {'others' if named else 'devices'}, median"
         rows.append(_merged_row(others, label, "") | {"devices": others})
-    times = [f"{name}, {unit}" for name in ("Busy", "Idle", "Stall")]
-    table = common.table("Devices (each core)", "Device", "Host", *times, "Modules", "Ops", left=(0, 1))
-    for row in rows:
-        cells = common.times(row, unit, "busy_ps", "idle_ps", "stall_ps")
-        table.add_row(row["name"], row["host"], *cells, units.count(row["modules"]), units.count(row["ops"]))
-    out.print(table)
+    time_units = dict.fromkeys(("busy_ps", "idle_ps", "stall_ps"), unit)
+    out.print(common.table(WINDOW_DEVICES, rows, time_units=time_units))
     if len(others) > 1:
         busy = [device["busy_ps"] for device in others]
         low, high = (others[busy.index(extreme)] for extreme in (min(busy), max(busy)))
@@ -130,19 +129,19 @@ def print_many_devices(out: Console, devices: Sequence[Row], duration_ps: int, u
 def _print_ops(out: Console, rows: Sequence[Row]) -> None:
     """Prints the longest ops of each row's devices, as means per core."""
     ops_of_rows = [(row, _mean_ops(row["devices"])) for row in rows]
-    longest = [ops[0][1][1] for _, ops in ops_of_rows if ops]
-    if not longest:
-        return
-    unit = units.column_unit(longest)
-    table = common.table(
-        "Ops (the longest, mean of a core)", "Device", "Host", "Op", "Count", f"Self, {unit}", left=(0, 1, 2)
-    )
-    for row, ops in ops_of_rows:
-        name = row["name"].removesuffix(", median")
-        for op, (count, self_ps) in ops[: common.ROWS]:
-            cells = units.cut_middle(op), f"{count:.1f}".removesuffix(".0"), units.time_in(self_ps, unit)
-            table.add_row(name, row["host"], *cells)
-    out.print(table)
+    op_rows = [
+        {
+            "device": row["name"].removesuffix(", median"),
+            "host": row["host"],
+            "op": units.cut_middle(op),
+            "count": f"{count:.1f}".removesuffix(".0"),
+            "self_ps": self_ps,
+        }
+        for row, ops in ops_of_rows
+        for op, (count, self_ps) in ops[: common.ROWS]
+    ]
+    if op_rows:
+        out.print(common.table(WINDOW_OPS, op_rows))
 
 
 def _mean_ops(devices: Sequence[Row]) -> list[tuple[str, tuple[float, int]]]:

@@ -16,15 +16,12 @@ Document = Mapping[str, Any]
 
 def print_work(out: Console, ops: Sequence[Document], work: Document) -> None:
     """Prints the keys `ops` and `device_work` of a report; nothing if there are no ops."""
-    from tb_xla_insights.report.work_tables import TEXT_COLUMNS, by_annotation, by_op, peaks_text
+    from tb_xla_insights.report.work_tables import by_annotation, by_op, peaks_text
 
     if not work["total"]["self_ps"]:
         return
     for content in (by_annotation(work, common.ROWS), by_op(ops, work, common.ROWS)):
-        left = [index for index, head in enumerate(content.total) if head in TEXT_COLUMNS]
-        table = common.table(f"{content.title} (all cores)", *content.total, left=left)
-        for row in (*content.rows, content.total):
-            table.add_row(*(units.cut_middle(text) if head == "Op" else text for head, text in row.items()))
-        out.print(table)
+        cells = {"op": lambda row: units.cut_middle(row["op"])}
+        out.print(common.table(content.definition, content.rows, cells, sums=content.total))
     common.print_paragraph(out, peaks_text(work))
     out.print()

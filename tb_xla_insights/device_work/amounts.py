@@ -82,7 +82,7 @@ def _count(stats: dict[str, StatValue], name: str) -> int | None:
 
 def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
     """Returns an execution's bytes to and from the main memory; all of its bytes if the capture does not split them by
-    memory. A copy between other memories has 0."""
+    memory, or into more than any device moves. A copy between other memories has 0."""
     breakdown = stats.get("memory_access_breakdown")
     if nbytes is None or not isinstance(breakdown, bytes):
         return nbytes
@@ -90,4 +90,5 @@ def _hbm_bytes(stats: dict[str, StatValue], nbytes: int | None) -> int | None:
         accesses = MemoryAccessBreakdown.FromString(breakdown).memory_accessed
     except DecodeError:
         return nbytes
-    return sum(access.bytes_accessed for access in accesses if access.memory_space == _HBM)
+    hbm_bytes = sum(access.bytes_accessed for access in accesses if access.memory_space == _HBM)
+    return hbm_bytes if hbm_bytes < MAX_AMOUNT else nbytes

@@ -24,7 +24,8 @@ _MIN_STEP_SHARE = 0.1
 """The share of the step that a group after the first one must take to be named."""
 
 _MAX_ANNOTATION_SHARE = 0.9
-"""An annotation with more of the time than this does not locate it: its ops are grouped by category instead."""
+"""An annotation with more of the time than this does not locate it: its ops are grouped by category instead. Nor does a
+category, whose ops then stand alone."""
 
 _GOOD_ROOFLINE_SHARE = 0.8
 """Ops at this share of the roofline or above can hardly be improved."""
@@ -188,17 +189,24 @@ def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:
     for annotation, rows_of_annotation in by_annotation.items():
         annotation_ps = sum(row[time_key] for row in rows_of_annotation)
         locates_time = annotation is not None and annotation_ps < _MAX_ANNOTATION_SHARE * work_ps
-        parts = [rows_of_annotation] if locates_time else _by_category(rows_of_annotation)
+        if locates_time:
+            parts = [rows_of_annotation]
+        else:
+            parts = _by_category(rows_of_annotation, time_key, _MAX_ANNOTATION_SHARE * work_ps)
         path = annotation if locates_time else None
         groups += [_group(path, part, time_key, max(step_ps, work_ps), base_text, roof) for part in parts]
     return sorted(groups, key=lambda group: -group.time_ps)
 
 
-def _by_category(rows: Sequence[Row]) -> list[list[Row]]:
+def _by_category(rows: Sequence[Row], time_key: str, max_ps: float) -> list[list[Row]]:
+    """Groups ops by category; the ops of a category with more time than `max_ps` stand alone."""
     rows_of_category: dict[str, list[Row]] = {}
     for row in rows:
         rows_of_category.setdefault(row["category"], []).append(row)
-    return list(rows_of_category.values())
+    groups: list[list[Row]] = []
+    for group in rows_of_category.values():
+        groups += [group] if sum(row[time_key] for row in group) <= max_ps else [[row] for row in group]
+    return groups
 
 
 def _group(

@@ -13,8 +13,28 @@ from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.replace import replace_atomically, report_write_errors
 from tb_xla_insights.session import Session
+from tb_xla_insights.tables.annotations import ANNOTATIONS, WORK_BY_OP
+from tb_xla_insights.tables.definition import Definition
+from tb_xla_insights.tables.devices import COLLECTIVES, DEVICES, GAP_CHAIN, GAP_PATTERNS, GAPS, STEPS
+from tb_xla_insights.tables.launches import COMPILES, EARLY_EXECUTIONS, EXECUTIONS, TRANSFERS
 
 Rows = list[dict[str, Any]]
+
+CSV_TABLES = {
+    "devices": DEVICES,
+    "steps": STEPS,
+    "executions": EXECUTIONS,
+    "early_executions": EARLY_EXECUTIONS,
+    "compiles": COMPILES,
+    "gaps": GAPS,
+    "gap_chains": GAP_CHAIN,
+    "gap_patterns": GAP_PATTERNS,
+    "transfers": TRANSFERS,
+    "collectives": COLLECTIVES,
+    "ops": WORK_BY_OP,
+    "annotations": ANNOTATIONS,
+}
+"""The definitions of exported tables, whose columns come first."""
 
 
 def tables(session: Session) -> dict[str, Rows]:
@@ -48,7 +68,7 @@ def tables(session: Session) -> dict[str, Rows]:
         "findings": report["findings"],
         "diagnostics": report["diagnostics"],
     }
-    return {name: _flatten(rows) for name, rows in nested.items()}
+    return {name: _flatten(rows, CSV_TABLES.get(name)) for name, rows in nested.items()}
 
 
 def _with_duty(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,8 +77,13 @@ def _with_duty(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "duty"} | duty
 
 
-def _flatten(rows: Sequence[Mapping[str, Any]]) -> Rows:
-    keys = {key: isinstance(value, dict) and key in _BY_CLASS for row in rows for key, value in row.items()}
+def _flatten(rows: Sequence[Mapping[str, Any]], definition: Definition | None) -> Rows:
+    """The columns of the definition in their order, then all other keys."""
+    by_class = {
+        key: isinstance(value, dict) and key in _BY_CLASS for row in rows for key, value in row.items()
+    }
+    first = [column.key for column in definition.columns if column.key in by_class] if definition else []
+    keys = {key: by_class[key] for key in (*first, *by_class)}
     classes = {
         key: [name for name in CLASSES if any(name in row[key] for row in rows)]
         for key, is_by_class in keys.items()

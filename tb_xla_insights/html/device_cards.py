@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from markupsafe import Markup
 
 from tb_xla_insights import units
-from tb_xla_insights.html.markup import Column, Row, card, element, table
+from tb_xla_insights.html.markup import Row, card, defined_table, element
 from tb_xla_insights.report import work_tables
 
 _MAX_ROWS = 40
 """The most rows of a table; `report --json` has all."""
 
 _MAX_NAME_CHARS = 80
-_NAME_COLUMNS = ("Op", "Annotation", "Source")
 
 
 def annotation_work_card(document: Row) -> Markup | None:
@@ -28,19 +29,18 @@ def op_work_card(document: Row) -> Markup | None:
 
 
 def _card(work: work_tables.WorkTable, *notes: Markup) -> Markup:
-    columns = [_column(heading) for heading in work.total]
+    cells = {key: partial(_name, key) for key in ("path", "op", "annotation", "source")}
     return card(
-        work.title, "all cores", table(work.rows, *columns, foot=[*work.total.values()]), notes, wide=True
+        work.definition.title.removesuffix(" (all cores)"),
+        "all cores",
+        defined_table(work.definition, work.rows, cells, sums=work.total),
+        notes,
+        wide=True,
     )
 
 
-def _column(heading: str) -> Column:
-    if heading in _NAME_COLUMNS:
-        return Column(heading, lambda row: _name(row[heading]), left=True)
-    return Column(heading, lambda row: row[heading], left=heading in work_tables.TEXT_COLUMNS)
-
-
-def _name(text: str) -> Markup:
+def _name(key: str, row: Row) -> Markup:
     """A name from the program, shortened: names of C++ kernels are very long."""
+    text = row[key]
     short = units.cut_middle(text, _MAX_NAME_CHARS)
     return element("code", short, title=text if short != text else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -12,6 +13,8 @@ from markupsafe import Markup, escape
 from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES, label
 from tb_xla_insights.escapes import escape_text
+from tb_xla_insights.tables.definition import Column as DefinedColumn
+from tb_xla_insights.tables.definition import Definition
 
 Child = str | int | None
 Row = Mapping[str, Any]
@@ -41,40 +44,45 @@ def _escaped(text: str | int) -> Markup:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, aligned to the right as for numbers, or to the `left`."""
+    """A column of a table that only HTML shows, aligned to the right as for numbers, or to the `left`."""
 
-    heading: str
+    heading: Child
     cell: Callable[[Row], Child]
     left: bool = False
 
 
-def text_column(heading: str, key: str) -> Column:
-    return Column(heading, lambda row: units.MISSING if row[key] is None else row[key], left=True)
+def columns_of(
+    definition: Definition,
+    rows: Iterable[Row],
+    cells: Mapping[str, Callable[[Row], Child]] | None = None,
+    time_units: Mapping[str, str] | None = None,
+) -> dict[str, Column]:
+    """The columns of a table by key, with the units of times that fit `rows`, or `time_units`. `cells` composes the
+    cells of some columns, by key."""
+    time_units = definition.time_units(rows) | dict(time_units or {})
+    return {
+        column.key: Column(
+            head,
+            (cells or {}).get(column.key) or partial(_cell, column, time_unit=time_units.get(column.key, "")),
+            left=column.is_text,
+        )
+        for column, head in zip(definition.columns, definition.heads(time_units), strict=True)
+    }
 
 
-def code_column(heading: str, key: str) -> Column:
-    """A column of names from the program."""
-    return Column(heading, lambda row: element("code", row[key] or units.MISSING), left=True)
+def _cell(column: DefinedColumn, row: Row, *, time_unit: str) -> Child:
+    """Names from the program as code, classes with their colour, times by class as a bar; all others as text."""
+    value = row.get(column.key)
+    if column.unit == "class" and value is not None:
+        return class_chip(value)
+    if column.unit == "by class":
+        return stacked_bar(value or {}, "thin")
+    text = column.text(row, time_unit)
+    return element("code", text) if column.unit == "code" else text
 
 
-def number_column(heading: str, key: str) -> Column:
-    return Column(heading, lambda row: units.count(row[key]))
-
-
-def time_column(heading: str, key: str, unit: str) -> Column:
-    return Column(f"{heading}, {unit}", lambda row: units.time_in(row[key], unit))
-
-
-STEP_COLUMN = Column("Step", lambda row: units.step_name(row["step"], row["step_number"]))
-"""The step that a row belongs to."""
-
-
-def cause_column(key: str) -> Column:
-    return Column("Cause", lambda row: class_chip(row[key]), left=True)
-
-
-def table(rows: Iterable[Row], *columns: Column, foot: Sequence[Child] = ()) -> Markup:
-    """A table; `foot` is a last row of sums."""
+def table(rows: Iterable[Row], *columns: Column, sums: Row | None = None) -> Markup:
+    """A table; `sums` is a last row."""
 
     def table_row(cell_tag: str, cells: Iterable[Child]) -> Markup:
         classes = (None if column.left else "num" for column in columns)
@@ -83,10 +91,25 @@ def table(rows: Iterable[Row], *columns: Column, foot: Sequence[Child] = ()) -> 
             (element(cell_tag, cell, class_=class_) for cell, class_ in zip(cells, classes, strict=True)),
         )
 
+    def data_row(row: Row) -> Markup:
+        return table_row("td", (column.cell(row) for column in columns))
+
     head = element("thead", table_row("th", (column.heading for column in columns)))
-    body = element("tbody", (table_row("td", (column.cell(row) for column in columns)) for row in rows))
-    tfoot = element("tfoot", table_row("td", foot)) if foot else None
-    return element("div", element("table", head, body, tfoot), class_="scroll")
+    body = element("tbody", map(data_row, rows))
+    foot = None if sums is None else element("tfoot", data_row(sums))
+    return element("div", element("table", head, body, foot), class_="scroll")
+
+
+def defined_table(
+    definition: Definition,
+    rows: Sequence[Row],
+    cells: Mapping[str, Callable[[Row], Child]] | None = None,
+    *,
+    sums: Row | None = None,
+) -> Markup:
+    """The rows in the columns of a definition (see `columns_of`); `sums` is a last row."""
+    measured = [*rows, *([sums] if sums is not None else [])]
+    return table(rows, *columns_of(definition, measured, cells).values(), sums=sums)
 
 
 def card(title: str, note: str | None, *children: Child | Iterable[Child], wide: bool = False) -> Markup:

@@ -12,17 +12,14 @@ from tb_xla_insights.html.markup import (
     Child,
     Row,
     card,
-    code_column,
+    defined_table,
     element,
-    number_column,
-    table,
-    text_column,
 )
-from tb_xla_insights.html.markup import Column as Col
 from tb_xla_insights.html.style import style
 from tb_xla_insights.report.condensed import CONDENSED_FROM
 from tb_xla_insights.report.figures import headline_figures
 from tb_xla_insights.report.finding_text import FindingGroup, Gain, finding_groups, gain_of
+from tb_xla_insights.tables.devices import FILES
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Whatever a capture contains, the page makes no request and runs no script."""
@@ -137,13 +134,7 @@ def _gain(gain: Gain) -> tuple[Child, ...]:
 
 
 def _files(document: Row) -> Markup:
-    hosts = table(
-        document["session"]["hosts"],
-        text_column("Host", "name"),
-        Col("Size", lambda row: units.byte_size(row["bytes"])),
-        number_column("Events", "events"),
-        code_column("File", "file"),
-    )
+    hosts = defined_table(FILES, document["session"]["hosts"])
     notes = (
         element(
             "p",

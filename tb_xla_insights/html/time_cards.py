@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
 
 from markupsafe import Markup
 
@@ -11,27 +10,25 @@ from tb_xla_insights import units
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.html.charts import steps_chart
 from tb_xla_insights.html.markup import (
-    STEP_COLUMN,
+    Child,
     Column,
     Row,
     card,
-    cause_column,
     class_chip,
-    code_column,
+    columns_of,
+    defined_table,
     element,
-    number_column,
     share_bar,
     stacked_bar,
     table,
-    text_column,
-    time_column,
 )
-from tb_xla_insights.report.condensed import CONDENSED_FROM, split_devices, steps_across_hosts
-from tb_xla_insights.report.figures import idle_rows, left_out_note
+from tb_xla_insights.report.condensed import CONDENSED_FROM, condensed_device_rows, steps_across_hosts
+from tb_xla_insights.report.figures import SHORT_GAPS, idle_rows, idle_table, left_out_note
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
 from tb_xla_insights.report.gap_text import gap_sentence
-from tb_xla_insights.report.host_rows import host_cells, host_heads, host_units, listed_hosts
+from tb_xla_insights.report.host_rows import host_rows
 from tb_xla_insights.report.throughput import throughput_text
+from tb_xla_insights.tables.devices import DEVICES, GAP_CHAIN, GAP_PATTERNS, GAPS, HOSTS, IDLE, STEPS
 
 _MAX_CHAINS = 30
 """The most gaps, the longest first, whose chains are shown."""
@@ -52,54 +49,16 @@ def devices_card(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
         return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
-    devices = _devices_table(rows) if len(rows) < CONDENSED_FROM else _condensed_devices_table(rows)
-    note = element("p", _DUTY_NOTE, class_="note")
-    return card("Devices", "each core, from its first to its last run", devices, note)
-
-
-def _devices_table(rows: Sequence[Row]) -> Markup:
-    unit = units.column_unit([row["span_ps"] for row in rows])
-    return table(
-        rows,
-        text_column("Device", "name"),
-        text_column("Host", "host"),
-        Column("Duty cycle", lambda row: units.share(row["duty_cycle"])),
-        Column("", lambda row: share_bar(row["duty_cycle"] or 0.0), left=True),
-        *(time_column(name, f"{name.lower()}_ps", unit) for name in ("Span", "Busy", "Idle", "Stall")),
-    )
-
-
-def _condensed_devices_table(devices: Sequence[Row]) -> Markup:
-    """The devices far below the median, all others, and all devices, with mean times per core."""
-    named, others, all_devices = split_devices(devices, "ops")
-    unit = units.column_unit([all_devices.span_ps])
-    groups = [(", ".join(group.names), group) for group in named]
-    if others and named:
-        groups.append((f"{units.count(len(others.names))} others", others))
-    groups.append((f"all {units.count(len(all_devices.names))} cores", all_devices))
-    rows = [
-        {
-            "name": name,
-            "host": group.host,
-            "duty": group.duty,
-            "span_ps": group.span_ps,
-            "busy_ps": group.busy_ps,
-            "idle_ps": group.span_ps - group.busy_ps,
-            "stall_ps": group.stall_ps,
-        }
-        for name, group in groups
+    definition = DEVICES.without("modules", "ops")
+    if len(rows) >= CONDENSED_FROM:
+        rows = condensed_device_rows(rows, "ops")
+    columns = columns_of(definition, rows)
+    bar = Column("", lambda row: share_bar(row["duty_cycle"] or 0.0), left=True)
+    with_bars = [
+        column for key, own in columns.items() for column in ((own, bar) if key == "duty_cycle" else (own,))
     ]
-    return table(
-        rows,
-        text_column("Device", "name"),
-        text_column("Host", "host"),
-        Column("Duty cycle", lambda row: units.share(row["duty"])),
-        Column("", lambda row: share_bar(row["duty"]), left=True),
-        *(
-            time_column(f"{name} of a core", f"{name.lower()}_ps", unit)
-            for name in ("Span", "Busy", "Idle", "Stall")
-        ),
-    )
+    note = element("p", _DUTY_NOTE, class_="note")
+    return card("Devices", "each core, from its first to its last run", table(rows, *with_bars), note)
 
 
 def hosts_card(document: Row) -> Markup | None:
@@ -107,44 +66,21 @@ def hosts_card(document: Row) -> Markup | None:
     hosts = document["hosts"]
     if len(hosts) < 2:
         return None
-    host_units_ = host_units(hosts)
-    headings = ("Host", *host_heads(*host_units_))
-    rows = [
-        dict(zip(headings, (row["name"], *host_cells(row, *host_units_)), strict=True))
-        for row in listed_hosts(hosts)
-    ]
-    columns = (
-        Column(heading, itemgetter(heading), left=heading in ("Host", "Differs most")) for heading in headings
-    )
-    return card("Hosts side by side", None, table(rows, *columns), wide=True)
+    return card("Hosts side by side", None, defined_table(HOSTS, host_rows(hosts)), wide=True)
 
 
 def idle_card(document: Row) -> Markup | None:
     step_idle = document["step_idle"]
-    parts = idle_rows(step_idle)
-    if not parts:
+    if not idle_rows(step_idle):
         return None
-    mean_ps, total_ps = step_idle["idle_ps"], step_idle["all_cores"]["idle_ps"]
-    unit, total_unit = units.column_unit([mean_ps]), units.column_unit([total_ps])
-    means = units.rounded_parts([ps for _, ps, _ in parts], mean_ps, units.PS_PER[unit] // 1000)
-    totals = units.rounded_parts([ps for _, _, ps in parts], total_ps, units.PS_PER[total_unit] // 1000)
-    rows = (
-        {
-            "name": class_chip(name) if name else "in gaps under 10 µs",
-            "ps": ps,
-            "mean": mean,
-            "total": total,
-        }
-        for (name, ps, _), mean, total in zip(parts, means, totals, strict=True)
-    )
-    causes = table(
-        rows,
-        text_column("What the host did", "name"),
-        time_column("Idle", "mean", unit),
-        Column("Share", lambda row: units.share(row["ps"] / mean_ps)),
-        time_column("All cores", "total", total_unit),
-        foot=("All", units.time_in(mean_ps, unit), units.share(1.0), units.time_in(total_ps, total_unit)),
-    )
+    rows, sums = idle_table(step_idle)
+
+    def cause(row: Row) -> Child:
+        if row is sums:
+            return "All"
+        return class_chip(row["class"]) if row["class"] else SHORT_GAPS
+
+    causes = defined_table(IDLE, rows, {"class": cause}, sums=sums)
     basis = "per step and core" if step_idle["steps"] else "per core, first to last run"
     note = element("p", left_out_note(step_idle) or "", class_="note") if step_idle["left_out"] else None
     return card("Idle time by cause", basis, stacked_bar(step_idle["by_class_ps"]), causes, note)
@@ -158,20 +94,9 @@ def steps_card(document: Row) -> Markup | None:
     only_longest = hosts >= CONDENSED_FROM
     chosen = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
     rows = chosen[:_MAX_STEPS]
-    unit = units.column_unit([row["duration_ps"] for row in rows])
-    steps_table = table(
-        rows,
-        Column("Step", lambda row: units.step_name(row["index"], row["number"]), left=True),
-        *([text_column("Host", "host")] if hosts > 1 else []),
-        time_column("Start", "start_ps", "ms"),
-        time_column("Duration", "duration_ps", unit),
-        time_column("Device (busiest core)", "device_busy_ps", unit),
-        number_column("Executions", "executions"),
-        number_column("Compiles", "compiles"),
-        number_column("Early syncs", "early_syncs"),
-        number_column("Reads", "from_device"),
-        Column("Host time by class", lambda row: stacked_bar(row["host_ps"], "thin"), left=True),
-    )
+    definition = STEPS.without("input_syncs", *([] if hosts > 1 else ["host"]))
+    cells = {"number": lambda row: units.step_name(row["index"], row["number"])}
+    steps_table = defined_table(definition, rows, cells)
     classes = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]
     legend = element("div", (element("span", class_chip(name)) for name in classes), class_="legend")
     mean = sum(step["duration_ps"] for step in steps) // len(steps)
@@ -189,16 +114,7 @@ def patterns_card(document: Row) -> Markup | None:
     rows = document["gaps"]["patterns"][:_MAX_PATTERNS]
     if not rows:
         return None
-    total_unit, mean_unit = (units.column_unit([row[key] for row in rows]) for key in ("total_ps", "mean_ps"))
-    patterns = table(
-        rows,
-        code_column("Before", "before"),
-        code_column("After", "after"),
-        cause_column("cause"),
-        number_column("Count", "count"),
-        time_column("Total", "total_ps", total_unit),
-        time_column("Mean", "mean_ps", mean_unit),
-    )
+    patterns = defined_table(GAP_PATTERNS.without("by_class_ps"), rows)
     return card("Recurring gaps", "the same program before and after; all cores", patterns, wide=True)
 
 
@@ -207,17 +123,9 @@ def gaps_card(document: Row) -> Markup | None:
     rows = gaps["items"]
     if not rows:
         return None
-    unit = units.column_unit([rows[0]["duration_ps"]])
-    columns = (
-        text_column("Device", "device"),
-        time_column("Start", "start_ps", "ms"),
-        time_column("Time", "duration_ps", unit),
-        STEP_COLUMN,
-        text_column("Kind", "kind"),
-        cause_column("cause"),
-        Column("What the host did", lambda row: stacked_bar(row["by_class_ps"], "thin"), left=True),
-        code_column("Ended by", "after"),
-    )
+    definition = GAPS.without("together_ps", "before")
+    cells = {"step": lambda row: units.step_name(row["step"], row["step_number"])}
+    columns = columns_of(definition, rows, cells).values()
     limit_note = f"; the {units.count(len(rows))} longest" if len(rows) < gaps["count"] else ""
     note = f"{units.count(gaps['count'])} from 10 µs up{limit_note}"
     rest = rows[_VISIBLE_GAPS:]
@@ -242,16 +150,7 @@ def _chain(gap: Row, document: Row) -> Markup:
     findings = findings_of_gap(gap, host, document)
     sentence = f"{why_gap(gap, findings, document)}{doing} {more_to_gain(gap, findings, document)}".strip()
     duration = gap["duration_ps"]
-    unit = units.column_unit([duration])
     start = f"{units.time_in(gap['start_ps'], 'ms')}{units.THIN}ms"
-    pieces = table(
-        gap["chain"],
-        text_column("Event", "name"),
-        text_column("Thread", "thread"),
-        Column("Class", lambda link: class_chip(link["class"]), left=True),
-        time_column("From", "start_ps", "ms"),
-        time_column("Time", "duration_ps", unit),
-        foot=("Sum", "", "", "", units.time_in(duration, unit)),
-    )
+    pieces = defined_table(GAP_CHAIN, gap["chain"], sums={"name": "Sum", "duration_ps": duration})
     summary = element("summary", f"{units.time_text(duration)} on {gap['device']} at {start}")
     return element("details", summary, element("p", sentence), pieces)

@@ -60,7 +60,7 @@ class PathContents:
     kind: Literal["capture", "session", "logdir"]
     captures: list[FileInfo]
     unreadable: tuple[str, ...] = ()
-    """Local directories that may hold sessions and that this user may not read."""
+    """Directories that may hold sessions and that this user may not read."""
 
 
 def inspect_path(path: str) -> PathContents | None:
@@ -74,8 +74,7 @@ def inspect_path(path: str) -> PathContents | None:
         direct = captures_in(path)
         if direct:
             return PathContents("session", direct)
-        unreadable: list[str] = []
-        return PathContents("logdir", list(_walk(path, frozenset(), 0, unreadable)), tuple(unreadable))
+        return captures_under(path)
     with Remote(path) as remote:
         if is_capture(path):
             info = remote.info()
@@ -85,26 +84,30 @@ def inspect_path(path: str) -> PathContents | None:
             captures = [_remote_info(file, listed[file]) for file in sorted(listed) if is_capture(file)]
             direct = [capture for capture in captures if parent(capture.path) == path]
             inside = [capture for capture in captures if is_session_directory(parent(capture.path))]
-            return PathContents("session", direct) if direct else PathContents("logdir", inside)
+            if direct:
+                return PathContents("session", direct)
+            return PathContents("logdir", inside, tuple(remote.unreadable))
         info = remote.info()
         is_page = info is not None and info.get("mimetype") == "text/html"
         if info is None or is_page or info.get("type") == "directory":
-            return PathContents("logdir", []) if info else None
+            return PathContents("logdir", [], tuple(remote.unreadable)) if info else None
         return PathContents("capture", [_remote_info(path, info)])
 
 
-def captures_under(root: str) -> list[FileInfo]:
-    """Every capture in a `plugins/profile/<session>` directory at any depth under `root`; none if it does not exist.
+def captures_under(root: str) -> PathContents:
+    """A logdir's captures: all in `plugins/profile/<session>` directories at any depth; none if it does not exist.
     Raises InputError."""
     if not is_url(root):
-        return list(_walk(root, frozenset(), 0, []))
+        unreadable: list[str] = []
+        return PathContents("logdir", list(_walk(root, frozenset(), 0, unreadable)), tuple(unreadable))
     with Remote(root) as remote:
         listed = remote.list_files() or {}
-    return [
+    captures = [
         _remote_info(path, listed[path])
         for path in sorted(listed)
         if is_capture(path) and is_session_directory(parent(path))
     ]
+    return PathContents("logdir", captures, tuple(remote.unreadable))
 
 
 def captures_in(directory: str) -> list[FileInfo]:

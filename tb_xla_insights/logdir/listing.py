@@ -8,19 +8,19 @@ import time
 from collections.abc import Callable, Sequence
 
 from tb_xla_insights.errors import InputError
-from tb_xla_insights.logdir.sessions import Root, SessionFiles, find_sessions
+from tb_xla_insights.logdir.sessions import Root, SessionFiles, SessionList, list_sessions
 
 _log = logging.getLogger(__name__)
 
 
 class Listing:
-    """The last result of `find_sessions`. Thread-safe; one refresh runs at a time."""
+    """The last result of `list_sessions`. Thread-safe; one refresh runs at a time."""
 
     def __init__(self, roots: Sequence[Root], clock: Callable[[], float] = time.monotonic) -> None:
         self._roots = tuple(roots)
         self._clock = clock
         self._lock = threading.Lock()
-        self._sessions: tuple[SessionFiles, ...] = ()
+        self._listed = SessionList()
         self._message: str | None = None
         self._refresh_done: threading.Event | None = None
         self._refreshed_at: float | None = None
@@ -33,12 +33,17 @@ class Listing:
     @property
     def sessions(self) -> tuple[SessionFiles, ...]:
         """The sessions of the last refresh, newest first; none before the first has ended."""
-        return self._sessions
+        return self._listed.sessions
+
+    @property
+    def note(self) -> str | None:
+        """One line about directories that were not readable in the last refresh, or None."""
+        return self._listed.note
 
     @property
     def message(self) -> str | None:
         """Why there is nothing to show, in one sentence, or None."""
-        if self._message or self._sessions:
+        if self._message or self.sessions:
             return self._message
         if not self._roots:
             return "No logdir: start TensorBoard with --logdir PATH."
@@ -55,11 +60,11 @@ class Listing:
             done = self._refresh_done
             if done is None:
                 if self._refreshed_at is not None and self._clock() - self._refreshed_at < max_age:
-                    return self._sessions
+                    return self.sessions
                 done = self._refresh_done = threading.Event()
                 threading.Thread(target=self._refresh, args=(done,), daemon=True).start()
         done.wait(wait)
-        return self._sessions
+        return self.sessions
 
     def find(self, name: str) -> SessionFiles | None:
         """The session of that name; refreshes the listing if it has none."""
@@ -70,18 +75,18 @@ class Listing:
 
     def last_seen(self, name: str) -> SessionFiles | None:
         """The session of that name in the last listing."""
-        return next((session for session in self._sessions if session.name == name), None)
+        return next((session for session in self.sessions if session.name == name), None)
 
     def _refresh(self, done: threading.Event) -> None:
-        sessions, message = self._sessions, None
+        listed, message = self._listed, None
         try:
-            sessions = tuple(find_sessions(self._roots))
+            listed = list_sessions(self._roots)
         except InputError as error:
             message = str(error)
         except Exception as error:  # the next refresh may succeed
             _log.exception("looking for sessions failed")
             message = f"{self.roots_text}: {type(error).__name__} while looking for sessions; see TensorBoard's output"
         with self._lock:
-            self._sessions, self._message = sessions, message
+            self._listed, self._message = listed, message
             self._refreshed_at, self._refresh_done = self._clock(), None
         done.set()

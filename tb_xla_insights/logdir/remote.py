@@ -18,10 +18,13 @@ _LISTING_PATIENCE_S = 900.0
 
 
 class Remote:
-    """A URL's file system and the path in it. Exceptions inside `with` become an InputError of one line."""
+    """A URL's file system and the path in it. Exceptions inside `with` become an InputError of one line.
+
+    `unreadable` has the directories that `list_files` was not permitted to list."""
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self.unreadable: list[str] = []
 
     def __enter__(self) -> Remote:
         try:
@@ -92,9 +95,11 @@ class Remote:
         try:
             entries: list[dict[str, Any]] = call_with_timeout(lambda: self.system.ls(path, detail=True))
         except Exception as error:
-            if is_optional and (is_missing(error) or is_refusal(error)):
-                return []  # an unreadable directory hides its own sessions only
-            raise
+            if not is_optional or not (is_missing(error) or is_refusal(error)):
+                raise
+            if is_refusal(error):  # hides its own sessions only
+                self.unreadable.append(self._url(path))
+            return []
         return entries
 
     def _url(self, path: str) -> str:

@@ -63,6 +63,21 @@ class SessionFiles:
         )
 
 
+@dataclass(frozen=True)
+class SessionList:
+    """The sessions of logdirs, newest first, and the directories that may hold more and that this user may not read."""
+
+    sessions: tuple[SessionFiles, ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str | None:
+        """One line about the unreadable directories, None if there are none."""
+        if not self.unreadable:
+            return None
+        return f"Sessions may be missing: {_unreadable_text(self.unreadable)}; permit reading."
+
+
 def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
     """The roots that TensorBoard's `--logdir PATH` or `--logdir_spec NAME:PATH,PATH,…` names."""
     if logdir:
@@ -77,8 +92,15 @@ def roots(logdir: str, logdir_spec: str = "") -> list[Root]:
 
 
 def find_sessions(roots: Iterable[Root]) -> list[SessionFiles]:
-    """All sessions, newest first; none for roots that do not exist. Raises InputError if one cannot be listed."""
-    return _sessions((root, files.captures_under(root.path)) for root in roots)
+    """The sessions of `list_sessions` alone. Raises InputError."""
+    return list(list_sessions(roots).sessions)
+
+
+def list_sessions(roots: Iterable[Root]) -> SessionList:
+    """All sessions; none for roots that do not exist. Raises InputError if one cannot be listed."""
+    contents = [(root, files.captures_under(root.path)) for root in roots]
+    sessions = _sessions((root, found.captures) for root, found in contents)
+    return SessionList(tuple(sessions), tuple(path for _, found in contents for path in found.unreadable))
 
 
 def current_files(session: SessionFiles) -> SessionFiles | None:
@@ -112,10 +134,11 @@ def resolve(path: str, name: str | None = None) -> SessionFiles:
     raise InputError(f"{path}: no session {name}; there {_names_text(sessions)}")
 
 
-def sessions_at(path: str) -> list[SessionFiles]:
-    """The sessions that a command's PATH means, newest first: those of a logdir or of a directory inside one, or the
-    single session outside any logdir. Raises InputError if there is none."""
-    return find_sessions([Root(paths.expand(path))]) or _sessions_in(path)
+def sessions_at(path: str) -> SessionList:
+    """The sessions that a command's PATH means: those of a logdir or of a directory inside one, or the single session
+    outside any logdir. Raises InputError if there is none."""
+    listed = list_sessions([Root(paths.expand(path))])
+    return listed if listed.sessions else SessionList(tuple(_sessions_in(path)))
 
 
 def _sessions_in(path: str) -> list[SessionFiles]:
@@ -130,11 +153,8 @@ def _sessions_in(path: str) -> list[SessionFiles]:
         return [_session_files(posixpath.basename(paths.absolute(expanded)), expanded, contents.captures)]
     if not contents.captures:
         if contents.unreadable:
-            first, *more = contents.unreadable
-            directories = f"{first} and {len(more)} more are" if more else f"{first} is"
-            raise InputError(
-                f"{path}: no profile found, and {directories} not readable for this user; permit reading"
-            )
+            text = _unreadable_text(contents.unreadable)
+            raise InputError(f"{path}: no profile found, and {text}; permit reading")
         raise InputError(
             f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
         )
@@ -161,6 +181,11 @@ def _single_capture_session(path: str, file: FileInfo) -> SessionFiles:
     host = _printable(file_name.removesuffix(SUFFIX))
     name = _printable(posixpath.basename(directory)) if in_session else host
     return SessionFiles(name, path, (HostFile(host, file),))
+
+
+def _unreadable_text(directories: Sequence[str]) -> str:
+    first, *more = map(_printable, directories)
+    return (f"{first} and {len(more)} more are" if more else f"{first} is") + " not readable for this user"
 
 
 def _names_text(sessions: Sequence[SessionFiles]) -> str:

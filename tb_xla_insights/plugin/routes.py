@@ -85,6 +85,7 @@ class Routes:
             "logdir": self._listing.roots_text,
             "sessions": [_session_row(session) for session in sessions],
             "message": self._listing.message,
+            "note": self._listing.note,
             "capture": self._capture_logdir is not None,
             "capture_logdir": self._capture_logdir,
         }

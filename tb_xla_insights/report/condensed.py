@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
+from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 
 Row = Mapping[str, Any]
@@ -87,6 +88,42 @@ def split_hosts(hosts: Sequence[Row]) -> tuple[list[Row], list[Row]]:
             break
         named.append(row)
     return named, [row for row in hosts if not any(row is host for host in named)]
+
+
+def device_row(device: Row, definition: str) -> Row:
+    """The device with its times by a definition of busy."""
+    times = device["duty"][definition]
+    return {
+        **device,
+        **times,
+        "idle_ps": times["span_ps"] - times["busy_ps"],
+        "duty_cycle": _duty_cycle([times]),
+    }
+
+
+def condensed_device_rows(devices: Sequence[Row], definition: str) -> list[Row]:
+    """The devices with the lowest duty cycles, all others, and all, as rows with mean times per core."""
+    named, others, all_devices = split_devices(devices, definition)
+    groups = [(_name_range(group.names), group) for group in named]
+    if others and named:
+        groups.append((f"{units.count(len(others.names))} others", others))
+    groups.append((f"all {units.count(len(devices))} cores", all_devices))
+    return [
+        {
+            "name": name,
+            "host": group.host,
+            "duty_cycle": group.duty,
+            "span_ps": group.span_ps,
+            "busy_ps": group.busy_ps,
+            "idle_ps": group.span_ps - group.busy_ps,
+            "stall_ps": group.stall_ps,
+        }
+        for name, group in groups
+    ]
+
+
+def _name_range(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
 
 
 @dataclass(frozen=True)

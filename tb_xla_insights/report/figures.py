@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tb_xla_insights import units
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
+from tb_xla_insights.tables.devices import IDLE
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.overview_route import Figure
@@ -129,6 +130,27 @@ def idle_rows(step_idle: Document) -> list[tuple[str | None, int, int]]:
     rows: list[tuple[str | None, int, int]] = [(name, ps, total_by_class[name]) for name, ps in mean_by_class]
     small = step_idle["small_ps"], step_idle["all_cores"]["small_ps"]
     return [*rows, (None, *small)] if small[1] else rows
+
+
+def idle_table(step_idle: Document) -> tuple[list[Document], Document]:
+    """The rows and the sums of the table of idle time by cause. Times are rounded so that they add up as printed; the
+    class of the row for short gaps is None."""
+    classes, means, totals = zip(*idle_rows(step_idle), strict=True)
+    mean_ps, total_ps = step_idle["idle_ps"], step_idle["all_cores"]["idle_ps"]
+    sums = {"idle_ps": mean_ps, "share": 1.0, "all_cores_ps": total_ps}
+    precision_ps = {key: units.PS_PER[unit] // 1000 for key, unit in IDLE.time_units([sums]).items()}
+    columns = zip(
+        classes,
+        units.rounded_parts(means, mean_ps, precision_ps["idle_ps"]),
+        [ps / mean_ps for ps in means],
+        units.rounded_parts(totals, total_ps, precision_ps["all_cores_ps"]),
+        strict=True,
+    )
+    return [dict(zip(("class", *sums), row, strict=True)) for row in columns], sums
+
+
+SHORT_GAPS = "in gaps under 10 µs"
+"""The class of the row for short gaps in a table of idle time."""
 
 
 def joins_text(joins: Mapping[Any, int]) -> str:

@@ -29,43 +29,24 @@ def listed_hosts(hosts: Sequence[Row]) -> list[Row]:
     return [*named, {**median, **sums}]
 
 
-def host_units(hosts: Sequence[Row]) -> tuple[str, str]:
-    """The units of steps and of the time that others wait; milliseconds if no host has a value."""
-    columns = ([row[key] for row in hosts if row[key] is not None] for key in ("step_ps", "others_wait_ps"))
-    steps, waits = (units.column_unit(times) if times else "ms" for times in columns)
-    return steps, waits
-
-
-def host_heads(step_unit: str, wait_unit: str) -> tuple[str, ...]:
-    """The headings of the columns after the host's name."""
-    return (
-        "Steps",
-        f"Step (median), {step_unit}",
-        "Duty cycle",
-        "Last in",
-        f"Others wait, {wait_unit}",
-        "Differs most",
-        "Clock, µs",
-    )
-
-
-def host_cells(row: Row, step_unit: str, wait_unit: str) -> list[str]:
-    """A host's cells below `host_heads`."""
-    differs, clock = row["differs"], row["clock_offset_ps"]
+def host_rows(hosts: Sequence[Row]) -> list[Row]:
+    """The rows of the table of hosts, with the largest difference and the clock as text."""
     return [
-        units.count(row["steps"]),
-        units.MISSING if row["step_ps"] is None else units.time_in(row["step_ps"], step_unit),
-        units.share(row["duty_cycle"]),
-        units.share(row["last_share"]),
-        units.MISSING if row["others_wait_ps"] is None else units.time_in(row["others_wait_ps"], wait_unit),
-        _difference(differs) if differs else "",
-        units.MISSING
-        if clock is None
-        else f"{units.time_in(clock, 'µs', 1)} ± {units.time_in(row['residual_ps'], 'µs', 1)}",
+        {**row, "differs": _difference(row["differs"]), "clock_offset_ps": _clock(row)}
+        for row in listed_hosts(hosts)
     ]
 
 
-def _difference(differs: Row) -> str:
+def _clock(row: Row) -> str | None:
+    if row["clock_offset_ps"] is None:
+        return None
+    offset, residual = (units.time_in(row[key], "µs", 1) for key in ("clock_offset_ps", "residual_ps"))
+    return f"{offset} ± {residual}"
+
+
+def _difference(differs: Row | None) -> str:
+    if differs is None:
+        return ""
     if differs["class"] == "unrecorded" and not differs["longer_ps"]:
         return "unrecorded: the file is cut"
     name = "device work" if differs["class"] == "device" else label(differs["class"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,14 @@ from tb_xla_insights.analysis.frameworks import host_activities
 from tb_xla_insights.analysis.thresholds import DEVICE_BOUND_SHARE, INFO_SHARE, OUTSIDE_SPAN_SHARE, SEVERITIES
 from tb_xla_insights.device_work.bottlenecks import BELOW_ROOFLINE, bottleneck_texts
 from tb_xla_insights.report.finding_text import leading_limit, limit_text, mean_steps_per_host
+from tb_xla_insights.report.mistakes_text import mistakes_clause
 from tb_xla_insights.report.straggler_text import (
     is_straggler_cause,
     straggler_cost_text,
     waiting_by_name,
     waiting_text,
 )
-from tb_xla_insights.units import brief_time, count, part_text, share, time_text
+from tb_xla_insights.units import brief_time, count, part_text, share
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.findings import Verdict
@@ -31,6 +33,9 @@ _MAX_USUAL_EDGE_STEPS = 1.5
 
 _MIN_HOST_SHARE = 1 / 3
 """The smallest share of the steps for which a class of host time is named if no device is known."""
+
+_IS_STALLED = ": the device is busy"
+"""How the verdict continues if stalls are the largest limit."""
 
 _UNKNOWN_WORK = "whether runs compute or wait is not recorded"
 """For devices that recorded program runs without ops."""
@@ -105,15 +110,12 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     duty = share(busy / span if span else 0.0)
     subject = "The device is" if len(devices) == 1 else f"The {count(len(devices))} devices are"
     bound = next((finding for finding in findings if finding["id"] == "device_bound"), None)
-    if bound:
-        text = f"{subject} the bottleneck: {duty} busy."
-        leads = (text + lead for lead in bottleneck_texts(report))
-        worst: Any = next((row["severity"] for row in findings if row["id"] == BELOW_ROOFLINE), "good")
-        return {"text": next((lead for lead in leads if len(lead) <= max_chars), text), "severity": worst}
     mistakes, limits = (
         [row for row in findings if row["kind"] == kind and _is_relevant(row)]
         for kind in ("mistake", "limit")
     )
+    if bound:
+        return _device_bound_verdict(report, f"{subject} the bottleneck: {duty} busy.", mistakes, max_chars)
     reasons = mistakes + limits
     unknown_reason = _why_host_unknown(report)
     if not reasons and unknown_reason:
@@ -177,9 +179,44 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if straggler else f"{duty} busy"
     endings = (*(cause + idle_clause for cause in causes), causes[-1])
-    texts = [f"{head}{subject} {busy_text}{ending}{note}." for ending in endings]
+    texts = [f"{head}{subject} {busy_text}{_name_devices(ending, devices)}{note}." for ending in endings]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= max_chars), texts[-1]), "severity": severity}
+
+
+def _device_bound_verdict(
+    report: Mapping[str, Any], text: str, mistakes: Sequence[Mapping[str, Any]], max_chars: int
+) -> Verdict:
+    """The verdict, which begins with `text`, if the device is the bottleneck: its longest work, and the mistakes."""
+    leads, clause = bottleneck_texts(report), ""
+    if mistakes:
+        clause = f" {mistakes_clause(mistakes, report['mistakes'], mean_steps_per_host(report))}."
+    texts = [*(text + lead + clause for lead in leads), text + clause]
+    severities = [
+        row["severity"] for row in report["findings"] if row["id"] == BELOW_ROOFLINE or row in mistakes
+    ]
+    return {
+        "text": next((candidate for candidate in texts if len(candidate) <= max_chars), text),
+        "severity": max(severities, key=SEVERITIES.index, default="good"),
+    }
+
+
+def _name_devices(ending: str, devices: Sequence[Mapping[str, Any]]) -> str:
+    """The end of a sentence about `devices` whose findings speak of `the device`. `The 4 devices are 86.5 % busy: the
+    device is busy waiting in copy-done` becomes `…, 96.6 % of that waiting in copy-done`; `…: the device waits`
+    becomes `…: they wait`."""
+    several = len(devices) > 1
+    stall_share = sum(device.get("stall_ps", 0) for device in devices) / sum(
+        row["busy_ps"] for row in devices
+    )
+    if ending.startswith(_IS_STALLED):
+        ending = f", {share(stall_share)} of that{ending.removeprefix(_IS_STALLED)}"
+    ending = re.sub(r"^: the device waits\b", ": they wait" if several else ": it waits", ending)
+    if several:
+        # A mistake of some hosts names them: `the device waits for data on w-5`.
+        ending = re.sub(r"\bthe device waits\b(?![^;,]* on )", "the devices wait", ending)
+        ending = ending.replace("the device is busy waiting", "the devices are busy waiting")
+    return ending
 
 
 def _without_devices(report: Mapping[str, Any]) -> Verdict:
@@ -198,8 +235,8 @@ def _causes(
     start = f": {warm_up}" if warm_up else ""
     if not start and not mistakes:
         return [f": {limit}"]
-    text = f"{start}. {_mistakes_clause(mistakes, totals, steps)}" if mistakes else start
-    several = " cost " in text
+    text = f"{start}. {mistakes_clause(mistakes, totals, steps)}" if mistakes else start
+    several = len(mistakes) > 1 or " cost " in text
     return [f"{text}; beyond {'them' if several else 'that'} {limit}" if limit else text, text]
 
 
@@ -207,7 +244,7 @@ def _causes_with_leading_limit(
     limit: str, mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int
 ) -> list[str]:
     """The causes of idle time, from the longest to the shortest text, if the largest limit precedes the mistakes."""
-    text = _mistakes_clause(mistakes, totals, steps)
+    text = mistakes_clause(mistakes, totals, steps)
     return [f": {limit}. Beyond that {text[0].lower()}{text[1:]}", f": {limit}"]
 
 
@@ -258,31 +295,6 @@ def _limit_remains(totals: Mapping[str, Any]) -> bool:
     return not step or without is None or step - without >= INFO_SHARE * step
 
 
-def _mistakes_clause(mistakes: Sequence[Mapping[str, Any]], totals: Mapping[str, Any], steps: int) -> str:
-    """`3 mistakes (2 of them once) cost up to 69.5 of 290.8 ms a step, first 324.5 MB sent each step`; if all occurred
-    once `A mistake costs up to 318.4 ms once: a compile in step 5`. `steps`: the mean number of steps per host."""
-    number, name = len(mistakes), mistakes[0]["brief"]
-    once = sum(finding.get("recurs") == "once" for finding in mistakes)
-    step, fixed = totals["step_ps"], totals["step_if_fixed_ps"]
-    if step is None or fixed is None:
-        cost = f"{share(min(1.0, sum(finding['gain'] for finding in mistakes)))} of the devices' time"
-    else:
-        cost = f"up to {part_text(step - fixed, step)} a step"
-        # One relevant mistake, but the replay without all mistakes gains more than its own fix.
-        step_without_it = mistakes[0].get("step_if_fixed_ps") if number == 1 else None
-        if step_without_it is not None and part_text(step - step_without_it, step) != part_text(
-            step - fixed, step
-        ):
-            return f"Mistakes cost {cost}, first {name}"
-        # The share of a step would depend on the number of steps in the capture; the whole cost does not.
-        if once == number:
-            cost = f"up to {time_text(steps * (step - fixed), 1)} once"
-    if number == 1:
-        return f"A mistake costs {cost}: {name}"
-    note = f" ({once} of them once)" if 0 < once < number else ""
-    return f"{number} mistakes{note} cost {cost}, first {name}"
-
-
 def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
     """Why the host's activity in idle time is unknown; None if it is known on most hosts."""
     disagreeing = sum(row.get("hosts", 1) for row in report["diagnostics"] if row["id"] == "clocks_disagree")
@@ -316,5 +328,9 @@ def _main_activity(report: Mapping[str, Any], by_class: Mapping[str, int], idle:
 
 
 def _main_gap_activity(report: Mapping[str, Any], idle: int) -> str:
+    """The main activity in the gaps, or the fact that most of the idle time is inside runs."""
     gaps = report["gaps"]
+    inside_runs = sum(row["total_ps"] for row in gaps.get("patterns", ()) if row["inside_run"])
+    if 2 * inside_runs > idle and 2 * gaps["by_kind_ps"]["queued"] > idle:
+        return "; most of the idle time is inside program runs, between their ops"
     return _main_activity(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])

@@ -3,23 +3,22 @@ whatever their number."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tb_xla_insights import units
+from tb_xla_insights.tables.annotations import WORK_BY_ANNOTATION, WORK_BY_OP
+from tb_xla_insights.tables.definition import Definition
 from tb_xla_insights.units import THIN
 
 Row = Mapping[str, Any]
-
-TEXT_COLUMNS = ("Op", "Category", "Annotation", "Bound by", "Source")
-"""Columns of text; the others are of numbers."""
 
 _NO_ANNOTATION, _ALL = "no annotation", "all ops"
 _SUBTREE = "…"
 """The last part of the name of a row that includes all inner annotations."""
 _BOUND_NAMES = {"unknown": "not known"}
-_EMPTY_CELLS: Row = {"annotation": "", "category": "", "source": None, "executions": None}
+_EMPTY_CELLS: Row = {"annotation": "", "category": "", "source": None, "executions": ""}
 """The cells of a row of several ops that have no common value."""
 _PEAK_SOURCES = {
     "capture": "from the capture",
@@ -34,18 +33,17 @@ _MIN_OP_SHARE = 0.0005
 
 @dataclass(frozen=True)
 class WorkTable:
-    """Rows of cells by column heading, most time first. Times and shares as printed add up to those of `total`, all
-    ops."""
+    """Rows of a table, most time first. Times and shares as printed add up to those of `total`, all ops."""
 
-    title: str
-    rows: list[dict[str, str]]
-    total: dict[str, str]
+    definition: Definition
+    rows: list[Row]
+    total: Row
 
 
 def by_annotation(work: Row, max_rows: int) -> WorkTable:
     """The table of the report's `device_work` by annotation, with at most `max_rows` rows (see `fit_rows`)."""
     rows = _limit_rows(fit_rows(work["annotations"], max_rows), max_rows)
-    return _table("Device work by annotation", rows, work["total"], _annotation_cells)
+    return _table(WORK_BY_ANNOTATION, rows, work["total"])
 
 
 def fit_rows(annotations: Iterable[Row], max_rows: int) -> list[Row]:
@@ -96,10 +94,15 @@ def by_op(ops: Sequence[Row], work: Row, max_rows: int) -> WorkTable:
     for row in rows:
         annotations_by_leaf.setdefault(_leaf(row), set()).add(row["annotation"])
     shortened = [
-        {**row, "annotation": _leaf(row)} if len(annotations_by_leaf[_leaf(row)]) == 1 else row
+        {
+            **row,
+            "annotation": _leaf(row) if len(annotations_by_leaf[_leaf(row)]) == 1 else row["annotation"],
+            # FLOPs of a collective do not measure the device.
+            "flops": row["flops"] if row["kind"] == "work" else None,
+        }
         for row in rows
     ]
-    return _table("Device work by op", shortened, work["total"], _op_cells)
+    return _table(WORK_BY_OP, shortened, work["total"])
 
 
 def peaks_text(work: Row) -> str:
@@ -171,52 +174,31 @@ def _limit_rows(ordered: Sequence[Row], max_rows: int) -> list[Row]:
     return [*ordered[: max_rows - 1], {**_EMPTY_CELLS, **unknown, **rest}]
 
 
-def _table(
-    title: str, rows: Sequence[Row], total: Row, cells: Callable[[Row, str, str, str], dict[str, str]]
-) -> WorkTable:
+def _table(definition: Definition, rows: Sequence[Row], total: Row) -> WorkTable:
     total_ps = total["self_ps"]
-    unit = units.column_unit([total_ps])
+    precision_ps = units.PS_PER[units.column_unit([total_ps])] // 1000
     durations = [row["self_ps"] for row in rows]
-    times = units.rounded_parts(durations, total_ps, units.PS_PER[unit] // 1000)
+    times = units.rounded_parts(durations, total_ps, precision_ps)
     shares = units.shares(durations, total_ps)
     texts = [
-        cells(row, unit, units.time_in(ps, unit), share)
+        _display_row(row, {"self_ps": ps, "share": share})
         for row, ps, share in zip(rows, times, shares, strict=True)
     ]
-    total_row = {**_EMPTY_CELLS, **total, "name": _ALL, "kind": "work"}
-    return WorkTable(title, texts, cells(total_row, unit, units.time_in(total_ps, unit), units.share(1.0)))
+    total_row = {**_EMPTY_CELLS, **total, "name": _ALL}
+    return WorkTable(definition, texts, _display_row(total_row, {"share": units.share(1.0)}))
 
 
-def _annotation_cells(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
+def _display_row(row: Row, rounded: Row) -> Row:
+    """The row with rounded values; its name stands for the annotation in a table by annotation, else for the op."""
+    flops, rate = row["flops"], None
+    if flops is not None and row["self_ps"]:
+        rate = units.rate(flops / row["self_ps"]) if flops else "0"  # FLOPs per picosecond
     return {
-        "Annotation": row["name"],
-        f"Time, {unit}": time,
-        "Share": share,
-        **_rate_cells(row, row["flops"]),
-    }
-
-
-def _op_cells(row: Row, unit: str, time: str, share: str) -> dict[str, str]:
-    # FLOPs of a collective do not measure the device.
-    rates = _rate_cells(row, row["flops"] if row["kind"] == "work" else None)
-    return {
-        "Op": row["name"],
-        "Category": row["category"],
-        "Annotation": row["annotation"],
-        "Executions": "" if row["executions"] is None else units.count(row["executions"]),
-        f"Self time, {unit}": time,
-        "Share": share,
-        **rates,
-        "Source": row["source"] or "",
-    }
-
-
-def _rate_cells(row: Row, flops: int | None) -> dict[str, str]:
-    is_known = flops is not None and row["self_ps"]
-    return {
-        # FLOPs per picosecond
-        "TFLOP/s": (units.rate(flops / row["self_ps"]) if flops else "0") if is_known else units.MISSING,
-        "FLOP/s, of peak": units.share(row["flops_share"]),
-        "HBM, of peak": units.share(row["bytes_share"]),
-        "Bound by": _BOUND_NAMES.get(row["bound_by"], row["bound_by"] or ""),
+        **row,
+        "path": row["name"],
+        "op": row["name"],
+        "source": row.get("source") or "",
+        "tflops_per_s": rate,
+        "bound_by": _BOUND_NAMES.get(row["bound_by"], row["bound_by"] or ""),
+        **rounded,
     }

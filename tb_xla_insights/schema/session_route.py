@@ -44,7 +44,9 @@ class SessionList(TypedDict):
     sessions: list[ListedSession]
     """The sessions, newest first."""
     message: str | None
-    """Why the list is incomplete or empty; `null` if it is neither."""
+    """Why there are no sessions; `null` if there are."""
+    note: str | None
+    """One line about directories that this user may not read; `null` if there are none."""
     capture: bool
     """Whether this page may capture."""
     capture_logdir: str | None

@@ -18,14 +18,14 @@ test('while hosts are read it is said how many, how much, and how long it takes'
     plain(partialText(reading({ hosts_read: 41, hosts_in_all: 64, hosts_covered: 41 }, 103, ...more)));
   assert.equal(
     text(269, 252),
-    '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 4 min left.',
+    '41 of 64 hosts read; the slowest may be among the rest. 103 of 269 MB read, about 4 min left.',
   );
   assert.equal(
     text(269, 12.4),
-    '41 of 64 hosts read; the last one may still come. 103 of 269 MB read, about 12 s left.',
+    '41 of 64 hosts read; the slowest may be among the rest. 103 of 269 MB read, about 12 s left.',
   );
-  assert.equal(text(269, null), '41 of 64 hosts read; the last one may still come. 103 of 269 MB read.');
-  assert.equal(text(null, null), '41 of 64 hosts read; the last one may still come. 103.0 MB read so far.');
+  assert.equal(text(269, null), '41 of 64 hosts read; the slowest may be among the rest. 103 of 269 MB read.');
+  assert.equal(text(null, null), '41 of 64 hosts read; the slowest may be among the rest. 103.0 MB read so far.');
 });
 
 test('numbers that are behind say of how many hosts they are', () => {
@@ -38,7 +38,7 @@ test('numbers that are behind say of how many hosts they are', () => {
 test('once all hosts are read their report is still to come', () => {
   assert.equal(
     plain(partialText(reading({ hosts_read: 64, hosts_in_all: 64, hosts_covered: 60 }, 269, 269, null))),
-    '64 of 64 hosts read. Their report is being made.',
+    '64 of 64 hosts read. Building their report.',
   );
 });
 

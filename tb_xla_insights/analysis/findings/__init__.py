@@ -49,7 +49,7 @@ def find_findings(session: SessionTrace, sidecars: Sidecars = NO_SIDECARS) -> li
     `worth`).
 
     No idle time counts for two host findings, so that their costs never exceed the starved gaps. `device_bound` is
-    included only if no mistake is worth a change and no limit a warning (see `has_nothing_to_fix`).
+    included only if no mistake or limit is worth a warning (see `has_nothing_to_fix`).
     """
     return _findings_of(Facts(session, sidecars))
 

@@ -220,12 +220,7 @@ def device_bound(facts: Facts) -> Finding | None:
         "device_bound",
         f"The device is the bottleneck: {share(duty)} busy",
         "the device is the bottleneck",
-        f"{facts.core_subject} computes {share(computing_share)} of the time, and the host "
-        + (
-            f"runs ahead: {_step_times_text(trace)}."
-            if find_launches(trace).handed_over_times is not None
-            else "keeps up."
-        ),
+        f"{facts.core_subject} computes {share(computing_share)} of the time, and the host {_lead_text(trace)}.",
         "Make the device's work cheaper: larger or lower-precision matrix products, fewer ops that only move data, "
         "more cores.",
         0,
@@ -233,13 +228,20 @@ def device_bound(facts: Facts) -> Finding | None:
     )
 
 
-def _step_times_text(trace: Trace) -> str:
-    """`a step takes the device 28.5 ms, the host 20.8 ms`."""
+def _lead_text(trace: Trace) -> str:
+    """`runs ahead: a step takes the device 28.5 ms, the host 20.8 ms`; `keeps up` if the host is not known to be
+    faster. The host's steps include its waits."""
+    if find_launches(trace).handed_over_times is None:
+        return "keeps up"
     steps = len(steps_of(trace))
     work = int(device_busy_ps(trace).sum())
     host = int(np.subtract(*recorded_times(trace)[::-1])[:steps].sum())
     work_text, host_text = brief_times(work // steps, host // steps)
-    return f"a step takes the device {work_text}, the host {host_text}"
+    return (
+        f"runs ahead: a step takes the device {work_text}, the host {host_text}"
+        if host < work
+        else "keeps up"
+    )
 
 
 def _share_of_steps(trace: Trace) -> float | None:

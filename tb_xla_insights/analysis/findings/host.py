@@ -16,6 +16,7 @@ from tb_xla_insights.analysis.findings.base import (
     lower_first,
     mean_text,
 )
+from tb_xla_insights.analysis.findings.single_gap import SINGLE_GAP_BRIEF, single_gap_ps, single_gap_text
 from tb_xla_insights.analysis.findings.small import LAUNCHING
 from tb_xla_insights.analysis.findings.waiting import Waiting, idle_inside_runs, take_waiting
 from tb_xla_insights.analysis.host.classes import host_class_segments
@@ -99,13 +100,14 @@ def dispatch_overhead(facts: Facts) -> Finding | None:
     means = [facts.mean_per_core(taken_ps, recurs) for taken_ps, _ in clauses]
     texts = [f"{text}{means[0].unit}" for text in brief_times(*(mean.ps for mean in means))]
     parts = ", and ".join(f"{text} {condition}" for text, (_, condition) in zip(texts, clauses, strict=True))
-    detail = f"{facts.core_subject} idles {parts}"
+    gap_ps = single_gap_ps(facts, taken)
+    detail = f"{facts.core_subject} idles {parts}{single_gap_text(gap_ps)}"
     runs, median = _usual_overhead(facts.trace)
     usual = f". The usual execution has {brief_time(median)} of overhead." if median is not None else "."
     return Finding(
         "dispatch_overhead",
         title,
-        title[0].lower() + title[1:],
+        lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None),
         detail + usual,
         advice.lstrip(),
         cost,
@@ -221,7 +223,8 @@ def tracing_bound(facts: Facts) -> Finding | None:
     recurs = facts.recurrence(steps)
     elsewhere = facts.idle_elsewhere(taken, recurs, *by_class)
     title = f"The device waits while the host {_activity(facts, dominant_class)[0]}"
-    brief = lower_first(title)
+    gap_ps = single_gap_ps(facts, taken)
+    brief = lower_first(title) + SINGLE_GAP_BRIEF * (gap_ps is not None)
     parts = _activities_text(
         {
             _activity(facts, name)[0]: facts.mean_per_core(taken_ps, recurs).ps
@@ -234,7 +237,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         "tracing_bound",
         title,
         brief,
-        f"{facts.idle_text(taken, recurs)} while the host {parts}{elsewhere.text}."
+        f"{facts.idle_text(taken, recurs)} while the host {parts}{elsewhere.text}{single_gap_text(gap_ps)}."
         f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts))}",
         _advise_recording_more(facts)
         if dominant_class == "unrecorded"

@@ -164,9 +164,10 @@ def _rank(finding: Finding) -> tuple[bool, bool, float, int, str]:
 
 
 def has_nothing_to_fix(findings: Sequence[Finding]) -> bool:
-    """Whether no mistake reaches INFO_SHARE, even at best, and no limit WARNING_SHARE."""
+    """Whether no finding reaches WARNING_SHARE, even at best, and no host holds up the others: stragglers count from
+    INFO_SHARE on."""
     return not any(
-        (finding.gain or 0.0) >= (WARNING_SHARE if finding.id in LIMITS else INFO_SHARE)
+        (finding.gain or 0.0) >= (INFO_SHARE if finding.id == "straggler" else WARNING_SHARE)
         for finding in findings
     )
 

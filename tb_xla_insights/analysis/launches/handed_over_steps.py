@@ -37,8 +37,9 @@ def handed_over_times(
     quick before the queue is full.
 
     A step then lasts from the end of the previous step's work to the end of its own, on host and device. The first
-    step, before which nothing ran, starts as long before its own work as the median step does. Steps at the capture's
-    end without recorded work are not whole. (docs/definitions.md, "Step")
+    step, before which nothing ran, starts as long before its own work as the median step does, or after its begin if
+    cores work on two steps at once; if it then had no time left, it starts with its work. Steps at the capture's end
+    without recorded work are not whole. (docs/definitions.md, "Step")
     """
     launched = step_of_run >= 0
     work_end = np.full(len(start_ps), -1, np.int64)
@@ -62,8 +63,9 @@ def handed_over_times(
     starts = _after_other_work(
         starts, ends, first_run, run_start_ps[step_of_run < 0], run_end_ps[step_of_run < 0]
     )
+    # Negative if cores begin a step before others have ended the previous one.
     lead = np.median((first_run - starts)[1:]).astype(np.int64)
-    starts[0] = max(starts[0], first_run[0] - lead)
+    starts[0] = max(starts[0], first_run[0] - lead if first_run[0] - lead < ends[0] else first_run[0])
     return starts, ends
 
 

@@ -88,7 +88,8 @@ class Schedule:
 
 @memoised
 def find_schedule(trace: Trace) -> Schedule | None:
-    """The schedule of one host; None without steps, or if too few runs have known launches."""
+    """The schedule of one host; None without steps, if too few runs have known launches, or if no run in the steps was
+    launched in them."""
     steps, launches = recorded_steps(trace)[: len(steps_of(trace))], find_launches(trace)
     runs = launches.runs
     if not steps or not len(launches):
@@ -113,7 +114,10 @@ def find_schedule(trace: Trace) -> Schedule | None:
         known &= runs.start_ps < end
     segment = np.full(len(launches), -1, np.int32)  # the segment at whose end each launch is
     segment[cuts.index[cuts.kind == _LAUNCH]] = np.flatnonzero(cuts.kind == _LAUNCH)
-    work = _work(launches, np.flatnonzero(known & (segment[runs.launch] >= 0)), segment, launch_ps)
+    launched = np.flatnonzero(known & (segment[runs.launch] >= 0))
+    if not launched.size:
+        return None
+    work = _work(launches, launched, segment, launch_ps)
     core_free = np.zeros(len(trace.devices), np.int64)
     ahead_runs = work.run[ahead[work.launch]]  # other cores may begin before the core that defines the steps
     np.minimum.at(core_free, runs.device[ahead_runs], runs.start_ps[ahead_runs] - begin)

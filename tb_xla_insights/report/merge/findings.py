@@ -17,7 +17,7 @@ from tb_xla_insights.analysis.findings.worth import (
     severity_of_finding,
     sort_findings,
 )
-from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE
+from tb_xla_insights.analysis.thresholds import EVERY_STEP_SHARE, INFO_SHARE, WARNING_SHARE
 from tb_xla_insights.report.merge.parts import HostPart, weighted_mean
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def _is_on_most_hosts(parts: Sequence[HostPart], rows: dict[int, Row]) -> bool:
 
 
 def _has_mistake(parts: Sequence[HostPart]) -> bool:
-    """Whether a host has a mistake whose fix gains at least INFO_SHARE of its step."""
+    """Whether a host has a mistake whose fix gains at least WARNING_SHARE of its step."""
     return any(
-        row["kind"] == "mistake" and (row["gain"] or 0.0) >= INFO_SHARE
+        row["kind"] == "mistake" and (row["gain"] or 0.0) >= WARNING_SHARE
         for part in parts
         for row in part.rows["findings"]
     )

@@ -1,0 +1,57 @@
+/** Columns of tables by their definitions, which the terminal, the HTML report and CSV files share. */
+
+import { codeCell } from './cards.js';
+import { classCell, LABELS } from './classes.js';
+import { bytes, UNITS } from './format.js';
+import { countColumn, shareColumn, textColumn, timeColumn } from './table.js';
+import { accessor } from './totals.js';
+
+const MAX_NAME_LETTERS = 40;
+
+/** @typedef {import('./table-definitions.js').ColumnDefinition} ColumnDefinition */
+
+/**
+ * A column with the heading, unit and alignment of its definition. It is called by the definition's key in links.
+ * @template T
+ * @param {ColumnDefinition} definition
+ * @param {Partial<import('./table.js').Column<T>> & {
+ *   of?: import('./totals.js').Field<T, any>, timeUnit?: import('./format.js').Unit}} [options]
+ *   `of` reads the value from an item, by default the field with the definition's key; `timeUnit` is the unit of times
+ *   other than those in ms; the rest replaces parts of the column
+ * @returns {import('./table.js').Column<T>}
+ */
+export function definedColumn({ key, head, unit }, { of, timeUnit = UNITS.ms, ...more } = {}) {
+  const value = of === undefined ? (/** @type {any} */ item) => item[key] : accessor(of);
+  const options = { key: key.replace(/_ps$/, ''), ...more };
+  switch (unit) {
+    case 'time':
+    case 'change':
+      return timeColumn(head, timeUnit, value, options);
+    case 'ms':
+      return timeColumn(head, UNITS.ms, value, options);
+    case 'share':
+      return shareColumn(head, value, options);
+    case 'bytes':
+      return countColumn(head, value, { cell: (item) => bytes(value(item)), ...options });
+    case 'count':
+    case 'number':
+      return countColumn(head, value, options);
+    case 'code':
+      return textColumn(head, value, { cell: (item) => codeCell(value(item), MAX_NAME_LETTERS), ...options });
+    case 'class':
+      return textColumn(head, (item) => LABELS[/** @type {import('./classes.js').ClassName} */ (value(item))], {
+        cell: (item) => classCell(value(item)),
+        title: undefined,
+        ...options,
+      });
+    default:
+      return textColumn(head, value, options);
+  }
+}
+
+/**
+ * The keys of a table's columns that its rows have, for a file of comma-separated values.
+ * @param {Record<string, ColumnDefinition>} columns
+ */
+export const csvKeys = (columns) =>
+  Object.values(columns).filter(({ derived }) => !derived).map(({ key }) => key);

@@ -1,0 +1,67 @@
+"""Rows of the tables of executions, compilations and transfers, for the text output and the HTML report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tb_xla_insights import units
+from tb_xla_insights.report.compile_text import compile_state, difference_text
+from tb_xla_insights.report.figures import joins_text
+
+Row = Mapping[str, Any]
+
+_MAX_STEADY_RATIO = 1.1
+"""Device times up to this multiple of their median count as equal."""
+
+
+def mean_run(program: Row) -> Row:
+    """The program with mean times of a run; the spread of device times is empty if they are nearly equal."""
+    runs, spread = program["count"], program["spread"]
+    device = spread["device_ps"]
+    is_steady = device["max"] <= _MAX_STEADY_RATIO * device["median"]
+    return {
+        **program,
+        **{key: ps // runs for key, ps in program.items() if key.endswith("_ps")},
+        "device_spread": "" if is_steady else _spread_text(device),
+        "overhead_spread": _spread_text(spread["overhead_ps"]) if runs > 1 else "",
+        "join": joins_text(program["joins"]),
+    }
+
+
+def _spread_text(spread: Row) -> str:
+    """Minimum, median and maximum, with the unit once if they share it."""
+    times = [spread[key] for key in ("min", "median", "max")]
+    if len({units.time_unit(ps) for ps in times}) > 1:
+        return " / ".join(map(units.time_text, times))
+    *first, last = times
+    return " / ".join([*(units.time_in(ps, units.time_unit(ps)) for ps in first), units.time_text(last)])
+
+
+def compile_row(compilation: Row) -> Row:
+    """The compilation with its idle time on all devices, when it happened, and what is new in its graph."""
+    return {
+        **compilation,
+        "step": units.step_name(compilation["step"], compilation["step_number"]),
+        "idle_ps": sum(compilation["idle_ps"].values()),
+        "state": compile_state(compilation),
+        "difference": difference_text(compilation),
+    }
+
+
+def transfer_rows(transfers: Mapping[str, Row]) -> list[Row]:
+    """The transfers by direction, each a class of host time; the size says if it is known of some only."""
+    return [
+        {
+            **row,
+            "direction": name,
+            "per_step": None if row["per_step"] is None else f"{row['per_step']:.1f}",
+            "bytes": _size_text(row),
+        }
+        for name, row in transfers.items()
+    ]
+
+
+def _size_text(row: Row) -> str:
+    size = units.byte_size(row["bytes"])
+    return f"{size} ({row['sized']} known)" if 0 < row["sized"] < row["count"] else size

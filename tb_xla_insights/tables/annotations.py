@@ -1,0 +1,81 @@
+"""Tables of annotations and of the devices' work by annotation and op."""
+
+from __future__ import annotations
+
+from tb_xla_insights.tables.definition import Column, Definition
+
+ANNOTATIONS = Definition(
+    "Annotations on the device (device time: all cores)",
+    (
+        Column("path", "Annotation"),
+        Column("count", "Count", "count", priority=4),
+        Column("host_ps", "Host", "time"),
+        Column("device_ps", "Device", "time"),
+        Column("device_ops", "Device ops", "count", priority=2),
+        Column("executions", "Launches", "count", priority=1),
+        Column("lost", "Lost", priority=3),
+    ),
+)
+
+PHASES = Definition(
+    "Order of phases on the device (all cores; runs and phases of an execution)",
+    (
+        Column("program", "Program", "code"),
+        Column("executions", "Executions", "count", priority=3),
+        Column("device_ps", "Device", "time"),
+        Column("runs", "Runs", "count", priority=1),
+        Column("phases", "Phases", "count", priority=2),
+        Column("inversion_share", "Inverted", "share"),
+    ),
+)
+
+UNANNOTATED_OPS = Definition(
+    "Device time without an annotation",
+    (
+        Column("op", "Op", "code"),
+        Column("device_ps", "Time", "time"),
+        Column("state", "Scope", priority=1),
+        Column("source", "Line", priority=2),
+    ),
+)
+
+SHARED_OPS = Definition(
+    "Ops of several annotations",
+    (
+        Column("op", "Op", "code"),
+        Column("device_ps", "Time", "time"),
+        Column("parts", "Divided among"),
+        Column("source", "Line", priority=1),
+    ),
+)
+
+_RATES = (
+    Column("tflops_per_s", "TFLOP/s", "number", priority=4, derived=True),
+    Column("flops_share", "FLOP/s, of peak", "share"),
+    Column("bytes_share", "HBM, of peak", "share"),
+    Column("bound_by", "Bound by"),
+)
+
+WORK_BY_ANNOTATION = Definition(
+    "Device work by annotation (all cores)",
+    (
+        Column("path", "Annotation"),
+        Column("self_ps", "Time", "time"),
+        Column("share", "Share", "share", derived=True),
+        *_RATES,
+    ),
+)
+
+WORK_BY_OP = Definition(
+    "Device work by op (all cores)",
+    (
+        Column("op", "Op", "code"),
+        Column("category", "Category", priority=3),
+        Column("annotation", "Annotation", priority=5),
+        Column("executions", "Executions", "count", priority=2),
+        Column("self_ps", "Self time", "time"),
+        Column("share", "Share", "share", derived=True),
+        *_RATES,
+        Column("source", "Line", priority=1),
+    ),
+)

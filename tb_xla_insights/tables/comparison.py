@@ -1,0 +1,110 @@
+"""Tables of the comparison of two sessions, and of pairs of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tb_xla_insights.tables.definition import Column, Definition
+
+MEASURES = Definition(
+    "Differences",
+    (
+        Column("label", "Measure"),
+        Column("a", "A", "number"),
+        Column("b", "B", "number"),
+        Column("ratio", "B / A", "number"),
+        Column("verdict", ""),
+    ),
+)
+
+
+def differences(title: str, head: str) -> Definition:
+    """Times of both sessions and their difference; the first column is the name of what is compared."""
+    return Definition(
+        title,
+        (
+            Column("name", head, derived=True),
+            Column("a_ps", "A", "time"),
+            Column("b_ps", "B", "time"),
+            Column("difference_ps", "B − A", "change", priority=1),
+            Column("ratio", "B / A", "number"),
+            Column("verdict", ""),
+        ),
+    )
+
+
+CLASS_DIFFERENCES = differences("Host time per step", "Class")
+PHASE_DIFFERENCES = differences("Phases, host time per step", "Phase")
+IDLE_DIFFERENCES = differences("Idle time per step and core, by what the host did", "Class")
+OVERHEAD_DIFFERENCES = differences("Overhead of a run", "Program")
+COMPILE_DIFFERENCES = differences("Compilations", "Module")
+
+_WORK_DIFFERENCE = (
+    Column("a_ps", "A", "time"),
+    Column("b_ps", "B", "time"),
+    Column("difference_ps", "B − A", "change", priority=4),
+    Column("of_step", "Of A’s step", "number"),
+    Column("ratio", "B / A", "number", priority=3),
+    Column("found", "In", priority=2),
+    Column("verdict", ""),
+)
+
+ANNOTATION_DIFFERENCES = Definition(
+    "Device time per step and core, by annotation",
+    (Column("path", "Annotation"), *_WORK_DIFFERENCE),
+)
+
+OP_DIFFERENCES = Definition(
+    "Device time per step and core, by op",
+    (Column("name", "Op", "code"), Column("annotation", "Annotation", priority=1), *_WORK_DIFFERENCE),
+)
+
+LAZY_DYNAMO_STEPS = Definition(
+    "Lazy against dynamo, per step (device: the runs’ time on a core)",
+    (
+        Column("kind", "", derived=True),
+        Column("steps", "Steps", "count"),
+        Column("tracing_ps", "Tracing", "ms"),
+        Column("device_ps", "Device", "ms"),
+        Column("wall_ps", "Wall", "ms"),
+        Column("executions", "Executions", "number"),
+    ),
+)
+
+LAZY_DYNAMO_EXECUTIONS = Definition(
+    "Executions in the order of the device, means of a run",
+    (
+        Column("program", "Program", "code"),
+        Column("kind", "Kind"),
+        Column("per_step", "Per step", "number"),
+        Column("host_ps", "Host", "ms"),
+        Column("device_ps", "Device", "ms"),
+        Column("queue_ps", "Queue", "ms"),
+        Column("overhead_ps", "Overhead", "ms"),
+    ),
+)
+
+BETWEEN_EXECUTIONS = Definition(
+    "Between executions on a core",
+    (
+        Column("before", "Before", "code"),
+        Column("after", "After", "code"),
+        Column("count", "Count", "count"),
+        Column("mean_ps", "Mean", "ms"),
+    ),
+)
+
+
+def pair_table(columns: Sequence[str]) -> Definition:
+    """Speed-ups over pairs of sessions: for each column of the pairs file, the speed-up and its verdict."""
+    return Definition(
+        "Speed-up over pairs, A / B",
+        (
+            Column("model", "Model"),
+            *(
+                column
+                for n, name in enumerate(columns)
+                for column in (Column(f"speedup_{n}", name, "number"), Column(f"verdict_{n}", ""))
+            ),
+        ),
+    )

@@ -1,0 +1,120 @@
+"""What defines a table: its title and, for each column, key, heading, unit and priority.
+
+The terminal, the HTML report, the page and CSV files show tables from the same definitions. A view may add what only it
+can draw, such as bars, and leaves out columns that its rows do not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tb_xla_insights import units
+from tb_xla_insights.catalog.classes import label
+
+Row = Mapping[str, Any]
+
+Unit = Literal[
+    "text", "code", "class", "by class", "time", "change", "ms", "count", "share", "bytes", "number"
+]
+"""What the values of a column are.
+
+- `text`, and `code` for names from the program;
+- `class`, a class of host time, and `by class`, times by class;
+- `time`, in the unit that fits the largest time of the table; `change`, a difference of times in that unit, with its
+  sign; `ms`, always in milliseconds: all integer picoseconds;
+- `count`, an integer; `share`, from 0 to 1; `bytes`;
+- `number`, aligned as a number, whose text each view composes.
+"""
+
+TEXT_UNITS: Collection[Unit] = ("text", "code", "class", "by class")
+"""Units whose columns are aligned to the left; all others are aligned to the right."""
+
+LAST = 99
+"""The priority of the columns that are left out last."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    `key` names the value in a row of the document, the column of a CSV file, and the order in a link of the page; for a
+    `derived` column there is no such value, and the views compute it. Columns with a low `priority` are left out first
+    where space is short. A time with its `own_unit` does not share the unit of the table's other times.
+    """
+
+    key: str
+    head: str
+    unit: Unit = "text"
+    priority: int = LAST
+    derived: bool = False
+    own_unit: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        return self.unit in TEXT_UNITS
+
+    def text(self, row: Row, time_unit: str) -> str:
+        """The text of a cell, with times in `time_unit`: a dash for an unknown value, empty if the row has none. Values
+        other than classes that are texts already stay as they are."""
+        if self.key not in row:
+            return ""
+        value = row[self.key]
+        if value is None:
+            return units.MISSING
+        if isinstance(value, str) and self.unit != "class":
+            return value
+        match self.unit:
+            case "time" | "ms":
+                return units.time_in(value, time_unit)
+            case "change":
+                return f"{'+' if value > 0 else ''}{units.time_in(value, time_unit)}"
+            case "count":
+                return units.count(value)
+            case "share":
+                return units.share(value)
+            case "bytes":
+                return units.byte_size(value)
+            case "class":
+                return label(value)
+            case _:
+                return str(value)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A table: its title and its columns in their order."""
+
+    title: str
+    columns: tuple[Column, ...]
+
+    def __getitem__(self, key: str) -> Column:
+        return next(column for column in self.columns if column.key == key)
+
+    def without(self, *keys: str) -> Definition:
+        """The table without the columns of these keys. Raises KeyError if it has no such column."""
+        if unknown := set(keys) - {column.key for column in self.columns}:
+            raise KeyError(*sorted(unknown))
+        return Definition(self.title, tuple(column for column in self.columns if column.key not in keys))
+
+    def time_units(self, rows: Iterable[Row]) -> dict[str, str]:
+        """The unit of each column of times, by key: that of the largest time of all such columns of these rows, or of
+        the column alone if it has its `own_unit`."""
+        keys = [column.key for column in self.columns if column.unit in ("time", "change")]
+        largest = dict.fromkeys(keys, 0)
+        for row in rows:
+            for key in keys:
+                value = row.get(key)
+                largest[key] = max(largest[key], abs(value) if isinstance(value, int) else 0)
+        common = max((largest[key] for key in keys if not self[key].own_unit), default=0)
+        times = {key: largest[key] if self[key].own_unit else common for key in keys}
+        time_units = {key: units.time_unit(ps) if ps else "ms" for key, ps in times.items()}
+        return time_units | {column.key: "ms" for column in self.columns if column.unit == "ms"}
+
+    def heads(self, time_units: Mapping[str, str]) -> list[str]:
+        """The headings, with the units of times: `Start, ms`."""
+        return [
+            f"{column.head}, {time_units[column.key]}" if column.key in time_units else column.head
+            for column in self.columns
+        ]

@@ -1,0 +1,27 @@
+"""Tables of the files beside a capture, and of a logdir's sessions."""
+
+from __future__ import annotations
+
+from tb_xla_insights.tables.definition import Column, Definition
+
+COUNTS_AGAINST_TRACE = Definition(
+    "Metrics and trace",
+    (
+        Column("what", "What"),
+        Column("metrics", "Report", "count"),
+        Column("time_ps", "Time", "ms", derived=True),
+        Column("since", "Since before", "count"),
+        Column("trace", "Trace", "count"),
+        Column("agrees", ""),
+    ),
+)
+
+SESSIONS = Definition(
+    "",
+    (
+        Column("name", "Session"),
+        Column("host", "Host"),
+        Column("bytes", "Size", "bytes"),
+        Column("modified", "Modified, UTC", "number"),
+    ),
+)

@@ -1,0 +1,85 @@
+"""Tables of a window of the session."""
+
+from __future__ import annotations
+
+from tb_xla_insights.tables.definition import Column, Definition
+
+WINDOW_CLASSES = Definition(
+    "What the host did",
+    (
+        Column("class", "Class", "class"),
+        Column("ps", "Time", "time"),
+        Column("share", "Share", "share", derived=True),
+    ),
+)
+
+WINDOW_CLASSES_OF_HOSTS = Definition(
+    "What the hosts did, by class",
+    (
+        Column("class", "Class", "class"),
+        Column("median_ps", "Median", "time", derived=True),
+        Column("share", "Share", "share", derived=True),
+        Column("min_ps", "Least", "time", derived=True),
+        Column("max_ps", "Most", "time", derived=True),
+        Column("host", "Most on", derived=True),
+    ),
+)
+
+WINDOW_THREADS = Definition(
+    "Threads",
+    (
+        Column("name", "Thread"),
+        Column("role", "Role"),
+        Column("host", "Host", priority=3),
+        Column("busy_ps", "Busy", "time"),
+        Column("events", "Events", "count", priority=4),
+        Column("by_class_ps", "By class", "by class", priority=1),
+        Column("top", "Most self time in", priority=2),
+    ),
+)
+
+WINDOW_DEVICES = Definition(
+    "Devices (each core)",
+    (
+        Column("name", "Device"),
+        Column("host", "Host", priority=1),
+        Column("busy_ps", "Busy", "time"),
+        Column("idle_ps", "Idle", "time"),
+        Column("stall_ps", "Stall", "time", priority=4),
+        Column("modules", "Modules", "count", priority=3),
+        Column("ops", "Ops", "count", priority=2),
+    ),
+)
+
+WINDOW_ANNOTATIONS = Definition(
+    "Device ops by annotation",
+    (
+        Column("path", "Annotation"),
+        Column("count", "Count", "count", priority=2),
+        Column("self_ps", "Self time", "time"),
+        Column("share", "Share", "share", derived=True),
+        Column("top_ops", "Most self time in", priority=1),
+    ),
+)
+
+WINDOW_OPS = Definition(
+    "Ops (the longest, mean of a core)",
+    (
+        Column("device", "Device"),
+        Column("host", "Host"),
+        Column("op", "Op", "code"),
+        Column("count", "Count", "number"),
+        Column("self_ps", "Self time", "time"),
+    ),
+)
+
+WINDOW_EVENTS = Definition(
+    "Longest by self time",
+    (
+        Column("name", "Event"),
+        Column("class", "Class", "class", priority=1),
+        Column("count", "Count", "count", priority=2),
+        Column("total_ps", "Total", "time", priority=3),
+        Column("self_ps", "Self time", "time"),
+    ),
+)
