@@ -25,7 +25,7 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  * @property {(gap: GapDetail) => void} occurrences @property {(text: string) => void} copy
  * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} delays
  *   the collective that a gap delays
- * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
+ * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} fetchGap
  */
 
 const NARROW_BELOW_PX = 1200;

@@ -181,7 +181,7 @@ export function createPanel(act, on) {
           },
         );
       } else if (kind === 'gap') {
-        void load(on.bring({ session: name, device, start_ps }), (answer) => {
+        void load(on.fetchGap({ session: name, device, start_ps }), (answer) => {
           on.gap(answer);
           return gapContent(answer, act, on);
         });

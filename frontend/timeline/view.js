@@ -178,7 +178,7 @@ export function timelineView(app) {
     {
       mark: gaps.mark,
       open: gaps.openPiece,
-      bring: gaps.one,
+      fetchGap: gaps.one,
       delays: waits.ofGap,
       collective: waits.ofOp,
       error: panelFailed,
