@@ -32,7 +32,8 @@ def test_answers_about_a_thousand_hosts_are_small() -> None:
 
     spans, busy, modules = times(550 * MS), times(500 * MS), times(510 * MS)
     idle = {name: times(10 * MS) for name in CLASSES[:6]}
-    devices, whole_steps = [], []
+    devices: list[Any] = []
+    whole_steps = []
     for at in range(4096):
         host, name = f"t1v-n-{at // 4}", f"TPU:{at % 4}"
         duty = {"span_ps": spans[at], "stall_ps": 0}

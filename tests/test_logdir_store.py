@@ -247,12 +247,11 @@ def test_reading_building_and_drawing_have_their_share_of_the_progress(logdir: P
     now = [100.0]
     [session] = [listed for listed in Listing([Root(str(logdir))]).refresh(wait=None) if listed.name == NEW]
     load = Load(session, clock=lambda: now[0])
-    keys = "stage", "part", "seconds_left"
 
     def after(seconds: float) -> tuple[Any, ...]:
         now[0] += seconds
         progress = load.progress()
-        return tuple(progress[key] for key in keys)
+        return progress["stage"], progress["part"], progress["seconds_left"]
 
     first, second = load.hosts
     first.update(200, 400)

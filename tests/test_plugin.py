@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers import raising, write_cut_session, write_session
+from schema_checks import fits_route, has_type
 from tensorboard import program
 from tensorboard.backend import application
 from tensorboard.plugins.core import core_plugin
@@ -47,6 +48,8 @@ def document(answer: TestResponse) -> dict[str, Any]:
 def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
     answer = get(client, f"data/{route}", **arguments)
     assert answer.status_code == 200, answer.data
+    if has_type(route):
+        fits_route(document(answer), route)
     return document(answer)
 
 

@@ -181,7 +181,7 @@ def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch:
     begun.wait()
     answer = data(client, "session", session="s")
     assert answer["state"] == "loading"
-    assert answer["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_told": 4}
+    assert answer["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_covered": 4}
     assert "head" not in answer
     head = data(client, "session", session="s", seen=3)["head"]
     assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]

@@ -46,6 +46,8 @@ def test_unknown_events_are_a_one_line_error(timeline: Timeline, ask: Any, messa
 
 def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
     occurrences = timeline.event_at("h0.steps", STEP)["occurrences"]
+    assert occurrences["previous"]
+    assert occurrences["next"]
     assert (occurrences["count"], occurrences["previous"]["name"], occurrences["next"]["name"]) == (
         STEPS,
         "5",
@@ -63,6 +65,8 @@ def test_an_event_lists_its_ancestors_and_the_occurrences_of_its_name(timeline: 
     ]
     occurrences = event["occurrences"]
     assert (occurrences["count"], occurrences["index"], occurrences["mean_ps"]) == (STEPS, 1, MS // 2)
+    assert occurrences["previous"]
+    assert occurrences["next"]
     assert (occurrences["previous"]["start_ps"], occurrences["next"]["start_ps"]) == (
         12 * MS,
         2 * STEP + 12 * MS,
@@ -135,7 +139,7 @@ def test_a_region_without_work_is_its_own_event(tmp_path: Path) -> None:
     timeline = timeline_of(pool, tmp_path)
     (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
     assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
-    assert [item["name"] for item in timeline.event(partner["event"])["flow"]["from"]] == [
+    assert [item["name"] for item in timeline.event(str(partner["event"]))["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
     ]
     assert timeline.event_at("h0.t1", 4 * MS)["flow"]["from"] == []
@@ -157,8 +161,11 @@ def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> No
 
 def test_neighbours_of_a_slice(timeline: Timeline) -> None:
     forward = timeline.neighbor("h0.ann", 1, 9 * MS, "previous")["event"]
+    following = timeline.neighbor("h0.ann", 1, 9 * MS, "next")["event"]
+    assert forward
+    assert following
     assert brief(forward) == ("forward", "h0.ann", 1)
-    assert timeline.neighbor("h0.ann", 1, 9 * MS, "next")["event"]["start_ps"] == STEP + 1 * MS
+    assert following["start_ps"] == STEP + 1 * MS
     assert timeline.neighbor("h0.ann", 0, 0, "previous") == {"event": None}
     assert timeline.neighbor("h0.ann", 0, 2 * STEP, "next") == {"event": None}
 
