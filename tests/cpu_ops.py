@@ -23,7 +23,7 @@ class Op:
 
 @dataclass
 class Around:
-    """An event that others lie in, and the last one of them that is no `end:` event: its name and start."""
+    """An event that contains others, with the name and start of the last one of them that is no `end:` event."""
 
     end_ps: float
     before: tuple[str, int] = ("", 0)
@@ -109,7 +109,7 @@ class Recorded:
 
 
 def read(folder: Path) -> Recorded:
-    found = Recorded()
+    recorded = Recorded()
     (host,) = (
         item for item in parse(next(folder.rglob("*.xplane.pb")).read_bytes()) if item.name == "/host:CPU"
     )
@@ -118,8 +118,8 @@ def read(folder: Path) -> Recorded:
     ]
     first = min(start for line in lines for start, _ in line)
     for line in lines:
-        found.add_line([(start - first, event) for start, event in line])
-    return found
+        recorded.add_line([(start - first, event) for start, event in line])
+    return recorded
 
 
 def merged(spans: list[tuple[int, int]]) -> list[list[int]]:

@@ -46,8 +46,8 @@ def check_sums(report: Any) -> None:
     }
     longest = max(
         (
-            max(sum(item["duration_ps"] for item in own), spans.get(host, 0)) / len(own)
-            for host, own in steps.items()
+            max(sum(item["duration_ps"] for item in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
+            for host, rows_of_host in steps.items()
         ),
         default=0,
     )
@@ -58,6 +58,6 @@ def check_sums(report: Any) -> None:
         assert 0 <= (least or 0) <= (most or 0) <= longest + 1
         assert (finding["gain_at_worst"] is None) == (least is None)
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
-    # These tell of busy time, and of what hosts wait for each other; the others take idle time from one another.
+    # These are about busy time, and about waits of hosts for each other; the others each claim idle time.
     apart = ("device_stalls", "exposed_collectives", "host_callback", "straggler")
     assert sum(item["cost_ps"] for item in report["findings"] if item["id"] not in apart) <= gaps["total_ps"]

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
 
 
 @pytest.mark.parametrize(
-    ("capture_name", "late"),
+    ("capture_name", "late_ends"),
     [
         ("dynamo_full_step", 15),
         ("dynamo_train_session", 15),
@@ -23,15 +23,15 @@ from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
     ],
 )
 def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
-    shared_traces: Path, capture_name: str, late: int
+    shared_traces: Path, capture_name: str, late_ends: int
 ) -> None:
-    """No op begins after its run is complete; some `end:` events come later, on a thread that had to wait for a
-    processor, while the next programs run."""
+    """No op begins after its run is complete. Some `end:` events are late, while the next programs run, because their
+    thread waits for a processor."""
     folder = shared_traces / "torch_xla" / capture_name
     recorded = read(folder)
     spans = list(recorded.spans())
     assert all(start <= complete for start, _, complete in spans)
-    assert sum(end > complete for _, end, complete in spans) == late
+    assert sum(end > complete for _, end, complete in spans) == late_ends
     union = recorded.union()
     trace = real_trace(folder)
     (device,) = trace.devices
@@ -42,8 +42,8 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
 
 
 def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None:
-    """Were runs to end with their threads' regions, 2.6 ms of it would count as busy: late `end:` events reach into the
-    gaps, and into runs after them."""
+    """If runs ended with their threads' regions, 2.6 ms of it would count as busy: late `end:` events extend into the
+    gaps and the next runs."""
     folder = shared_traces / "torch_xla" / "dynamo_full_step"
     union = read(folder).union()
     between = [after[0] - before[1] for before, after in pairwise(union)]

@@ -24,7 +24,7 @@ def occurrences(plane: Plane) -> Counter[str]:
 
 
 def plane(space: Space, name: str) -> Plane:
-    return next(found for found in space.planes if found.name == name)
+    return next(candidate for candidate in space.planes if candidate.name == name)
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
@@ -33,7 +33,7 @@ def test_committed_session_is_what_the_generator_writes(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
-def test_synthetic_sessions_say_so(path: Path) -> None:
+def test_synthetic_sessions_are_labelled_synthetic(path: Path) -> None:
     assert path.parts[0].startswith("synthetic_")
     assert path.parts[3].endswith("_synthetic")
     stats = plane(sessions()[path](), "Task Environment").stats
@@ -47,17 +47,17 @@ def test_every_run_is_explained() -> None:
     assert runs == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
 
 
-def test_every_run_says_what_to_see_in_it() -> None:
+def test_every_run_has_a_description() -> None:
     for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
         [line] = (run / "description.txt").read_text().splitlines()
         assert line.startswith("Synthetic: ") == run.name.startswith("synthetic_"), run
 
 
-def test_the_case_study_is_what_opens_first() -> None:
+def test_the_case_study_opens_first() -> None:
     assert sessions_at(str(LOGDIR)).sessions[0].path == str((LOGDIR / case_study.path()).parent)
 
 
-def test_size_stays_small() -> None:
+def test_the_demo_logs_are_small() -> None:
     sizes = [path.stat().st_size for path in LOGDIR.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert sum(sizes) < 8_000_000
     assert max(sizes) < 2_000_000
@@ -70,7 +70,7 @@ def test_no_path_of_the_recording_machine_is_inside() -> None:
 
 
 @pytest.mark.parametrize("run", REAL_RUNS, ids=lambda run: run.name)
-def test_real_runs_come_with_their_reports(run: Path) -> None:
+def test_real_runs_have_their_metrics_reports(run: Path) -> None:
     assert len(list(run.glob("plugins/profile/*/demo-host.xplane.pb"))) == 1
     assert "ExecuteTime" in (run / "metrics_report.txt").read_text()
     if "dynamo" in run.name:
@@ -114,12 +114,12 @@ def test_case_study_file_holds_its_truth() -> None:
         assert ops.events[0].start_ps == modules.events[0].start_ps
         assert ops.events[-1].end_ps == modules.events[-1].end_ps
         assert sum(event.duration_ps for event in ops.events) == device.busy_ps
-    seen = occurrences(plane(space, "/host:CPU"))
-    assert seen["Training_Step"] == len(truth.steps)
-    assert seen["StepMarker"] == len(truth.steps) + 1  # the one in the middle of forward
-    assert seen["XLATensor::Compile"] == 1
-    assert seen["TransferToServerInternal"] == truth.transfers_to_device
-    assert seen["TransferFromServer"] == 1
+    counts = occurrences(plane(space, "/host:CPU"))
+    assert counts["Training_Step"] == len(truth.steps)
+    assert counts["StepMarker"] == len(truth.steps) + 1  # the one in the middle of forward
+    assert counts["XLATensor::Compile"] == 1
+    assert counts["TransferToServerInternal"] == truth.transfers_to_device
+    assert counts["TransferFromServer"] == 1
 
 
 HELPER_WORK = ("program_load", "to_device", "dispatch")
@@ -144,12 +144,12 @@ def innermost(host: Plane, line: Line, moment_ps: int) -> str | None:
     """The class of the event that was opened last among those open at a moment; None where nothing is recorded."""
     names = {metadata.id: metadata.name for metadata in host.metadata}
     moment_ps -= line.timestamp_ns * 1000
-    there = [event for event in line.events if event.start_ps <= moment_ps < event.end_ps]
-    return CLASS_OF[names[there[-1].metadata_id]] if there else None
+    events = [event for event in line.events if event.start_ps <= moment_ps < event.end_ps]
+    return CLASS_OF[names[events[-1].metadata_id]] if events else None
 
 
 def test_case_study_gap_reads_as_stated_in_the_file() -> None:
-    """Goes through the gap by the rules for a class at an instant, knowing only what the file holds."""
+    """Walks through the gap by the rules for a class at an instant, using only the file's content."""
     truth = case_study.truth()
     host = plane(case_study.build(), "/host:CPU")
     main = next(line for line in host.lines if line.name == "python")
@@ -165,7 +165,7 @@ def test_case_study_gap_reads_as_stated_in_the_file() -> None:
         driving = innermost(host, main, moment)
         helping = {innermost(host, line, moment) for line in helpers}
         if driving in (None, "wait"):
-            work = [known for known in HELPER_WORK if known in helping]
+            work = [class_name for class_name in HELPER_WORK if class_name in helping]
             driving = work[0] if work else "wait" if "wait" in (driving, *helping) else "unrecorded"
         parts[str(driving)] += until - moment
     assert parts == truth.gap_parts_ps
@@ -223,6 +223,6 @@ def test_writer_keeps_types_ids_and_order_apart() -> None:
     assert set(host.stat_ids) == {"big", "name", "text", "step_num", "half", "raw"}
 
 
-def test_writer_refuses_what_does_not_fit() -> None:
+def test_writer_refuses_invalid_events() -> None:
     with pytest.raises(OverflowError, match="64 bits"):
         Space().plane("/host:CPU", stats={"n": Uint(1 << 64)}).to_bytes()

@@ -13,8 +13,8 @@ from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.trace.model import Device, Spans, Trace
 
 
-def spans(trace: Trace, some: Spans) -> list[tuple[str, int, int]]:
-    columns = some.name.tolist(), some.start_ps.tolist(), some.end_ps.tolist()
+def spans(trace: Trace, recorded: Spans) -> list[tuple[str, int, int]]:
+    columns = recorded.name.tolist(), recorded.start_ps.tolist(), recorded.end_ps.tolist()
     return [(trace.strings[name], start, end) for name, start, end in zip(*columns, strict=True)]
 
 
@@ -41,7 +41,7 @@ def test_a_tpu_plane() -> None:
     assert spans(trace, device.ops) == [("fusion.1", 1, 6), ("copy.2", 11, 14)]
 
 
-def test_devices_come_by_number_not_by_place() -> None:
+def test_devices_are_sorted_by_number() -> None:
     trace = capture(*(Core([("op", number, 1)], name=f"TPU:{number}") for number in (10, 2, 0)))
     assert [device.name for device in trace.devices] == ["TPU:0", "TPU:2", "TPU:10"]
     assert [device.plane for device in trace.devices] == [3, 2, 1]
@@ -98,7 +98,7 @@ def test_kernels_of_all_streams_without_copies() -> None:
     assert spans(trace, device.ops) == [("gemm", 0, 10), ("gemm", 5, 15), ("relu", 20, 25)]
 
 
-def test_kernels_beside_each_other_keep_all_their_time() -> None:
+def test_concurrent_kernels_each_count_their_full_time() -> None:
     streams = {
         "Stream #1": [("gemm", 0, 90)],
         "Stream #2": [("ncclAllReduce", 10, 30), ("__amd_rocclr_copyBuffer.kd", 50, 9)],
@@ -126,8 +126,8 @@ def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
     ops = only(trace).ops
     assert len(ops) == 150
     named = np.array([trace.strings[item] for item in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
-    one = np.char.startswith(named, "te_fused_attn_backward_ffi.")
-    assert int((ops.end_ps - ops.start_ps)[one].sum()) == 4_645_760_000
+    is_fill = np.char.startswith(named, "te_fused_attn_backward_ffi.")
+    assert int((ops.end_ps - ops.start_ps)[is_fill].sum()) == 4_645_760_000
     assert idle_ps(trace, only(trace)) == 823_624_000
 
 
@@ -139,7 +139,7 @@ def test_ops_nest_and_have_short_names() -> None:
     assert ops.depth.tolist() == [0, 1, 1, 0]
 
 
-def test_device_planes_go_before_ops_on_threads() -> None:
+def test_device_planes_take_precedence_over_ops_on_threads() -> None:
     trace = capture(thread("pool", ("dot", 0, 5, {"hlo_op": "dot"})), Core([("fusion", 10, 5)]))
     assert only(trace).name == "TPU:0"
 
@@ -150,12 +150,12 @@ def test_the_tpu_capture(shared_traces: Path) -> None:
     assert [device.name for device in trace.devices] == ["TPU:0", "TPU:1", "TPU:2", "TPU:3"]
     for device in trace.devices:
         plane = planes[f"/device:{device.name}"]
-        for name, some in (("XLA Ops", device.ops), ("XLA Modules", device.modules)):
+        for name, columns in (("XLA Ops", device.ops), ("XLA Modules", device.modules)):
             (line,) = (line for line in plane.lines if line.name == name)
-            assert len(some) == len(line.events) > 100
-            assert (np.diff(some.start_ps) >= 0).all()
+            assert len(columns) == len(line.events) > 100
+            assert (np.diff(columns.start_ps) >= 0).all()
             shown = {plane.kinds[event.kind][1] or event.name for event in line.events}
-            assert {trace.strings[index] for index in some.name} == shown
+            assert {trace.strings[index] for index in columns.name} == shown
     assert sum(len(device.modules) for device in trace.devices) == 414
 
 

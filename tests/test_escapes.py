@@ -1,4 +1,4 @@
-"""No name out of a capture, a path or a text beside it is obeyed by a terminal, or hides in what is printed."""
+"""Names from captures, paths and sidecar files cannot control a terminal or hide text in the output."""
 
 from __future__ import annotations
 
@@ -43,12 +43,16 @@ ORDERS = [
 
 
 def unseen(text: str) -> set[str]:
-    """The characters of a text that a terminal obeys or nobody sees, but for line ends."""
-    return {it for it in text if unicodedata.category(it)[0] in "C" or it in "\u2028\u2029"} - {"\n"}
+    """The characters of a text that a terminal interprets or does not show, except line ends."""
+    return {
+        character
+        for character in text
+        if unicodedata.category(character)[0] in "C" or character in "\u2028\u2029"
+    } - {"\n"}
 
 
 class TestVisible:
-    def test_text_for_people_stays(self) -> None:
+    def test_printable_text_is_unchanged(self) -> None:
         for text in ("", "forward/µ – 3\u202fms", "日本語 עברית", r"C:\new\x1b", "a\u00a0b", "👩 ü"):
             assert escape_text(text) == text
 
@@ -61,41 +65,43 @@ class TestVisible:
             ("x\udc80\ud800\U000e0041", r"x\udc80\ud800\U000e0041"),
         ],
     )
-    def test_what_is_obeyed_or_not_seen_is_an_escape(self, text: str, shown: str) -> None:
+    def test_control_and_invisible_characters_are_escaped(self, text: str, shown: str) -> None:
         assert escape_text(text) == shown == escape_text(shown)
         assert str(InputError(text)) == shown
 
     def test_no_character_is_left_out(self) -> None:
-        every = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
-        assert not unseen(escape_text(every))
-        assert escape_text(every).encode()
+        characters = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
+        assert not unseen(escape_text(characters))
+        assert escape_text(characters).encode()
 
-    def test_json_means_what_it_meant(self) -> None:
+    def test_escaped_json_has_the_same_values(self) -> None:
         names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
         text = json.dumps(names, ensure_ascii=False, indent=2)
         assert json.loads(escape_json(text)) == names
         assert not unseen(escape_json(text))
 
 
-def test_nothing_else_prints() -> None:
+def test_only_the_printing_module_writes_to_the_terminal() -> None:
     """`printing` is the one place of the command line that writes to a stream."""
     printing = set()
     for path in (PACKAGE / "cli").glob("*.py"):
         calls = [
-            ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)
+            ast.unparse(node.func)
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call)
         ]
-        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", it) for it in calls):
+        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", node) for node in calls):
             printing.add(path.name)
     assert printing == {"printing.py"}
 
 
-def test_a_console_lets_nothing_through(capsys: Capture) -> None:
+def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
     console().print("a\x1bb\u202e\nc", style="bold")
     assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
 
 
 def hostile_run(folder: Path, names: Iterator[str]) -> Path:
-    """A run whose session, host, threads, annotations, programs, ops, stats and texts beside have such names."""
+    """A run whose session, host, threads, annotations, programs, ops, stats and sidecar files have such names."""
 
     def name(ends: str = "") -> str:
         return f"{next(names)}{ends}"
@@ -167,13 +173,13 @@ def all_said(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Pat
         ["capture", next(names), "logdir"],
         [next(names)],
     ]
-    said = ""
+    output = ""
     for command in commands:
         with suppress(SystemExit):  # wrong usage
             main(command)
-        told = capsys.readouterr()
-        said += told.out + told.err
-    return said
+        captured = capsys.readouterr()
+        output += captured.out + captured.err
+    return output
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -184,24 +190,24 @@ def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
         while True:
             yield f"n{chosen.choice(HIDDEN)}{chosen.choice(ORDERS)}{chosen.choice(HIDDEN)}x"
 
-    said = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
-    assert not unseen(said)
-    assert all(shown in said for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
+    output = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
+    assert not unseen(output)
+    assert all(shown in output for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
 
 
 def test_pages_and_cells(tmp_path: Path) -> None:
-    """A mark of direction in a name turns nothing round in a browser either."""
+    """A direction mark in a name does not reverse text in a browser either."""
     session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
-    made = [
+    pages = [
         report_html(session.report()),
         session._repr_html_(),
         session.annotations()._repr_html_(),
         repr(session),
     ]
-    for text in made:
+    for text in pages:
         assert not unseen(text)
         assert r"\u202e" in text
-    assert made[0].count("<main>") == 1
+    assert pages[0].count("<main>") == 1
 
 
 def test_json_on_a_terminal(tmp_path: Path) -> None:
@@ -210,15 +216,15 @@ def test_json_on_a_terminal(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
     with subprocess.Popen(command, stdout=end, stderr=end) as process:
         os.close(end)
-        said = b""
+        output = b""
         try:
             while part := os.read(main_end, 1 << 16):
-                said += part
+                output += part
         except OSError:  # Linux's way to say that the other end is closed
             pass
         assert process.wait() == 0
     os.close(main_end)
-    text = said.decode().replace("\r\n", "\n")
+    text = output.decode().replace("\r\n", "\n")
     assert not unseen(text)
     [host] = json.loads(text)["sessions"][0]["hosts"]
     assert host["name"] == r"hn" + "\u202e\x9b\x7f\x1b]0;t\x07" + r"\udcff"

@@ -1,4 +1,4 @@
-"""What is told of a capture with twice as much of one thing is about twice as long: nothing grows by the square."""
+"""The answers about a capture with twice as much of one thing are about twice as long; nothing grows quadratically."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DEEP = (
 """Of what grew by the square once."""
 
 
-def told(axis: str, n: int) -> int:
-    """Bytes of the report and the views of a capture with so much along an axis."""
+def answer_bytes(axis: str, n: int) -> int:
+    """Bytes of the report and the views of a capture of the given size along an axis."""
     session = session_of(MemorySource(AXES[axis](n).to_bytes()))
     return sum(len(answer) for _, answer in answers(session, parts=False))
 
 
 @pytest.mark.parametrize("axis", DEEP)
 def test_answers_grow_no_faster_than_files(axis: str) -> None:
-    assert told(axis, 300) < 2.2 * told(axis, 150)
+    assert answer_bytes(axis, 300) < 2.2 * answer_bytes(axis, 150)

@@ -36,7 +36,7 @@ LAYERS = [
     "session record",
     "export",
 ]
-# The faces that stand side by side at the bottom.
+# The faces, which are independent of each other.
 FACES = ["plugin", "cli"]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
 
@@ -51,7 +51,7 @@ def rank(part: str) -> int:
 
 def parts_imported(path: Path) -> set[str]:
     """The parts of the package that a file imports, at its top or inside a function."""
-    found = set()
+    parts = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -60,8 +60,8 @@ def parts_imported(path: Path) -> set[str]:
             assert node.level == 0, f"{path.name} imports relatively"
             base = node.module or ""
             names = [f"{base}.{alias.name}" if base == "tb_xla_insights" else base for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("tb_xla_insights.")}
-    return found - {"__version__"}
+        parts |= {name.split(".")[1] for name in names if name.startswith("tb_xla_insights.")}
+    return parts - {"__version__"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
@@ -94,7 +94,7 @@ def test_a_command_imports_its_analyses_while_it_reads(command: str) -> None:
     assert done.stdout == "False\n"
 
 
-def test_the_public_names_are_there() -> None:
+def test_the_public_names_can_be_imported() -> None:
     import tb_xla_insights as xi
 
     for name in xi.__all__:
@@ -104,7 +104,7 @@ def test_the_public_names_are_there() -> None:
         _ = xi.nothing
 
 
-def test_a_checkout_that_was_never_built_says_what_to_do(tmp_path: Path) -> None:
+def test_a_checkout_without_kernels_names_the_build_command(tmp_path: Path) -> None:
     unbuilt = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=unbuilt)
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "x.xplane.pb"]
@@ -127,7 +127,7 @@ for module in {modules}:
     assert done.stdout == f"{line}\n" * len(modules)
 
 
-def test_requests_import_nothing_of_analyses_side_by_side() -> None:
+def test_concurrent_requests_import_no_analyses() -> None:
     """What answers import inside functions is there before the first answer; else two threads might import it."""
     modules = set()
     for part in (
@@ -145,22 +145,22 @@ def test_requests_import_nothing_of_analyses_side_by_side() -> None:
     ):
         for path in (PACKAGE / part).rglob("*.py"):
             functions = [
-                it for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.FunctionDef)
+                item for item in ast.walk(ast.parse(path.read_text())) if isinstance(item, ast.FunctionDef)
             ]
             for node in (
-                node for it in functions for node in ast.walk(it) if isinstance(node, ast.ImportFrom)
+                node for item in functions for node in ast.walk(item) if isinstance(node, ast.ImportFrom)
             ):
                 modules.add(node.module or "")
     ours = {
-        it
-        for it in modules
-        if it.startswith("tb_xla_insights.") and not it.startswith("tb_xla_insights.capture")
+        item
+        for item in modules
+        if item.startswith("tb_xla_insights.") and not item.startswith("tb_xla_insights.capture")
     }
     check = (
         "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_answers(); "
     )
-    found = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{check}print(*sys.modules)"], capture_output=True, text=True, check=True
     )
     assert ours
-    assert ours <= set(found.stdout.split())
+    assert ours <= set(completed.stdout.split())

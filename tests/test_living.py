@@ -1,4 +1,4 @@
-"""Logdirs whose files are replaced, cut, written and removed while somebody looks at them."""
+"""Logdirs whose files are replaced, truncated, written and removed while they are read and viewed."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def store(logdir: Path) -> Store:
 
 
 def replace(path: Path, steps: int) -> None:
-    beside = path.with_name("copied")
-    small_space(steps).write(beside)
-    beside.replace(path)
+    copy = path.with_name("copied")
+    small_space(steps).write(copy)
+    copy.replace(path)
 
 
 def steps_of(store: Store) -> int:
@@ -53,12 +53,12 @@ def steps_of(store: Store) -> int:
 
 def read_while(path: Path, happens: Callable[[], Any]) -> int:
     """How many steps are read of a capture that is open when something happens to it."""
-    told: list[int] = []
+    codes: list[int] = []
 
     def progress(_: int, __: int) -> None:
-        if not told:
+        if not codes:
             happens()
-        told.append(1)
+        codes.append(1)
 
     return round(read_host(str(path), "vm", load_catalog(), progress).span_ps[1] / STEP_PS)
 
@@ -107,19 +107,19 @@ def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Stor
 
 
 def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) -> None:
-    """It has drawn the rows of one capture; the session is let go, and read again from another one."""
+    """The page has drawn the rows of one capture; the session is released, and read again from another one."""
     fingerprint = store.load(SESSION).fingerprint
     assert store.loaded(SESSION, fingerprint=fingerprint)
     replace(path, 5)
-    assert steps_of(store) == 3  # as long as it is in memory the answers are of what the page shows
+    assert steps_of(store) == 3  # while it is in memory, the answers match what the page shows
     store._loads.clear()
     routes = Routes(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):
-        asked = {"session": SESSION, "mark": fingerprint, "start_ps": "0", "end_ps": "5", "px": "9"}
+        arguments = {"session": SESSION, "mark": fingerprint, "start_ps": "0", "end_ps": "5", "px": "9"}
         with pytest.raises(
             FilesChangedError, match="its files have changed, and it was read again; reload the page"
         ):
-            routes[route](Arguments(f"data/{route}", asked))
+            routes[route](Arguments(f"data/{route}", arguments))
     assert routes["session"](Arguments("data/session", {"session": SESSION}))["mark"] != fingerprint
 
 
@@ -153,12 +153,12 @@ def test_a_session_removed_during_listing_hides_no_other(
 
 
 def test_two_servers_of_a_logdir_give_the_same_fingerprints(path: Path, store: Store, logdir: Path) -> None:
-    other = Store(Listing([Root(str(logdir))]), session_opener())
-    assert steps_of(store) == steps_of(other) == 3
-    assert store.load(SESSION).fingerprint == other.load(SESSION).fingerprint
+    second_store = Store(Listing([Root(str(logdir))]), session_opener())
+    assert steps_of(store) == steps_of(second_store) == 3
+    assert store.load(SESSION).fingerprint == second_store.load(SESSION).fingerprint
     replace(path, 5)
-    other.load(SESSION, reload=True)
-    assert (steps_of(store), steps_of(other)) == (3, 5)
+    second_store.load(SESSION, reload=True)
+    assert (steps_of(store), steps_of(second_store)) == (3, 5)
 
 
 def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> None:

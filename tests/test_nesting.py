@@ -28,14 +28,16 @@ def ordered(intervals: list[Interval]) -> list[Interval]:
 def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
     rows = [interval for line in lines for interval in line]
     firsts = np.cumsum([0, *(len(line) for line in lines)]).tolist()
-    start, end = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
+    start, end = (np.array([row[column] for row in rows], np.int64) for column in (0, 1))
     ranges = [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
     depth, parent = nest_events(start, end - start, ranges)
-    own: list[int] = []
+    own_times: list[int] = []
     for first, count in ranges:
-        its = slice(first, first + count)
-        own += self_times(start[its], (end - start)[its], parent[its], first).tolist()
-    return depth.tolist(), parent.tolist(), own
+        rows_of_line = slice(first, first + count)
+        own_times += self_times(
+            start[rows_of_line], (end - start)[rows_of_line], parent[rows_of_line], first
+        ).tolist()
+    return depth.tolist(), parent.tolist(), own_times
 
 
 def innermost(rows: list[Interval], row: int) -> int:
@@ -57,21 +59,21 @@ def test_parent_and_self_time_are_as_defined(intervals: list[Interval]) -> None:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(INTERVALS)
-def test_nothing_that_is_drawn_at_one_depth_overlaps(intervals: list[Interval]) -> None:
+def test_events_at_one_depth_do_not_overlap(intervals: list[Interval]) -> None:
     rows = ordered(intervals)
     depth, parent, _ = nested(rows)
     for row in range(len(rows)):
         assert depth[row] == 0 if row == 0 else depth[row] >= 0
         assert parent[row] < 0 or depth[parent[row]] < depth[row]
-        for other in range(row):
-            if depth[other] == depth[row]:
-                assert rows[other][1] <= rows[row][0]
+        for earlier in range(row):
+            if depth[earlier] == depth[row]:
+                assert rows[earlier][1] <= rows[row][0]
 
 
 @given(INTERVALS, INTERVALS)
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_lines_do_not_know_of_each_other(one: list[Interval], two: list[Interval]) -> None:
-    first, second = ordered(one), ordered(two)
+def test_lines_nest_independently(first_line: list[Interval], second_line: list[Interval]) -> None:
+    first, second = ordered(first_line), ordered(second_line)
     depth, parent, self_ps = nested(first, second)
     alone = nested(first), nested(second)
     assert depth == alone[0][0] + alone[1][0]
@@ -92,7 +94,7 @@ def test_deeper_than_any_call_stack() -> None:
     assert min(self_ps) >= 0
 
 
-def test_nothing_nests_in_nothing() -> None:
+def test_no_events_nest_to_no_events() -> None:
     assert nested([]) == ([], [], [])
     assert nested([(5, 5), (5, 5)])[1] == [-1, -1]
     assert nested([(0, 5), (0, 5)])[1] == [-1, 0]
@@ -100,11 +102,11 @@ def test_nothing_nests_in_nothing() -> None:
     assert nested([(0, 5), (3, 9), (4, 6)])[1] == [-1, -1, 1]
 
 
-def test_the_nearest_of_some_is_found_however_far_above() -> None:
+def test_the_nearest_marked_ancestor_is_found_at_any_depth() -> None:
     deep = 500
     parent = np.arange(-1, deep - 1, dtype=np.int32)
-    found = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))
-    assert found.tolist() == [-1, 0, 7]
+    ancestors = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))
+    assert ancestors.tolist() == [-1, 0, 7]
     assert nearest_enclosing(
         parent, np.array([-1, 6, deep - 1], np.int32), np.array([7], np.int32)
     ).tolist() == [

@@ -1,4 +1,4 @@
-"""What is installed: the wheel's content, its commands, and a TensorBoard that finds the plugin by itself."""
+"""The installed package: the wheel's content, its commands, and a TensorBoard that discovers the plugin."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in ("tb_xla_insights", "frontend"):
         for path in (ROOT / name).rglob("*"):
-            known = path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts)
-            if known and path.suffix not in (".so", ".pyd"):
+            is_source = path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts)
+            if is_source and path.suffix not in (".so", ".pyd"):
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-    beside = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
-    for name in (*beside, "pack.js", "package.json"):
+    root_files = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
+    for name in (*root_files, "pack.js", "package.json"):
         (source / name).write_bytes((ROOT / name).read_bytes())
     assert (ROOT / "node_modules/rolldown").is_dir(), "the page cannot be packed: run npm ci"
     (source / "node_modules").symlink_to(ROOT / "node_modules")
@@ -117,14 +117,14 @@ def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_
     assert is_packed(tmp_path / "tb_xla_insights/static")
 
 
-def test_the_first_load_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile) -> None:
+def test_the_first_load_transfers_few_bytes(wheel: zipfile.ZipFile) -> None:
     """`tests/browser/test_packed.py` has that the first view asks for no others."""
     page = page_of(wheel)
     first = page["packed/index.js.br"] + page["packed/index.css.br"]
     assert first <= LARGEST_PAGE, f"{first} bytes"
 
 
-def test_source_maps_lead_to_the_modules_beside_them(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+def test_source_maps_name_the_packed_modules(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
     packed = tmp_path / "tb_xla_insights/static/packed"
     maps = [json.loads(gzip.decompress(path.read_bytes())) for path in packed.glob("*.map.gzip")]
@@ -158,9 +158,9 @@ def test_without_npm_the_page_is_not_packed_and_the_build_warns(source: Path, tm
     (hidden / "npm").write_text("#!/bin/sh\nexit 9\n")
     (hidden / "npm").chmod(0o755)
     shutil.rmtree(source / "frontend/packed", ignore_errors=True)
-    wheel, told = built(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
+    wheel, output = built(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
     assert set(page_of(wheel)) == set(read_sources(ROOT / "frontend"))
-    [line] = [line for line in told.splitlines() if "the page is not packed" in line]
+    [line] = [line for line in output.splitlines() if "the page is not packed" in line]
     assert "returned non-zero exit status 9" in line
 
 
@@ -199,8 +199,8 @@ def test_the_changelog_begins_with_the_version() -> None:
 def test_without_a_compiler_the_build_names_the_remedy_in_one_line(source: Path, tmp_path: Path) -> None:
     done = build(source, tmp_path, CC="no-such-compiler")
     assert done.returncode
-    told = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"
-    assert [line for line in done.stdout.splitlines() if line.strip() == told]
+    error = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"
+    assert [line for line in done.stdout.splitlines() if line.strip() == error]
 
 
 def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile) -> None:
@@ -216,7 +216,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
 
 
-def test_the_page_is_found_beside_a_checkout_and_inside_a_wheel() -> None:
+def test_the_page_is_found_in_a_checkout_and_in_a_wheel() -> None:
     assert (page_folder() / "index.js").is_file()
 
 

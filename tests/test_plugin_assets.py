@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pack(folder: Path, script: bytes = b"packed") -> None:
-    """As npm does it. What is under Brotli is only passed on."""
+    """As npm does. Brotli files are only passed through."""
     packed = folder / "packed"
     packed.mkdir(exist_ok=True)
     (packed / "index.js.br").write_bytes(b"br of " + script)
@@ -46,7 +46,7 @@ def client(assets: Assets) -> Client:
     return Client(application(assets.serve))
 
 
-def beside(entry: str, place: str) -> str:
+def resolved(entry: str, place: str) -> str:
     """The address of a file under the digest of the entry."""
     return "/".join([*entry.split("/")[:3], place])
 
@@ -66,7 +66,7 @@ def test_modules_are_served_with_their_type_and_cached(
     if is_packed:
         pack(folder)
     assets = Assets(folder)
-    address = beside(assets.entry(), place)
+    address = resolved(assets.entry(), place)
     answer = client(assets).get(address, headers={"Accept-Encoding": "gzip, br"})
     assert answer.status_code == 200
     assert gzip.decompress(answer.data).decode() == content
@@ -128,7 +128,7 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
     packed = assets.entry()
     (folder / "lib/other.js").write_text("export const edited = 1;\n")
     edited = assets.entry()
-    assert "edited" in client(assets).get(beside(edited, "lib/other.js")).text
+    assert "edited" in client(assets).get(resolved(edited, "lib/other.js")).text
     pack(folder, b"packed again")
     again = assets.entry()
     assert client(assets).get(again).text == "packed again"
@@ -152,22 +152,22 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
         "/etc/passwd",
     ],
 )
-def test_nothing_else_is_served(folder: Path, place: str) -> None:
+def test_no_other_files_are_served(folder: Path, place: str) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(beside(assets.entry(), place))
+    answer = client(assets).get(resolved(assets.entry(), place))
     assert answer.status_code == 404
     assert list(answer.get_json(force=True)) == ["error"]
 
 
 def test_a_script_of_another_version_is_not_mixed_in(folder: Path) -> None:
-    """What is packed calls the shared functions by short names, which mean others in another version."""
+    """The packed page calls the shared functions by short names, which differ between versions."""
     assets = Assets(folder)
     first = assets.entry()
     assert assets.entry() == first == Assets(folder).entry()
     (folder / "lib/other.js").write_text("export const other = 2;\n")
     assert assets.entry() != first
-    answer = client(assets).get(beside(first, "lib/other.js"))
+    answer = client(assets).get(resolved(first, "lib/other.js"))
     assert answer.status_code == 404
     assert "reload the page" in answer.get_json(force=True)["error"]
 
@@ -177,7 +177,7 @@ def test_an_address_from_before_a_restart_is_served(folder: Path) -> None:
     assert client(Assets(folder)).get(entry).text == ENTRY
 
 
-def test_an_installation_without_the_page_says_so(tmp_path: Path) -> None:
+def test_an_installation_without_the_page_is_reported(tmp_path: Path) -> None:
     assets = Assets(tmp_path / "missing")
     answer = client(assets).get(assets.entry())
     assert answer.status_code == 404
@@ -185,7 +185,7 @@ def test_an_installation_without_the_page_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_nothing_is_written(folder: Path, method: str) -> None:
+def test_serving_writes_no_files(folder: Path, method: str) -> None:
     assets = Assets(folder)
     answer = client(assets).open(assets.entry(), method=method)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")

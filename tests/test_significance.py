@@ -39,7 +39,8 @@ def compare_medians(a: Numbers, b: Numbers) -> PermutationResult:
 def mean_rank(group: Numbers, pooled: Numbers) -> float:
     """The mean rank of a group; equal values share the mean of their ranks."""
     return fmean(
-        sum(other < value for other in pooled) + sum(other == value for other in pooled) / 2
+        sum(pooled_value < value for pooled_value in pooled)
+        + sum(pooled_value == value for pooled_value in pooled) / 2
         for value in group
     )
 
@@ -81,7 +82,7 @@ class TestAgainstAllSplits:
 
 
 class TestManyFigures:
-    """Many figures tested at once: chance seldom makes any of them differ."""
+    """With many figures tested together, chance seldom makes any of them differ."""
 
     @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(*[st.integers(1, 60)] * 9), min_size=1, max_size=5))

@@ -1,4 +1,4 @@
-"""Views of one session that are asked for at once: each answers what it answers alone, to the byte."""
+"""Concurrent views of one session: each answer is the same to the byte as when requested alone."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("run", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
-def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None:
+def test_concurrent_views_answer_like_sequential_ones(run: str) -> None:
     logdir = str(Path(LOGDIR) / run)
-    [session] = (it.name for it in (Path(LOGDIR) / run / "plugins/profile").iterdir())
+    [session] = (folder.name for folder in (Path(LOGDIR) / run / "plugins/profile").iterdir())
 
     alone = tensorboard("--logdir", logdir)
     assert opened(alone, session)["state"] == "ready"
-    wanted = {route: get(alone, f"data/{route}", session=session, **more) for route, more in VIEWS}
-    assert {answer.status_code for answer in wanted.values()} == {200}
+    expected = {route: get(alone, f"data/{route}", session=session, **more) for route, more in VIEWS}
+    assert {answer.status_code for answer in expected.values()} == {200}
 
     several = tensorboard("--logdir", logdir)
     assert opened(several, session)["state"] == "ready"
@@ -41,4 +41,4 @@ def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None
 
     with ThreadPoolExecutor(together.parties) as pool:
         answers = list(pool.map(ask, 2 * VIEWS))
-    assert [route for route, data in answers if data != wanted[route].data] == []
+    assert [route for route, data in answers if data != expected[route].data] == []

@@ -11,7 +11,7 @@ import pytest
 from build import MemorySource
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from independent import both, of_space
+from independent import decoded_twice, of_space
 from synthetic.wire import block, double, integer, varint
 from synthetic.writer import Ref, Space, Uint
 
@@ -78,14 +78,14 @@ class RandomFile:
         return b"".join(block(number, make()) for _ in range(self._pick.randint(0, most)))
 
     def _stat(self) -> bytes:
-        some = [
+        fields = [
             integer(3, self._number() % 2**64),
             integer(4, self._number()),
             block(5, self._text()),
             block(6, self._text()),
         ]
-        some += [double(2, self._pick.choice(DOUBLES)), integer(7, self._pick.choice(IDS)), b""]
-        return self._message(integer(1, self._pick.choice(IDS)), self._pick.choice(some))
+        fields += [double(2, self._pick.choice(DOUBLES)), integer(7, self._pick.choice(IDS)), b""]
+        return self._message(integer(1, self._pick.choice(IDS)), self._pick.choice(fields))
 
     def _event(self) -> bytes:
         place = self._pick.choice([integer(2, self._number()), integer(5, 7), b""])
@@ -100,7 +100,7 @@ class RandomFile:
 
     def _entries(self, number: int, make: Callable[[], bytes]) -> bytes:
         ids = self._pick.sample(IDS, self._pick.randint(0, len(IDS)))
-        return b"".join(block(number, self._message(integer(1, it), block(2, make()))) for it in ids)
+        return b"".join(block(number, self._message(integer(1, id_), block(2, make()))) for id_ in ids)
 
     def _kind(self) -> bytes:
         return self._message(
@@ -117,8 +117,8 @@ class RandomFile:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.builds(RandomFile, st.integers(0, 2**32)))
-def test_whatever_the_format_allows_is_read_as_protobuf_reads_it(file: RandomFile) -> None:
-    ours, theirs = both(file.data)
+def test_random_files_are_read_like_protobuf_reads_them(file: RandomFile) -> None:
+    ours, theirs = decoded_twice(file.data)
     assert ours == theirs
 
 
@@ -135,15 +135,15 @@ def test_windows_and_pieces_may_end_anywhere(file: RandomFile, window: int, piec
 
 
 def captures() -> list[str]:
-    here = {path.parts[-5]: path for path in sorted(DEMOS.rglob("*.xplane.pb"))}
-    return sorted(here)
+    demos = {path.parts[-5]: path for path in sorted(DEMOS.rglob("*.xplane.pb"))}
+    return sorted(demos)
 
 
 @pytest.mark.parametrize("demo", captures())
 def test_the_demo_logs(demo: str) -> None:
     """Every host of a pod."""
     for path in (DEMOS / demo).rglob("*.xplane.pb"):
-        ours, theirs = both(path.read_bytes())
+        ours, theirs = decoded_twice(path.read_bytes())
         assert ours == theirs
 
 
@@ -151,7 +151,7 @@ def test_real_captures(shared_traces: Path) -> None:
     paths = sorted(shared_traces.rglob("*.xplane.pb"))
     assert len(paths) >= 18
     for path in paths:
-        ours, theirs = both(path.read_bytes())
+        ours, theirs = decoded_twice(path.read_bytes())
         assert any(line.events for plane in ours for line in plane.lines), path
         assert ours == theirs, path
 
@@ -185,7 +185,7 @@ def one_value(value: object, stat: str) -> object:
         (1e300, None), (math.nan, None), (math.inf, None), (2.0**63, None), (-(2.0**63), -(2**63)),
     ],
 )  # fmt: skip
-def test_a_column_of_numbers_takes_what_is_a_number(value: object, held: int | None) -> None:
+def test_a_column_of_numbers_accepts_all_number_types(value: object, held: int | None) -> None:
     assert one_value(value, "run_id") == held
 
 
@@ -196,7 +196,7 @@ def test_a_column_of_numbers_takes_what_is_a_number(value: object, held: int | N
         (5, "5"), (-5, "-5"), (Uint(2**64 - 1), "18446744073709551615"), (0.5, "0.5"),
     ],
 )  # fmt: skip
-def test_a_column_of_texts_takes_everything(value: object, held: str) -> None:
+def test_a_column_of_texts_accepts_all_types(value: object, held: str) -> None:
     assert one_value(value, "hlo_op") == held
 
 
@@ -208,7 +208,7 @@ def test_of_a_stat_given_twice_the_first_counts() -> None:
     assert (runs.rows.tolist(), runs.values.tolist()) == ([0, 1], [10, 10])
 
 
-def test_a_text_that_nothing_explains_says_so() -> None:
+def test_a_text_reference_without_metadata_is_labelled() -> None:
     names = block(5, integer(1, 3) + block(2, block(2, "hlo_op")))
     data = block(1, block(3, block(4, block(4, integer(1, 3) + integer(7, 99)))) + names)
     space = read_space(MemorySource(data))
@@ -221,7 +221,7 @@ def test_an_event_larger_than_the_window() -> None:
     for number in range(3):
         line.event("small", number, 1, run_id=number)
         line.event("large", number, 1, {"run_id": 100 + number, "text": "x" * (3 * events.WINDOW_BYTES)})
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
 
 
@@ -230,11 +230,11 @@ def test_more_odd_values_than_one_call_may_leave() -> None:
     line = space.plane("p").line("l")
     for number in range(3 * events.MAX_MISMATCHES):
         line.event("e", number, 1, run_id=str(number), step_num=f"not {number}", hlo_op=number)
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
 
 
-def test_thousands_of_tiny_lines_and_of_kinds_that_nothing_names() -> None:
+def test_thousands_of_tiny_lines_and_unused_metadata() -> None:
     space = Space()
     plane = space.plane("p")
     for number in range(3000):
@@ -242,15 +242,15 @@ def test_thousands_of_tiny_lines_and_of_kinds_that_nothing_names() -> None:
     plane.metadata.clear()
     for number, line in enumerate(plane.lines):
         line.events[0].metadata_id = number * 7919
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
 
 
-def test_empty_planes_and_lines_stay() -> None:
+def test_empty_planes_and_lines_are_kept() -> None:
     space = Space()
     space.plane("empty")
     space.plane("p").line("no events", id=-5, timestamp_ns=12)
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
     assert [(plane.name, len(plane.lines)) for plane in ours] == [("empty", 0), ("p", 1)]
 
@@ -270,8 +270,8 @@ def test_offsets_lead_back_to_the_events() -> None:
     line = space.plane("p").line("l")
     for number in range(100):
         line.event("e", number, 1, run_id=number)
-    other = space.plane("q").line("m")
-    other.event("f", 7, 1)
+    second_line = space.plane("q").line("m")
+    second_line.event("f", 7, 1)
     source = MemorySource(space.to_bytes())
     offsets = read_space(source).event_offsets
     for row, (kind, number) in enumerate([*((1, number) for number in range(100)), (1, 7)]):
@@ -284,7 +284,7 @@ def test_a_stat_is_a_number_or_a_text_never_both() -> None:
     assert len(set(NUMBER_STATS)) == len(NUMBER_STATS)
 
 
-def test_what_the_profiler_itself_complained_about_is_told() -> None:
+def test_the_profilers_own_errors_and_warnings_are_reported() -> None:
     space = Space(hostnames=["vm"], errors=["lost\n2 events"], warnings=["slow"])
     space.plane("p")
     read = read_space(MemorySource(space.to_bytes()))

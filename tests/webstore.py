@@ -1,4 +1,4 @@
-"""A store on loopback: files over HTTP, a note of all that is asked for, and faults on purpose."""
+"""A store on loopback: files over HTTP, a record of all requests, and deliberate faults."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request: of a file's bytes [first, end) where it has a range, else of all of it."""
+class Request:
+    """One request: of a file's bytes [first, end) if it has a range, else of the whole file."""
 
     method: str
     path: str
@@ -29,14 +29,14 @@ class WebStore:
 
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
-    faults: dict[str, Callable[[Answer, Asked], bool]] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    faults: dict[str, Callable[[Answer, Request], bool]] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
 
-    def of(self, path: str, method: str = "GET") -> list[Asked]:
-        return [item for item in self.asked if (item.method, item.path) == (method, path)]
+    def of(self, path: str, method: str = "GET") -> list[Request]:
+        return [item for item in self.requests if (item.method, item.path) == (method, path)]
 
     def bytes_asked(self, path: str) -> list[int]:
-        """Of each byte of a file how many times it was asked for."""
+        """How many times each byte of a file was requested."""
         times = [0] * len(self.files[path])
         for item in self.of(path):
             for at in range(item.first or 0, len(times) if item.end is None else item.end):
@@ -60,13 +60,13 @@ class Answer(BaseHTTPRequestHandler):
         content = self.store.files.get(self.path)
         first = end = None
         if content is not None and (
-            told := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            range_match := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         ):
-            first, end = int(told[1]), min(int(told[2]) + 1, len(content))
-        asked = Asked(method, self.path, first, end)
-        self.store.asked.append(asked)
+            first, end = int(range_match[1]), min(int(range_match[2]) + 1, len(content))
+        request = Request(method, self.path, first, end)
+        self.store.requests.append(request)
         fault = self.store.faults.get(self.path)
-        if fault and fault(self, asked):
+        if fault and fault(self, request):
             return
         if content is None:
             self._index()
@@ -94,26 +94,26 @@ class Answer(BaseHTTPRequestHandler):
         return True
 
     def reset(self) -> bool:
-        """Ends the connection as a machine does that goes away."""
+        """Ends the connection like a machine that goes down."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
         return True
 
-    def cut(self, asked: Asked) -> bool:
+    def cut(self, request: Request) -> bool:
         """Half of what the answer's head promises."""
-        whole = self.store.files[asked.path][asked.first : asked.end]
+        whole = self.store.files[request.path][request.first : request.end]
         self.answer(206, whole[: len(whole) // 2], {"Content-Length": str(len(whole))})
         self.close_connection = True
         return True
 
     def whole(self) -> bool:
-        """All of the file, whatever was asked for."""
+        """The whole file, whatever range was requested."""
         self.answer(200, self.store.files[self.path])
         return True
 
     def without_length(self) -> bool:
-        """All of the file, with neither its length nor a range told."""
+        """The whole file, with neither a length nor a range."""
         self.send_response(200)
         self.send_header("ETag", '"one"')
         self.send_header("Connection", "close")
@@ -124,7 +124,7 @@ class Answer(BaseHTTPRequestHandler):
         return True
 
     def _index(self) -> None:
-        """A page of links to what lies in a directory."""
+        """A page with links to a directory's entries."""
         place = self.path.rstrip("/") + "/"
         below = {path.removeprefix(place) for path in self.store.files if path.startswith(place)}
         names = sorted({name.partition("/")[0] + "/" * ("/" in name) for name in below})
@@ -145,7 +145,7 @@ def web_store() -> Iterator[WebStore]:
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that leave are part of the tests
     store.address = f"http://127.0.0.1:{server.server_port}"
-    # It looks so often, in seconds, for whether it shall end: half a second unless told.
+    # The interval in seconds at which it checks whether to stop: half a second unless given.
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

@@ -10,7 +10,7 @@ import { table, textColumn } from './table.js';
 const ROOMY_PX = 1900;
 
 /** @typedef {import('./types').ByClass} ByClass */
-/** @typedef {import('./types').ClassName} ClassName */
+/** @typedef {import('./routes').ClassName} ClassName */
 /** @typedef {import('./dom.js').Child} Child */
 
 /**
@@ -104,6 +104,12 @@ export const codeCell = (text, most) => (text ? h('code', null, cutName(text, mo
  * @param {number} most
  */
 export const cutName = (text, most) => cutMiddle(text, innerWidth < ROOMY_PX ? most : 2 * most);
+
+/**
+ * A program's name where space is short: the names of lazy graphs differ only after their first word.
+ * @param {string|null} name
+ */
+export const shortProgram = (name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 12) : MISSING);
 
 /** Parts by class without text, in a line. @param {ByClass} parts */
 export const miniBar = (parts) =>

@@ -82,7 +82,7 @@ function inputCard({ input }, devices) {
       { 'data-testid': 'input-verdict' },
       devices
         ? `${head}: ${share(part)} of ${devices > 1 ? 'the devices’ spans' : 'the device’s span'} is starved by it. ` +
-          `Idle time by cause is more: all of whole steps, starved or not.`
+          `Idle time by cause counts more: all idle time of whole steps, starved or not.`
         : 'Whether devices wait needs a device plane.',
     ),
     table({

@@ -22,6 +22,8 @@ const MORE = {
   device_bound: 'Device',
   below_roofline: 'Device',
 };
+/** A longer gain takes two lines. */
+const MAX_GAIN_LETTERS = 35;
 /** Findings whose places are not gaps. */
 const FINDINGS_WITHOUT_GAPS = ['straggler'];
 
@@ -137,7 +139,7 @@ function entry(finding, gain, answer, app) {
       h(
         'span',
         {
-          class: 'gain',
+          class: `${gain.share}${gain.of}${gain.change}`.length > MAX_GAIN_LETTERS ? 'gain stacked' : 'gain',
           'data-testid': 'finding-gain',
           title: cost_ps ? `At best, to at worst. It explains ${timeText(cost_ps, 1)} of all cores.` : null,
         },

@@ -59,10 +59,10 @@ export function createLanes(model, on) {
 
   function updateLayout() {
     if (!session) return;
-    const { align, open, selection, window: span } = state;
+    const { align, open, piece, selection, window: span } = state;
     /** Rows that the selection involves and the depth they need; these are never folded. @type {Map<string, number>} */
     const taking = new Map();
-    for (const { row, depth } of [...partners(), ...(selection ? [selection] : [])]) {
+    for (const { row, depth } of [...partners(), ...(selection ? [selection] : []), ...(piece ? [piece] : [])]) {
       taking.set(row, Math.max(depth, taking.get(row) ?? 0));
     }
     if (selection?.kind === 'gap') focus = selection.device;
@@ -76,6 +76,7 @@ export function createLanes(model, on) {
       unit: palette.unit,
       focus,
       tight: isSmall() ? 1 : 0,
+      compact: isSmall() && selection?.kind === 'gap',
       shift: (row) => (align ? shiftText(align, row, (span.start_ps + span.end_ps) / 2) : ''),
     });
     const key = layout.lanes.map(({ id, label, right }) => id + label + right).join();
@@ -127,6 +128,7 @@ export function createLanes(model, on) {
     spacer.style.height = `${Math.max(0, natural - frame.height)}px`;
     if (revealing && scrollToGap(revealing)) {
       revealing = null;
+      scrollToDelayed();
       frame.scroll = scene().scroll;
     }
     on.frame(frame, neededRows(frame));
@@ -134,7 +136,7 @@ export function createLanes(model, on) {
     const pen = penOn(canvas, frame.width, frame.height, palette);
     const { detail, piece, flows, align } = state;
     const selection = model.drawn(state.selection);
-    /** @param {import('../lib/types').Brief[]} briefs */
+    /** @param {import('../lib/routes').EventSummary[]} briefs */
     const places = (briefs) =>
       briefs.flatMap(
         ({ row, depth, start_ps, duration_ps }) =>

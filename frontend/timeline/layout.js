@@ -36,6 +36,8 @@ import { gapRow } from './selection.js';
  * @property {(row: string) => string} shift how far the rows of the device are moved that this one belongs to; empty:
  *   they are not
  * @property {number} [tight] px by which rows are lower
+ * @property {boolean} [compact] rows that do not say what the host did in the selected gap are folded, unless the user
+ *   opened them
  * @property {boolean} [several] the session has several hosts: each is a group of its own
  * @property {string[]} [first] names of hosts that come first, the others follow in the session's order
  * @property {string[]} [last]
@@ -49,6 +51,8 @@ const OPEN_DEPTHS = 4;
 /** Open depths in sessions with several hosts. */
 const OPEN_DEPTHS_SEVERAL_HOSTS = 2;
 const MAX_HELPER_THREADS = 5;
+/** Depths in compact lanes; of the host, the step and its phases. */
+const COMPACT_DEPTHS = { host: 2, helpersAndDevices: 1 };
 const RULE_SPACE_PX = 5;
 /** Rows higher than this are tighter in a low window. */
 const MIN_TIGHT_PX = 12;
@@ -70,18 +74,18 @@ const HEIGHTS = {
 const stem = ({ label }) => label.replace(/ \(driving\)$/, '').replace(/[ _/-]?\d+$/, '');
 
 /**
- * The threads of a host that stand in the folded lane: those that only fill in, and of alike ones all but the busiest,
- * so
- * that a pool of sixteen does not push the devices out of sight. What takes part in the selection is never among them.
- * @param {Row[]} rows of one host @param {Map<string, number>} taking
+ * The threads of a host that are drawn in the folded lane: those that only fill in, and of similar ones all but the
+ * busiest, so that a pool of sixteen does not push the devices out of sight. In compact lanes all helper threads are
+ * folded. A thread that takes part in the selection is never folded.
+ * @param {Row[]} rows of one host @param {Map<string, number>} taking @param {boolean} [compact]
  */
-export function foldedThreads(rows, taking) {
+export function foldedThreads(rows, taking, compact = false) {
   const threads = rows.filter(({ kind }) => kind === 'thread');
   const shown = new Set(threads.filter(({ role }) => role === 'driving').map(stem));
   const busiest = threads.filter(({ main, role }) => main && role !== 'driving')
     .sort((a, b) => (b.share ?? 0) - (a.share ?? 0));
   const shownHelpers = new Set(
-    busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, MAX_HELPER_THREADS),
+    busiest.filter((row) => !shown.has(stem(row)) && shown.add(stem(row))).slice(0, compact ? 0 : MAX_HELPER_THREADS),
   );
   return threads.filter((row) => row.role !== 'driving' && !shownHelpers.has(row) && !taking.has(row.id));
 }
@@ -93,7 +97,7 @@ const NAMES = { steps: 'Steps', annotations: 'Annotations', classes: 'Host, by c
  * Lanes one below the other.
  * @param {LayoutOptions} options
  */
-function createStack({ open, taking, unit, several, tight = 0 }) {
+function createStack({ open, taking, unit, several, compact, tight = 0 }) {
   /** @type {Lane[]} */
   const lanes = [];
   const mostOpen = several ? OPEN_DEPTHS_SEVERAL_HOSTS : OPEN_DEPTHS;
@@ -114,7 +118,11 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
   /** @param {Row} row @param {Partial<Lane>} first properties of the row's first lane */
   function addRow(row, first) {
     const depths = Math.max(1, row.depths);
-    const maxDepths = row.kind === 'annotations' ? ANNOTATION_DEPTHS : mostOpen;
+    const maxDepths = compact
+      ? COMPACT_DEPTHS[row.kind === 'annotations' || row.role === 'driving' ? 'host' : 'helpersAndDevices']
+      : row.kind === 'annotations'
+        ? ANNOTATION_DEPTHS
+        : mostOpen;
     const closed =
       row.kind === 'annotations' || (depths > maxDepths && row.role === 'driving')
         ? maxDepths
@@ -143,7 +151,7 @@ function createStack({ open, taking, unit, several, tight = 0 }) {
      * @param {(row: Row) => Partial<Lane>} first
      */
     addHost(rows, first) {
-      const folded = foldedThreads(rows, taking);
+      const folded = foldedThreads(rows, taking, compact);
       for (const row of rows.filter((candidate) => !folded.includes(candidate))) {
         addRow(row, { label: NAMES[row.kind] ?? row.label, bold: row.kind === 'classes', ...first(row) });
       }

@@ -23,9 +23,9 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  *   place among the gaps that a finding explains
  * @property {(gap: GapItem, id: string) => void} goto another gap of a finding
  * @property {(gap: GapDetail) => void} occurrences @property {(text: string) => void} copy
- * @property {(gap: GapDetail) => Promise<import('../lib/views').Collective|null>} delays the collective that a gap
- *   delays
- * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} bring asks for a gap
+ * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} delays
+ *   the collective that a gap delays
+ * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} fetchGap
  */
 
 const NARROW_BELOW_PX = 1200;
@@ -47,7 +47,7 @@ export function gapContent(gap, act, on) {
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
-  const threadOf = (/** @type {import('../lib/types').ClassName} */ className) =>
+  const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
     className === 'unrecorded'
       ? ''
       : (by_thread.filter((part) => part.class === className).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');
@@ -61,7 +61,11 @@ export function gapContent(gap, act, on) {
     ],
     note:
       rangeText(start_ps, start_ps + duration_ps) +
-      (cores > 1 ? `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})` : ''),
+      (cores === 1
+        ? ''
+        : brief
+          ? `, on ${count(cores)} cores`
+          : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
       frameButton(act),
       button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }),

@@ -6,6 +6,8 @@ import { readPref, writePref } from '../lib/preferences.js';
 import { isSmall } from './scale.js';
 
 const MIN_PANEL_PX = 180;
+/** Of lanes: the ruler, what the host did, its driving thread, and the gaps and runs of a device. */
+const MIN_LANES_PX = 148;
 const STEP_PX = 24;
 const LANES_SHARE = 0.62;
 
@@ -51,7 +53,7 @@ export function createSplitter(changed, height) {
       const most = isSmall() ? Infinity : share;
       const available = chosenPx ? free - chosenPx : panelPx ? Math.min(most, free - panelPx) : share;
       element.setAttribute('aria-valuenow', String(chosenPx || Math.round(view - above - available)));
-      return Math.max(80, Math.floor(Math.min(natural, available)));
+      return Math.max(MIN_LANES_PX, Math.floor(Math.min(natural, available)));
     },
   };
 }

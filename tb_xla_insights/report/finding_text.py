@@ -119,7 +119,7 @@ def gain_of(finding: Row, report: Row) -> Gain:
     """
     gain = finding["gain"] or 0.0
     if finding["kind"] is None and any(other["gain"] for other in report["findings"]):
-        return Gain("", "what is to gain stands below")
+        return Gain("", "see the gains below")
     if finding["step_if_fixed_ps"] is None:
         return Gain(share(gain), "of the devices' spans") if gain else Gain("", "no time to gain")
     if gain < HIDDEN_GAIN_SHARE and _share_of_spans(finding, report) >= INFO_SHARE:

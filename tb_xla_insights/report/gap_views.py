@@ -246,7 +246,7 @@ def _other_cores_text(gap: Gap, cores_with_gap: int, cores: int) -> str:
         return " All cores of the host are idle meanwhile."
     if not gap["together_ps"]:
         return " Other cores of the host work all the while."
-    return f" All cores of the host are idle for {together} of it; for the rest others work."
+    return f" All cores of the host are idle for {together} of it; in the rest, some of them work."
 
 
 def _has_place(item: Mapping[str, Any], device: str, start_ps: int) -> bool:

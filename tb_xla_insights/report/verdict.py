@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ _MAX_USUAL_EDGE_STEPS = 1.5
 
 _MIN_HOST_SHARE = 1 / 3
 """The smallest share of the steps for which a class of host time is named if no device is known."""
+
+_IS_STALLED = ": the device is busy"
+"""How the verdict continues if stalls are the largest limit."""
 
 _UNKNOWN_WORK = "whether runs compute or wait is not recorded"
 """For devices that recorded program runs without ops."""
@@ -175,7 +179,7 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if straggler else f"{duty} busy"
     endings = (*(cause + idle_clause for cause in causes), causes[-1])
-    texts = [f"{head}{subject} {busy_text}{ending}{note}." for ending in endings]
+    texts = [f"{head}{subject} {busy_text}{_name_devices(ending, devices)}{note}." for ending in endings]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= max_chars), texts[-1]), "severity": severity}
 
@@ -195,6 +199,24 @@ def _device_bound_verdict(
         "text": next((candidate for candidate in texts if len(candidate) <= max_chars), text),
         "severity": max(severities, key=SEVERITIES.index, default="good"),
     }
+
+
+def _name_devices(ending: str, devices: Sequence[Mapping[str, Any]]) -> str:
+    """The end of a sentence about `devices` whose findings speak of `the device`. `The 4 devices are 86.5 % busy: the
+    device is busy waiting in copy-done` becomes `…, 96.6 % of that waiting in copy-done`; `…: the device waits`
+    becomes `…: they wait`."""
+    several = len(devices) > 1
+    stall_share = sum(device.get("stall_ps", 0) for device in devices) / sum(
+        row["busy_ps"] for row in devices
+    )
+    if ending.startswith(_IS_STALLED):
+        ending = f", {share(stall_share)} of that{ending.removeprefix(_IS_STALLED)}"
+    ending = re.sub(r"^: the device waits\b", ": they wait" if several else ": it waits", ending)
+    if several:
+        # A mistake of some hosts names them: `the device waits for data on w-5`.
+        ending = re.sub(r"\bthe device waits\b(?![^;,]* on )", "the devices wait", ending)
+        ending = ending.replace("the device is busy waiting", "the devices are busy waiting")
+    return ending
 
 
 def _without_devices(report: Mapping[str, Any]) -> Verdict:
@@ -306,5 +328,9 @@ def _main_activity(report: Mapping[str, Any], by_class: Mapping[str, int], idle:
 
 
 def _main_gap_activity(report: Mapping[str, Any], idle: int) -> str:
+    """The main activity in the gaps, or the fact that most of the idle time is inside runs."""
     gaps = report["gaps"]
+    inside_runs = sum(row["total_ps"] for row in gaps.get("patterns", ()) if row["inside_run"])
+    if 2 * inside_runs > idle and 2 * gaps["by_kind_ps"]["queued"] > idle:
+        return "; most of the idle time is inside program runs, between their ops"
     return _main_activity(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])

@@ -181,6 +181,9 @@ def test_help_lists_the_keys_and_gives_the_focus_back(xi: Xi, page: Page, baseli
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(page.get_by_test_id("help-button")).to_be_focused()
+    # On a German keyboard the sign is typed with another key.
+    page.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: '?', code: 'Minus', shiftKey: true }))")
+    expect(sheet).to_be_visible()
 
 
 def test_a_word_says_what_it_means_under_the_pointer_and_where_it_has_the_focus(

@@ -146,7 +146,9 @@ def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
     answering(page, read={"of": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
-    expect(verdict.get_by_role("status")).to_have_text("16 of 20 hosts read; the last one may still come.")
+    expect(verdict.get_by_role("status")).to_have_text(
+        "16 of 20 hosts read; the slowest may be among the rest."
+    )
     assert plain(page.get_by_test_id("kpi-waits").locator("dd").inner_text()).startswith("≥ ")
     expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
     expect(page.get_by_test_id("hosts-table").locator("tfoot tr:last-child")).to_contain_text("≥")
@@ -155,7 +157,7 @@ def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
 def test_what_cannot_be_asked_for_is_told(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
     xi.open(demo, v="hosts")
     page.route(
-        "**/data/hosts?*host=*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
+        "**/data/host_steps?*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
     )
     page.mouse.click(*place(xi, 2, 3))
     xi.idle()

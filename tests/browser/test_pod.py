@@ -199,7 +199,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 for host in answer["session"]["hosts"]
             ]
             head = {**answer, "rows": [], "chosen": [], "strip": {"buckets": 0, "devices": [], "host": []}}
-            told = {"hosts_read": 11, "hosts_in_all": 16, "hosts_told": 8}
+            told = {"hosts_read": 11, "hosts_in_all": 16, "hosts_covered": 8}
             answer = {
                 "state": "loading",
                 "bytes_read": 11 * 10**6,
@@ -221,7 +221,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
     xi.open(pod, wait=False, v="overview")
     page.wait_for_selector("main[data-state=partial]")
     note = page.get_by_test_id("diagnostic-partial")
-    expect(note).to_contain_text("11 of 16 hosts read; the last one may still come.")
+    expect(note).to_contain_text("11 of 16 hosts read; the slowest may be among the rest.")
     expect(page.get_by_test_id("verdict")).to_be_visible()
     expect(note).to_contain_text("11 of 16 MB read. The numbers cover 8 hosts.")
     expect(page.get_by_test_id("finding-straggler")).to_be_visible()

@@ -17,7 +17,7 @@ from browser.driver import Xi
 from playwright.sync_api import Page, expect
 from synthetic import pod
 from synthetic.pod_schedule import Late, Pod
-from webstore import Answer, Asked, WebStore, web_store
+from webstore import Answer, Request, WebStore, web_store
 
 MS = 10**9
 HOSTS, FIRST, LATE, REFUSED = 64, 8, 40, 50
@@ -42,10 +42,10 @@ class Gate:
             if host >= FIRST:
                 store.faults[path] = self._fault(host)
 
-    def _fault(self, host: int) -> Callable[[Answer, Asked], bool]:
+    def _fault(self, host: int) -> Callable[[Answer, Request], bool]:
         opens = self.late if host == LATE else self.rest
 
-        def fault(answer: Answer, asked: Asked) -> bool:
+        def fault(answer: Answer, asked: Request) -> bool:
             if asked.method == "HEAD":  # how large they are the store tells at once
                 return False
             opens.wait()
@@ -82,7 +82,7 @@ def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(
 
     # The first eight: nothing tells yet that they wait for another one, nor what that costs.
     expect(note).to_contain_text(
-        re.compile(r"8 of 64\shosts read; the last one may still come\. 6\d of 4\d\d\skB"),
+        re.compile(r"8 of 64\shosts read; the slowest may be among the rest\. 6\d of 4\d\d\skB"),
         timeout=PATIENCE_MS,
     )
     expect(verdict).to_contain_text("So far the 16 devices of 8 hosts are ", timeout=PATIENCE_MS)
@@ -93,12 +93,14 @@ def test_the_first_hosts_are_told_then_the_rest_then_the_late_one(
     sums = page.get_by_test_id("idle-table").locator("tfoot .sum")
     assert "≥" in sums.evaluate("it => getComputedStyle(it, '::before').content")
     page.get_by_test_id("tab-hosts").click()
-    expect(of_hosts).to_contain_text("8 of 64 hosts read; the last one may still come.")
+    expect(of_hosts).to_contain_text("8 of 64 hosts read; the slowest may be among the rest.")
     expect(of_hosts).to_contain_text("No host stands out")
 
     # All but the late one, and one that cannot be read.
     gate.rest.set()
-    expect(of_hosts).to_contain_text("62 of 64 hosts read; the last one may still come.", timeout=PATIENCE_MS)
+    expect(of_hosts).to_contain_text(
+        "62 of 64 hosts read; the slowest may be among the rest.", timeout=PATIENCE_MS
+    )
     expect(of_hosts).to_contain_text("No host stands out")
     expect(page.get_by_test_id("kpi-fixed")).to_have_count(0)
     expect(page.get_by_test_id("diagnostic-skipped_host")).to_contain_text(

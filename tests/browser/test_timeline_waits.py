@@ -110,6 +110,18 @@ def test_what_an_op_waits_for_is_also_a_table(xi: Xi, page: Page, pod: str) -> N
     expect(table.locator("tr[aria-selected=true], tr.selected")).to_have_count(1)
 
 
+def test_the_link_to_an_op_unfolds_its_host(xi: Xi, page: Page, pod: str) -> None:
+    xi.open(pod, w="595+70", x="-h5")
+    wait, box = last_wait(xi), xi.lanes()
+    assert of_host(xi, 5) == []
+    x, y = spot(xi, (wait["start_ps"] + wait["until_ps"]) / 2)
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    page.get_by_test_id("collective-hosts").locator("tr", has_text=f"TPU:2 · {LATE}").click()
+    xi.idle()
+    assert xi.drawn("selection")["row"] == "h5.d2.ops"
+    assert "h5.d2.ops" in {row["row"] for row in of_host(xi, 5)}
+
+
 def test_while_device_rows_are_moved_nothing_waits(xi: Xi, pod: str) -> None:
     xi.open(pod, w="595+70")
     xi.press("t")

@@ -85,7 +85,7 @@ def test_input_and_transfers_are_those_of_the_report(xi: Xi, page: Page) -> None
     xi.open(session, v="overview")
     expect(page.get_by_test_id("input-verdict")).to_have_text(
         "The device waits for data: 73.7\u202f% of the device’s span is starved by it. "
-        "Idle time by cause is more: all of whole steps, starved or not."
+        "Idle time by cause counts more: all idle time of whole steps, starved or not."
     )
     its, table = report["input_pipeline"], page.get_by_test_id("input-table")
     assert ps(column(table, "Time")) == [its[key] for key in ("wait_ps", "idle_ps", "load_ps", "send_ps")]

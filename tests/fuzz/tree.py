@@ -89,24 +89,25 @@ def written(tree: Node) -> bytes:
 
 
 def parsed(kind: Kind, data: bytes) -> Node:
-    """The tree of a message. Raises NoMessageError where it is none; a field whose inside is none is bytes."""
+    """The tree of a message. Raises NoMessageError if it is not a message; a field whose content is not one is
+    bytes."""
     return root(kind, _parts(kind, data, 0, len(data), 0))
 
 
 def opened(field: Node) -> Node:
-    """A message with its fields, of which those that are messages are left as bytes. Raises NoMessageError."""
+    """A message with its fields; nested messages are left as bytes. Raises NoMessageError."""
     assert isinstance(field.value, bytes)
     return message(field.number, field.kind, _parts(field.kind, field.value, 0, len(field.value), _DEEPEST))
 
 
 def _parts(kind: Kind, data: bytes, start: int, end: int, depth: int) -> list[Node]:
-    known = MESSAGES[kind]
+    fields = MESSAGES[kind]
     parts = []
     at = start
     while at < end:
         tag, body = _varint(data, at, end)
         place, wire = tag >> 3, tag & 7
-        inner = known.get(place, "text" if wire == BLOCK else "number")
+        inner = fields.get(place, "text" if wire == BLOCK else "number")
         if wire == VARINT:
             value, after = _varint(data, body, end)
             parts.append(Node(place, wire, inner, value, None, data[at:after]))
@@ -177,15 +178,15 @@ def nth(tree: Node, place: int) -> Path:
 
 
 def with_parts(tree: Node, path: Path, parts: Sequence[Node]) -> Node:
-    """The tree with these fields where one stood; with none of them the field is gone."""
+    """The tree with these fields in place of one; with no fields, that field is removed."""
     index, *rest = path
     assert tree.parts is not None
     inside = list(parts) if not rest else [with_parts(tree.parts[index], tuple(rest), parts)]
     return message(tree.number, tree.kind, [*tree.parts[:index], *inside, *tree.parts[index + 1 :]])
 
 
-def every(tree: Node) -> Iterator[Node]:
-    """All fields, each before what is in it."""
+def walk(tree: Node) -> Iterator[Node]:
+    """All fields, each before its content."""
     for part in tree.parts or ():
         yield part
-        yield from every(part)
+        yield from walk(part)

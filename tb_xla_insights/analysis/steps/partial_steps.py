@@ -56,7 +56,9 @@ def partial_diagnostics(session: SessionTrace) -> list[Diagnostic]:
         count = count_partial_steps(trace)
         if count:
             text = "1 step is" if count == 1 else f"{count} steps are"
-            message = f"{text} cut by the capture's edges and not among the steps; capture longer for more whole ones."
+            message = (
+                f"{text} cut off by the capture's edges and not counted; capture longer for more whole steps."
+            )
             diagnostics.append(
                 Diagnostic("partial_steps", "info", message, trace.host if has_several_hosts else None)
             )

@@ -1,0 +1,37 @@
+"""Whether a finding's idle time is one pause rather than a habit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tb_xla_insights.analysis.findings.base import Facts
+from tb_xla_insights.trace.model import Int64
+from tb_xla_insights.units import brief_time
+
+_MIN_GAPS = 4
+"""Gaps per core that a finding must have: of fewer, one often has most of the time."""
+
+SINGLE_GAP_BRIEF = ", mostly in one gap"
+"""The same in the verdict."""
+
+
+def single_gap_ps(facts: Facts, taken_ps: Int64) -> int | None:
+    """The length of the gap, as a mean over cores, that has more than half of the time that a finding takes from each
+    gap, and mostly consists of it; None without such a gap, or if the capture has one step only, which shows no habit.
+    With several cores, the longest gaps of all cores count together: a pause of the host leaves one on each."""
+    ledger = facts.ledger
+    gaps = np.flatnonzero(taken_ps)
+    cores = np.unique(ledger.device[gaps])
+    if facts.steps == 1 or len(gaps) < _MIN_GAPS * len(cores) or not len(cores):
+        return None
+    of_core = [gaps[ledger.device[gaps] == core] for core in cores]
+    longest = np.array([rows[np.argmax(taken_ps[rows])] for rows in of_core])
+    length_ps = int((ledger.end_ps[longest] - ledger.start_ps[longest]).sum())
+    if 2 * int(taken_ps[longest].sum()) <= max(int(taken_ps.sum()), length_ps):
+        return None
+    return length_ps // len(cores)
+
+
+def single_gap_text(gap_ps: int | None) -> str:
+    """`, most of it in one gap of 20.7 ms`; empty for None."""
+    return "" if gap_ps is None else f", most of it in one gap of {brief_time(gap_ps)}"
