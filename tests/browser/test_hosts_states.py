@@ -158,7 +158,7 @@ def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: 
 def test_a_failed_request_for_steps_is_reported(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
     xi.open(demo, v="hosts")
     page.route(
-        "**/data/hosts?*host=*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
+        "**/data/host_steps?*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
     )
     page.mouse.click(*place(xi, 2, 3))
     xi.idle()
