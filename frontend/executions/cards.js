@@ -1,7 +1,9 @@
 /** Cards beside the table of executions: costs by kind, causes, idle time between runs, and a reading of the table. */
 
 import { h } from '../lib/dom.js';
-import { columnUnit, maximum, minimum } from '../lib/totals.js';
+import { columnUnit, maximum, minimum, total } from '../lib/totals.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { card, classColumn, codeCell, link, shortProgram, tableCard } from '../lib/cards.js';
 import {
   briefTime,
@@ -15,7 +17,7 @@ import {
   timeText,
 } from '../lib/format.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
-import { COST_HEADS, COSTS, savings, smallOnes, sumCosts } from './costs.js';
+import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
 /** @typedef {import('./costs.js').CostName} CostName */
@@ -34,10 +36,13 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        textColumn('Kind', 'name'),
-        countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
+        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ item) => item.name }),
+        definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ item) => runs(item.count) }),
         ...COSTS.map((key) =>
-          timeColumn(COST_HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per),
+          definedColumn(TABLES.executions[key], {
+            of: (/** @type {typeof items[number]} */ item) => item[key] / per,
+            timeUnit: unit,
+          }),
         ),
       ],
       foot: ['All', runs(costs.count), ...COSTS.map((key) => timeCell(costs[key] / per, unit))],
@@ -86,8 +91,8 @@ export function betweenCard({ between }, open) {
           cell: ({ before, after }) =>
             link([before, after].map(shortProgram).join(' → '), () => open({ v: 'gaps', sel: '', f: '' })),
         }),
-        countColumn('Count', 'count'),
-        timeColumn('Mean', unit, 'mean_ps'),
+        definedColumn(TABLES.between_executions.count),
+        timeColumn(TABLES.between_executions.mean_ps.head, unit, 'mean_ps'),
         classColumn('Mostly', ({ cause }) => cause),
       ],
     },
@@ -110,7 +115,7 @@ export function readingCard({ executions, fit, per_step }) {
       ? `The overhead of a run is ${timeRange(means('overhead_ps'))}, for device runs of ${timeRange(means('device_ps'))}.`
       : '',
     fit && fit.n > 2
-      ? `A line fitted to ${fittedRuns(fit.n, sumCosts(joined).count, sumCosts(executions).count)} gives ` +
+      ? `A line fitted to ${fittedRuns(fit.n, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
         `${briefTime(Math.max(0, fit.fixed_ps))} per execution${fit.slope > 0.001
           ? ` plus ${share(fit.slope)} of its device time`
           : ', however long it runs'}.`
@@ -160,13 +165,16 @@ function timeRange(values) {
   return `${least.slice(0, least.lastIndexOf('\u202f'))} – ${most}`;
 }
 
+/** Runs whose launch is known. @param {import('../lib/routes').ExecutionRow} row */
+const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
+
 /**
  * Which runs the fit is about: `12 runs`, `88 of 96 runs, those that did not queue,`.
- * @param {number} fitted @param {number} joined runs with a known launch @param {number} all
+ * @param {number} fitted @param {number} known runs with a known launch @param {number} all
  */
-function fittedRuns(fitted, joined, all) {
+function fittedRuns(fitted, known, all) {
   if (fitted === all) return plural(all, 'run');
-  return `${count(fitted)} of ${plural(all, 'run')}, ${fitted < joined ? 'those that did not queue' : 'all with a known launch'},`;
+  return `${count(fitted)} of ${plural(all, 'run')}, ${fitted < known ? 'those that did not queue' : 'all with a known launch'},`;
 }
 
 /** @param {NonNullable<Executions['lead']>} lead */
