@@ -20,6 +20,7 @@ import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
+/** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {import('./costs.js').CostName} CostName */
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} all */
@@ -82,7 +83,7 @@ export function betweenCard({ between }, open) {
   const unit = columnUnit(between, 'mean_ps');
   return tableCard(
     'Between device runs',
-    { note: 'on one core, from run to run' },
+    { note: 'on one core, from run to run', class: 'tight' },
     {
       testid: 'between-table',
       items: between,
@@ -122,8 +123,7 @@ export function readingCard({ executions, fit, per_step }) {
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-        `${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that ` +
-        `launch them.`
+        `${per_step ? 'per step and core ' : ''}for ${work} of device work: ${mergeAdvice(small)}.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
       ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
@@ -165,7 +165,15 @@ function timeRange(values) {
   return `${least.slice(0, least.lastIndexOf('\u202f'))} – ${most}`;
 }
 
-/** Runs whose launch is known. @param {import('../lib/routes').ExecutionRow} row */
+/** What to do about programs whose runs are shorter than their overhead. @param {ExecutionRow[]} rows */
+function mergeAdvice(rows) {
+  const [them, syncs, launch] = rows.length === 1 ? ['it', 'the sync', 'launches'] : ['them', 'the syncs', 'launch'];
+  return rows.some(({ kind }) => kind === 'lazy')
+    ? `merge ${them} with others, or avoid ${syncs} that ${launch} ${them}`
+    : `do more work per launch, or merge ${them} with others`;
+}
+
+/** Runs whose launch is known. @param {ExecutionRow} row */
 const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
 
 /**
@@ -181,6 +189,6 @@ function fittedRuns(fitted, known, all) {
 function leadText({ median_ps, min_ps, max_ps }) {
   return median_ps >= 0
     ? `The host enqueues a run ${timeText(median_ps)} before the device finishes the previous one (median; ` +
-      `${timeText(min_ps)} to ${timeText(max_ps)}).`
+      `${briefTimes(min_ps, max_ps).join(' to ')}).`
     : `The device waits ${timeText(-median_ps)} for a run to be enqueued (median).`;
 }
