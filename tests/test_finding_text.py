@@ -50,7 +50,7 @@ def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
     """20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
     assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
     row = finding(recurs="once", gain_at_worst=0.05)
-    assert gain_text(row) == "−40.0 ms to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
+    assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
     several = report(row)
     several["steps"] += [step | {"host": "w-1"} for step in STEPS]
     assert gain_of(row, several).of == gain_of(finding(recurs="once"), report()).of == "once"
@@ -133,7 +133,7 @@ def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
 
 
 def test_percent_and_times_of_real_findings_agree() -> None:
-    """The shares that a finding gains are those of the times beside them, as they are printed."""
+    """The gains of a finding as shares equal those of the printed times."""
     document = session_report(session(demo("torch_xla_dynamic_shapes")))
     gains = [gain_of(row, document) for row in document["findings"]]
     shown = [gain for gain in gains if gain.share]

@@ -24,7 +24,7 @@ import { createTermTips } from './term-tips.js';
 import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
-/** @typedef {import('../lib/types').SessionList} SessionList */
+/** @typedef {import('../lib/routes').SessionList} SessionList */
 /** @typedef {'loading'|'ready'|'error'|'empty'} State */
 /**
  * The interface of the frame to views.
@@ -241,7 +241,7 @@ export function createApp() {
   /** @returns {import('./diagnostics.js').Note[]} */
   const listNotes = () => (list?.note ? [{ id: 'list', severity: 'warning', message: list.note }] : []);
 
-  /** @param {import('../lib/types').Loading} loading @returns {import('./diagnostics.js').Note} */
+  /** @param {import('../lib/routes').SessionLoading} loading @returns {import('./diagnostics.js').Note} */
   const partialNote = (loading) => ({
     id: 'partial',
     severity: 'warning',
@@ -354,7 +354,7 @@ export function createApp() {
     refreshing = true;
     const known = list?.note;
     try {
-      list = /** @type {SessionList} */ (await get('sessions'));
+      list = await get('sessions');
     } catch (error) {
       if (session) return;
       showError(/** @type {Error} */ (error).message, refreshSessions);

@@ -280,7 +280,7 @@ export function gapsView(app) {
 
   /** A text with the time of the chosen cause: its gaps contain other classes, and other gaps contain it. */
   function causeText() {
-    const cause = /** @type {import('../lib/types').ClassName|undefined} */ (
+    const cause = /** @type {import('../lib/routes').ClassName|undefined} */ (
       filtersValue(app.link.state.f).get('cause')
     );
     const class_ps = cause && !chosenPattern() && answer.by_class_ps[cause];
@@ -298,7 +298,7 @@ export function gapsView(app) {
     return filtersText(filters);
   }
 
-  const data = createDocumentView(app, 'gaps', element, (/** @type {Gaps} */ next, nextSession) => {
+  const data = createDocumentView(app, 'gaps', element, (next, nextSession) => {
     answer = { ...next, items: eachCore(next.items) };
     session = nextSession;
     byId = new Map(nextSession.devices.map((device) => [device.id, device]));

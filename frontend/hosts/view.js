@@ -72,7 +72,9 @@ export function hostsView(app) {
     const at = answer.hosts.name.indexOf(app.link.state.hs ?? '');
     return at >= 0 ? at : defaultHost();
   }
-  const defaultHost = () => answer.verdict.hosts[0] ?? answer.order[0] ?? 0;
+  /** The host that the verdict names, otherwise the first that is not the median host. */
+  const defaultHost = () =>
+    answer.verdict.hosts[0] ?? answer.order.find((at) => at !== answer.median_host) ?? answer.order[0] ?? 0;
 
   /** @param {number} at @param {StepRange|null} steps @param {boolean} [forAll] */
   function choose(at, steps, forAll = false) {
@@ -140,8 +142,7 @@ export function hostsView(app) {
   /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
     const [requested, name] = [session, answer.hosts.name[at]];
-    /** @type {HostSteps} */
-    const steps = stepsByHost.get(at) ?? await get('hosts', { session: requested.session.name, host: name });
+    const steps = stepsByHost.get(at) ?? await get('host_steps', { session: requested.session.name, host: name });
     // If more hosts were read meanwhile, the answer counts steps as in the next document.
     if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
     stepsByHost.set(at, steps);
@@ -274,12 +275,12 @@ export function hostsView(app) {
     return /** @type {'ready'} */ ('ready');
   }
 
-  /** The table of cores, for sessions of one host; null unless there are several. */
+  /** The table of cores, for sessions of one host; null unless several meet in collectives. */
   function coresCard() {
-    if (!answer.cores || answer.cores.length < 2) return null;
+    if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last }) => last)) return null;
     return card(
       'Cores',
-      { note: 'of this host: who is last to arrive, after the median core', class: 'across' },
+      { note: 'of this host: how often each arrives last, and how long after the median core', class: 'across' },
       h(
         'div',
         { class: 'fill' },
@@ -292,7 +293,7 @@ export function hostsView(app) {
             { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id },
             countColumn('Last in', 'last', { key: 'last' }),
             timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US),
-            timeColumn('Compute a step', UNITS.ms, ({ device_us }) => device_us * US),
+            timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * US),
           ],
         }).element,
       ),
@@ -302,7 +303,7 @@ export function hostsView(app) {
   search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
   bindSearchKeys(search, list, () => setFilter('host', ''));
 
-  const data = createDocumentView(app, 'hosts', element, (/** @type {HostsDocument} */ next, openSession) => {
+  const data = createDocumentView(app, 'hosts', element, (next, openSession) => {
     [answer, session] = [next, openSession];
     stepsByHost = new Map();
     opened = false;

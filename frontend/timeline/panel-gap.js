@@ -23,8 +23,8 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  *   place among the gaps that a finding explains
  * @property {(gap: GapItem, id: string) => void} goto another gap of a finding
  * @property {(gap: GapDetail) => void} occurrences @property {(text: string) => void} copy
- * @property {(gap: GapDetail) => Promise<import('../lib/views').Collective|null>} delays the collective that a gap
- *   delays
+ * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} delays
+ *   the collective that a gap delays
  * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} fetchGap
  */
 
@@ -47,7 +47,7 @@ export function gapContent(gap, act, on) {
   const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
-  const threadOf = (/** @type {import('../lib/types').ClassName} */ className) =>
+  const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
     className === 'unrecorded'
       ? ''
       : (by_thread.filter((part) => part.class === className).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');

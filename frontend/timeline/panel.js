@@ -28,9 +28,11 @@ const MARGIN_BELOW_PX = 9;
 /**
  * @param {PanelActions} act
  * @param {import('./panel-gap.js').GapActions & {
- *   collective: (device: string, start_ps: number) => Promise<import('../lib/views').Collective|null>,
- * gap: (gap: import('../lib/routes').GapAnswer) => void, detail: (detail: import('../lib/types').EventDetail) => void,
- * error: (error: RequestError) => void}} on
+ *   collective: (device: string, start_ps: number) => Promise<import('../lib/routes').CollectiveArrivals|null>,
+ *   gap: (gap: import('../lib/routes').GapAnswer) => void,
+ *   detail: (detail: import('../lib/routes').EventDetails) => void,
+ *   error: (error: RequestError) => void,
+ * }} on
  */
 export function createPanel(act, on) {
   const title = h('h2', { id: 'panel-title', tabindex: -1 });
@@ -215,7 +217,7 @@ export function createPanel(act, on) {
 /**
  * @param {string} title
  * @param {string} range
- * @param {import('../lib/types').TableAnswer} answer
+ * @param {import('../lib/routes').EventTable} answer
  * @param {PanelActions} act
  * @returns {PanelContent}
  */
@@ -227,7 +229,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
       eventColumn('Event', (brief) => brief, act),
       quietColumn(
         'Class',
-        (/** @type {import('../lib/types').Brief} */ { class: className }) => className && LABELS[className],
+        (/** @type {import('../lib/routes').EventSummary} */ { class: className }) => className && LABELS[className],
       ),
       startColumn('start_ps'),
       timeColumn('Time', columnUnit(items, 'duration_ps'), ({ duration_ps }) => duration_ps),
@@ -237,7 +239,12 @@ function listContent(title, range, { items, count: eventCount }, act) {
     eventCount > items.length
       ? `${count(items.length)} of ${count(eventCount)} events; select a shorter window for the rest`
       : `${count(eventCount)} events`;
-  return { title, note: `${number} · ${range}`, body: h('div', { class: 'listing' }, body), buttons: [button('Close table', act.close)] };
+  return {
+    title,
+    note: `${number} · ${range}`,
+    body: h('div', { class: 'listing' }, body),
+    buttons: [button('Close table', act.close)],
+  };
 }
 
 /**
