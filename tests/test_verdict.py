@@ -323,7 +323,7 @@ def test_without_a_device_the_verdict_names_the_hosts_main_activity(
 def test_a_device_alone_says_nothing_of_the_host() -> None:
     assert told(capture(Core([event("fusion.1", 0, 0.001)]))) == (
         "warning",
-        "The device is 100.0 % busy; whether the host keeps up is not known, as nothing tells what launched the work.",
+        "The device is 100.0 % busy; whether the host keeps up is not known, as the capture does not record what launched the work.",
     )
 
 
@@ -344,7 +344,7 @@ def test_the_activity_of_an_unread_host_is_unknown() -> None:
     text = told(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
         "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
-        "in the way is not known, as nothing tells what launched the work."
+        "in the way is not known, as the capture does not record what launched the work."
     )
 
 

@@ -159,7 +159,7 @@ class TestOverview:
         told = views.overview(session(capture(work)))["verdict"]
         assert (told["severity"], told["text"].replace("\u202f", " ")) == (
             "warning",
-            "The device is 80.0 % busy; why is not known, as nothing tells what launched the work.",
+            "The device is 80.0 % busy; why is not known, as the capture does not record what launched the work.",
         )
 
     def test_a_capture_without_devices_and_steps(self) -> None:
