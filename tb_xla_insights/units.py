@@ -120,9 +120,10 @@ def reduction_text(best: float, worst: float) -> str:
 
 
 def time_reduction_text(best_ps: int, worst_ps: int) -> str:
-    """A reduction of a time, at best and at worst: `−318.4 ms`, `−318.4 ms to −120.0 ms`."""
-    texts = dict.fromkeys(f"{MINUS}{time_text(ps, 1)}" for ps in (best_ps, worst_ps))
-    return " to ".join(texts)
+    """A reduction of a time, at best and at worst, in one unit: `−318.4 ms`, `−318.4 to 0.0 ms`."""
+    unit = time_unit(best_ps)
+    texts = dict.fromkeys(time_in(-ps, unit, 1) for ps in (best_ps, worst_ps))
+    return f"{' to '.join(texts)}{THIN}{unit}"
 
 
 def count(value: int | None) -> str:

@@ -109,7 +109,7 @@ class Recorded:
 
 
 def read(folder: Path) -> Recorded:
-    found = Recorded()
+    recorded = Recorded()
     (host,) = (
         item for item in parse(next(folder.rglob("*.xplane.pb")).read_bytes()) if item.name == "/host:CPU"
     )
@@ -118,8 +118,8 @@ def read(folder: Path) -> Recorded:
     ]
     first = min(start for line in lines for start, _ in line)
     for line in lines:
-        found.add_line([(start - first, event) for start, event in line])
-    return found
+        recorded.add_line([(start - first, event) for start, event in line])
+    return recorded
 
 
 def merged(spans: list[tuple[int, int]]) -> list[list[int]]:

@@ -31,7 +31,7 @@ def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, in
     """Line, start, end, first and last event of each, as docs/definitions.md words it, "Extraction"."""
     drives = trace.lines_with("driving", "autograd")
     annotations = set(trace.annotations.tolist())
-    found = []
+    extractions = []
     for line in drives:
         spoken = [
             row for row in range(trace.lines[line].first, trace.lines[line].rows.stop)
@@ -52,20 +52,22 @@ def extractions_by_definition(trace: Trace) -> list[tuple[int, int, int, int, in
                 last = after[0]
             since, until = int(trace.start_ps[first]), int(trace.end_ps[last])
             edges_before, edges_after = [], []
-            for its in {line, drives[0]}:
-                for row in range(trace.lines[its].first, trace.lines[its].rows.stop):
+            for thread_line in {line, drives[0]}:
+                for row in range(trace.lines[thread_line].first, trace.lines[thread_line].rows.stop):
                     if "python_tracer" in _tags(trace, row):
                         continue
                     start, end = int(trace.start_ps[row]), int(trace.end_ps[row])
-                    both = row in annotations
-                    edges_before += [item for item in (start, end) if item <= since and (both or item == end)]
-                    edges_after += [
-                        item for item in (start, end) if item >= until and (both or item == start)
+                    is_edge = row in annotations
+                    edges_before += [
+                        item for item in (start, end) if item <= since and (is_edge or item == end)
                     ]
-            found.append(
+                    edges_after += [
+                        item for item in (start, end) if item >= until and (is_edge or item == start)
+                    ]
+            extractions.append(
                 (line, max(edges_before, default=since), min(edges_after, default=until), first, last)
             )
-    return found
+    return extractions
 
 
 def _ancestors(trace: Trace, row: int) -> list[int]:
@@ -75,10 +77,10 @@ def _ancestors(trace: Trace, row: int) -> list[int]:
     return out
 
 
-def _together(trace: Trace, one: int, next_: int, annotations: set[int]) -> bool:
+def _together(trace: Trace, first: int, next_: int, annotations: set[int]) -> bool:
     """Whether no annotation of the thread begins or ends between two events of it."""
-    since, until = trace.end_ps[one], trace.start_ps[next_]
-    line = trace.line_of(one)
+    since, until = trace.end_ps[first], trace.start_ps[next_]
+    line = trace.line_of(first)
     edges = [e for row in annotations if row in range(line.first, line.rows.stop)
              for e in (trace.start_ps[row], trace.end_ps[row])]  # fmt: skip
     return not any(since <= edge <= until for edge in edges)

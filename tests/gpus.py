@@ -46,8 +46,8 @@ def nested(*executions: tuple[float, float, list[tuple[int, float]]]) -> list[Ev
     return events
 
 
-def gpu(*kernels: Event, number: int = 0, beside: Mapping[str, list[Event]] | None = None) -> Core:
-    return Core(name=f"GPU:{number}", lines={"Stream #1(Kernel)": list(kernels), **(beside or {})})
+def gpu(*kernels: Event, number: int = 0, streams: Mapping[str, list[Event]] | None = None) -> Core:
+    return Core(name=f"GPU:{number}", lines={"Stream #1(Kernel)": list(kernels), **(streams or {})})
 
 
 def runs(trace: Trace, device: int = 0) -> list[tuple[str, float, float]]:

@@ -73,16 +73,16 @@ def serving(command: Sequence[str], **options: Any) -> Iterator[str]:
     limit = threading.Timer(120, process.kill)
     limit.start()
     try:
-        said = []
+        lines = []
         for line in process.stderr:
-            said.append(line)
-            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+            lines.append(line)
+            if match := re.search(r"http://127\.0\.0\.1:\d+", line):
                 break
         else:
-            pytest.fail(f"{command} did not start:\n" + "".join(said))
+            pytest.fail(f"{command} did not start:\n" + "".join(lines))
         limit.cancel()
         threading.Thread(target=_read_on, args=(process.stderr,), daemon=True).start()
-        yield found[0]
+        yield match[0]
     finally:
         limit.cancel()
         process.terminate()

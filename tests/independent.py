@@ -157,18 +157,18 @@ def _plane(plane: Any) -> Plane:
 
 
 def _stats(stats: Any, names: dict[int, str]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for stat in stats:
-        which = stat.WhichOneof("value")
-        if which is None:
+        kind = stat.WhichOneof("value")
+        if kind is None:
             continue
-        value = getattr(stat, which)
-        if which == "ref_value":
+        value = getattr(stat, kind)
+        if kind == "ref_value":
             value = names.get((value + 2**63) % 2**64 - 2**63, "(missing text)")
-        elif which == "str_value":
+        elif kind == "str_value":
             value = _text(value)
-        found.setdefault(names.get(stat.metadata_id, f"stat {stat.metadata_id}"), value)
-    return found
+        values.setdefault(names.get(stat.metadata_id, f"stat {stat.metadata_id}"), value)
+    return values
 
 
 def _text(data: bytes) -> str:
@@ -219,7 +219,7 @@ def of_space(space: XSpace) -> list[Plane]:
     ]  # fmt: skip
 
 
-def both(data: bytes) -> tuple[list[Plane], list[Plane]]:
+def decoded_twice(data: bytes) -> tuple[list[Plane], list[Plane]]:
     """A file as our reader sees it and as protobuf sees it, which must be the same."""
     ours = of_space(read_space(MemorySource(data)))
     theirs = as_columns(parse(data), frozenset(NUMBER_STATS), frozenset(TEXT_STATS))

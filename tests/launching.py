@@ -35,7 +35,7 @@ class Tpu:
 
     def launch(
         self,
-        asked: float,
+        call_us: float,
         call: tuple[float, float],
         run: tuple[float, float],
         *,
@@ -53,13 +53,13 @@ class Tpu:
         flow = {"_pt": TO_EXECUTOR, "_p": self.number} if self.flows else {}
         line = self.autograd if autograd else self.main
         if by == "dynamo":
-            line.append(event("ExecuteComputationWithBarrier", asked, 4))
+            line.append(event("ExecuteComputationWithBarrier", call_us, 4))
         else:
             if by == "marker":
-                line.append(event("StepMarker", asked, 6))
-            line.append(event("SyncTensorsGraphInternal", asked, 4))
-            line.append(event("ScheduleSyncTensorsGraph", asked + 1, 2))
-        line.append(event("ThreadpoolListener::Record", asked + 2, 0, **flow))
+                line.append(event("StepMarker", call_us, 6))
+            line.append(event("SyncTensorsGraphInternal", call_us, 4))
+            line.append(event("ScheduleSyncTensorsGraph", call_us + 1, 2))
+        line.append(event("ThreadpoolListener::Record", call_us + 2, 0, **flow))
         begun = call[0]
         taken = {"_ct": TO_EXECUTOR, "_c": self.number} if self.flows else {}
         self.executor.append(event("ThreadpoolListener::StartRegion", begun - 0.25, 0, **taken))

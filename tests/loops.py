@@ -17,25 +17,33 @@ LAUNCH = 700
 def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), first: int = 5) -> Tpu:
     """Steps that each launch once. The device idles for what is left of a step, 4 us of it while a sync is prepared and
     none while anything but the step's annotation is open."""
-    made = Tpu()
+    tpu = Tpu()
     for i in range(steps):
-        made.step(i * STEP, STEP, first + i)
-        made.launch(
+        tpu.step(i * STEP, STEP, first + i)
+        tpu.launch(
             i * STEP + LAUNCH,
             (i * STEP + LAUNCH + 10, 20),
             (i * STEP + LAUNCH + 50, device),
             by="marker",
             cores=cores,
         )
-    return made
+    return tpu
 
 
-def findings(trace: Trace, beside: Sidecars = NO_SIDECARS) -> dict[str, Finding]:
+def findings(trace: Trace, sidecars: Sidecars = NO_SIDECARS) -> dict[str, Finding]:
     """The findings of one host's session by id."""
-    found = find_findings(session(trace), beside)
-    assert len({item.id for item in found}) == len(found)
-    return {item.id: item for item in found}
+    results = find_findings(session(trace), sidecars)
+    assert len({item.id for item in results}) == len(results)
+    return {item.id: item for item in results}
 
 
 def us(ps: int | None) -> float | None:
     return None if ps is None else ps / US
+
+
+def with_work(name: str, duration: float, device: float = 500) -> Tpu:
+    """The loop with work of `duration` us in each gap, which lasts 1000 us minus the device's work."""
+    tpu = loop(device=device)
+    for i in range(1, 4):
+        tpu.on_main(name, i * STEP + LAUNCH - 10 - duration, duration)
+    return tpu

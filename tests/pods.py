@@ -24,17 +24,17 @@ RECORDED = Path(__file__).parent / "recorded"
 EXAMPLE = RECORDED / "hosts_view.json"
 
 
-def inputs(made: Pod, missing: Collection[int] = ()) -> list[HostInput]:
+def inputs(training: Pod, missing: Collection[int] = ()) -> list[HostInput]:
     """What each host of a pod tells; the files of some are missing."""
     return [
         host_input(trace_of(space.to_bytes(), pod.name_of(host)))
-        for host, space in enumerate(pod.files(made))
+        for host, space in enumerate(pod.files(training))
         if host not in missing
     ]
 
 
-def compared(made: Pod, missing: Collection[int] = ()) -> HostComparison:
-    return compare_hosts(inputs(made, missing))
+def compared(training: Pod, missing: Collection[int] = ()) -> HostComparison:
+    return compare_hosts(inputs(training, missing))
 
 
 def host_input(trace: Trace) -> HostInput:

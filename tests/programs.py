@@ -48,9 +48,9 @@ def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) ->
         for name, length in step.phases:
             host.event(name, now, length)
             begin = now
-            for inside, its in step.inner.get(name, ()):
-                host.event(inside, begin, its)
-                begin += its
+            for inside, inner_duration in step.inner.get(name, ()):
+                host.event(inside, begin, inner_duration)
+                begin += inner_duration
             now += length
         host.event("StepMarker", marker, 50_000)
         for at, (start, body) in enumerate(step.runs):
@@ -63,10 +63,10 @@ def training(tmp_path: Path, steps: Sequence[Step], hlo: bytes | None = None) ->
                 stats: dict[str, Stat] = {"program_id": step.program}
                 if tf_op:
                     stats["tf_op"] = tf_op
-                known = device.event_metadata(
+                event_metadata = device.event_metadata(
                     f"{name}#{tf_op}#{step.program}", display_name=name, stats=stats
                 )
-                ops.event(known, start, duration)
+                ops.event(event_metadata, start, duration)
                 start += duration
     if hlo is not None:
         metadata = space.plane("/host:metadata")
@@ -87,5 +87,5 @@ def module(
     name: str = "SyncTensorsGraph.1",
 ) -> bytes:
     """The proto of a module whose computations have the given ids; the entry's is 1000."""
-    made = [Computation(id_, f"body.{id_}", list(body)) for id_, body in (bodies or {}).items()]
-    return HloModule(name, 7, [*made, Computation(1000, "entry", list(entry))]).to_bytes()  # fmt: skip
+    computations = [Computation(id_, f"body.{id_}", list(body)) for id_, body in (bodies or {}).items()]
+    return HloModule(name, 7, [*computations, Computation(1000, "entry", list(entry))]).to_bytes()  # fmt: skip

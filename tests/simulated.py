@@ -26,7 +26,7 @@ LATENCY = 7
 class Simulation:
     """`host_ps` and what follows count from the loop's start. `ends`: when the runs end."""
 
-    made: Tpu = field(default_factory=Tpu)
+    tpu: Tpu = field(default_factory=Tpu)
     now: int = 0
     began: int | None = None
     ends: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Simulation:
     def host(self, name: str, duration: int) -> None:
         """Something that the host does; nothing where it takes no time."""
         if duration:
-            self.made.on_main(name, self.now, duration)
+            self.tpu.on_main(name, self.now, duration)
             self.now += duration
 
     def launch(
@@ -42,7 +42,7 @@ class Simulation:
     ) -> None:
         enqueued = self.now + ENQUEUED
         start = max(enqueued + LATENCY, self.ends[-1] if self.ends else 0)
-        self.made.launch(
+        self.tpu.launch(
             self.now,
             (self.now + 2, 1),
             (start, device),
@@ -55,10 +55,10 @@ class Simulation:
         self.ends.append(start + device)
         self.now += MARKER if marker else SYNC
 
-    def wait(self, name: str, late: int = 11) -> None:
-        """Until the last run has ended; `late` it is noticed."""
-        until = max(self.now, self.ends[-1]) + late
-        self.made.on_main(name, self.now, until - self.now)
+    def wait(self, name: str, delay_us: int = 11) -> None:
+        """A wait that returns `delay_us` after the end of the last run."""
+        until = max(self.now, self.ends[-1]) + delay_us
+        self.tpu.on_main(name, self.now, until - self.now)
         self.now = until
 
     @property
@@ -69,9 +69,9 @@ class Simulation:
 
 def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace, int]:
     """The trace of a loop, and how long its steps last together in ps, as a loop that goes on has them."""
-    made = Simulation()
+    simulation = Simulation()
     for number in range(steps):
-        begin = made.now
-        body(made, number)
-        made.made.step(begin, made.now - begin, number + 5)
-    return made.made.trace(), made.step_us * 1_000_000
+        begin = simulation.now
+        body(simulation, number)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    return simulation.tpu.trace(), simulation.step_us * 1_000_000

@@ -46,8 +46,8 @@ def check_sums(report: Any) -> None:
     }
     longest = max(
         (
-            max(sum(item["duration_ps"] for item in own), spans.get(host, 0)) / len(own)
-            for host, own in steps.items()
+            max(sum(item["duration_ps"] for item in rows_of_host), spans.get(host, 0)) / len(rows_of_host)
+            for host, rows_of_host in steps.items()
         ),
         default=0,
     )

@@ -23,8 +23,8 @@ def client(logdir: Path) -> Client:
 
 
 def refusal(names: AllowedHosts, host: str, **headers: str) -> str | None:
-    told = [("Host", host), *((name.replace("_", "-"), value) for name, value in headers.items())]
-    return names.refusal(Request(EnvironBuilder(headers=told).get_environ()))
+    fields = [("Host", host), *((name.replace("_", "-"), value) for name, value in headers.items())]
+    return names.refusal(Request(EnvironBuilder(headers=fields).get_environ()))
 
 
 @pytest.mark.parametrize(

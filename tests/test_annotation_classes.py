@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from captures import capture, real_trace, thread
-from test_classes import shares, timeline
+from host_classes import shares, timeline
 
 from tb_xla_insights.analysis.host.classes import host_class_segments
 from tb_xla_insights.catalog import CLASSES

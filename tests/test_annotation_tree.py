@@ -63,15 +63,15 @@ def test_times_of_annotations_hold_those_inside(tmp_path: Path) -> None:
 
 
 def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
-    late = 7 * STEP_PS
-    steps = [Step(PHASES, [(late + 1000 * n, [("dot.1", 100 + n, F)])]) for n in range(5)]
+    late_ps = 7 * STEP_PS
+    steps = [Step(PHASES, [(late_ps + 1000 * n, [("dot.1", 100 + n, F)])]) for n in range(5)]
     loaded = training(tmp_path, steps)
     for n in range(5):
         assert rows(loaded, n)["Training_Step/forward"] == (1, 300_000, 100 + n, 1)
     view = propagation_view(loaded, step=3)
     assert view["step"]["number"] == 3
     assert view["coverage"]["direct_ps"] == 103
-    assert [row["start_ps"] for row in view["strips"]["device"]] == [late + 3000]
+    assert [row["start_ps"] for row in view["strips"]["device"]] == [late_ps + 3000]
 
 
 def test_executions_are_launches_of_programs_with_such_ops(tmp_path: Path) -> None:
@@ -143,16 +143,16 @@ def test_an_op_is_divided_without_a_rest(parts: list[list[int]], data: st.DataOb
     first = np.cumsum([0, *map(len, parts)]).astype(np.int32)
     upto = np.concatenate([np.cumsum(value) for value in parts]).astype(np.int64)
     ops = data.draw(st.lists(st.tuples(st.integers(0, len(parts) - 1), st.integers(0, 2**50)), max_size=20))
-    key, own = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
+    key, own_ps = np.array([k for k, _ in ops], np.int32), np.array([time for _, time in ops], np.int64)
     time, count = np.zeros(len(upto), np.int64), np.zeros(len(parts), np.int64)
-    sum_by_part(key, own, first, upto, time, count)
-    for k, its in enumerate(parts):
+    sum_by_part(key, own_ps, first, upto, time, count)
+    for k, parts_of_op in enumerate(parts):
         total = sum(duration for number, duration in ops if number == k)
         shares = time[first[k] : first[k + 1]]
         assert shares.sum() == total
         assert count[k] == sum(number == k for number, _ in ops)
-        for share, weight in zip(shares.tolist(), its, strict=True):
-            assert abs(share - total * weight / sum(its)) <= len(ops) + total * 1e-9
+        for share, weight in zip(shares.tolist(), parts_of_op, strict=True):
+            assert abs(share - total * weight / sum(parts_of_op)) <= len(ops) + total * 1e-9
 
 
 @given(st.lists(st.integers(-5, 5) | st.integers(-(2**62), 2**62), max_size=3000))
@@ -171,11 +171,11 @@ def test_numbering_survives_growth(count: int) -> None:
     assert number.tolist() == [*range(count), *range(count)]
 
 
-def own(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) -> list[int]:
+def self_times_of(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) -> list[int]:
     """Own times of (distinct op, start, end)."""
     key, start, end = (
-        np.array(it, dtype)
-        for it, dtype in zip(zip(*spans, strict=True), (np.int32, np.int64, np.int64), strict=True)
+        np.array(column, dtype)
+        for column, dtype in zip(zip(*spans, strict=True), (np.int32, np.int64, np.int64), strict=True)
     )
     in_program = np.ones(len(caller), np.bool_)
     return [
@@ -185,19 +185,24 @@ def own(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) -> list[in
 
 
 def test_ops_side_by_side_keep_their_time() -> None:
-    assert own([(0, 0, 100), (1, 10, 30), (2, 20, 60)], [-1, -1, -1]) == [100, 20, 40]
+    assert self_times_of([(0, 0, 100), (1, 10, 30), (2, 20, 60)], [-1, -1, -1]) == [100, 20, 40]
 
 
 def test_a_calls_own_time_excludes_its_parts() -> None:
-    assert own([(0, 0, 100), (1, 10, 30), (1, 20, 60), (2, 70, 80)], [-1, 0, -1]) == [50, 20, 40, 10]
+    assert self_times_of([(0, 0, 100), (1, 10, 30), (1, 20, 60), (2, 70, 80)], [-1, 0, -1]) == [
+        50,
+        20,
+        40,
+        10,
+    ]
 
 
 def test_a_part_of_an_earlier_call_takes_nothing_from_the_next_one() -> None:
-    assert own([(0, 0, 50), (1, 10, 30), (0, 100, 150), (1, 160, 170)], [-1, 0]) == [30, 20, 50, 10]
+    assert self_times_of([(0, 0, 50), (1, 10, 30), (0, 100, 150), (1, 160, 170)], [-1, 0]) == [30, 20, 50, 10]
 
 
 def test_a_part_that_outlasts_its_call_counts_only_within_it() -> None:
-    assert own([(0, 0, 50), (1, 40, 90)], [-1, 0]) == [40, 50]
+    assert self_times_of([(0, 0, 50), (1, 40, 90)], [-1, 0]) == [40, 50]
 
 
 def test_devices_without_modules_have_scopes_too() -> None:
@@ -216,8 +221,8 @@ def test_stored_rows_of_name_scopes_tell_scopes() -> None:
     core = Core(name="GPU:0", lines={"Stream #1": kernels, "TensorFlow Name Scope": names})
     ops = find_ops(capture(core))
     times = {
-        (it.parts[0][0] if it.parts else ""): int(time)
-        for it, time in zip(ops.origin, ops.totals[1], strict=True)
+        (origin.parts[0][0] if origin.parts else ""): int(time)
+        for origin, time in zip(ops.origin, ops.totals[1], strict=True)
     }
     assert times == {"model/layer_1": 10, "model/layer_2": 5, "model": 10, "": 5}
 

@@ -27,8 +27,8 @@ def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
     def times(mean_ps: int) -> list[int]:
         """Hosts differ by 0.5 %, the devices of a host, for which one thread works, by 0.02 %."""
         of_host = drawn.normal(mean_ps, 0.005 * mean_ps, 1024).repeat(4)
-        found: list[int] = (of_host + drawn.normal(0, 0.0002 * mean_ps, 4096)).astype(np.int64).tolist()
-        return found
+        values: list[int] = (of_host + drawn.normal(0, 0.0002 * mean_ps, 4096)).astype(np.int64).tolist()
+        return values
 
     spans, busy, modules = times(550 * MS), times(500 * MS), times(510 * MS)
     idle = {name: times(10 * MS) for name in CLASSES[:6]}
@@ -36,25 +36,32 @@ def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
     for at in range(4096):
         host, name = f"t1v-n-{at // 4}", f"TPU:{at % 4}"
         duty = {"span_ps": spans[at], "stall_ps": 0}
-        who = {"id": f"{host}/{name}", "host": host, "name": name, "kind": "tpu", "modules": 12, "ops": 192}
-        own = {"busy_ps": busy[at], "idle_ps": spans[at] - busy[at], "duty_cycle": busy[at] / spans[at]}
+        identity = {
+            "id": f"{host}/{name}",
+            "host": host,
+            "name": name,
+            "kind": "tpu",
+            "modules": 12,
+            "ops": 192,
+        }
+        figures = {"busy_ps": busy[at], "idle_ps": spans[at] - busy[at], "duty_cycle": busy[at] / spans[at]}
         own_ops = duty | {"busy_ps": busy[at]}
         by = {"ops": own_ops, "modules": duty | {"busy_ps": modules[at]}, "capture": own_ops}
-        devices.append(who | duty | own | {"duty": by})
+        devices.append(identity | duty | figures | {"duty": by})
         whole_steps.append(
             {
-                "id": who["id"],
+                "id": identity["id"],
                 "steps": 12,
                 "small_ps": 0,
                 "edges_ps": 0,
-                "by_class_ps": {it: ps[at] for it, ps in idle.items()},
+                "by_class_ps": {class_name: ps[at] for class_name, ps in idle.items()},
             }
         )
     steps = [
         dict.fromkeys(views._STEP_COLUMNS, 0)
         | {"index": at, "number": at % 12, "host": f"t1v-n-{at // 12}", "start_ps": at % 12 * 44 * MS}
         | {"duration_ps": spans[at] // 12, "device_busy_ps": busy[at] // 12}
-        | {"host_ps": {it: ps[at] for it, ps in idle.items()}}
+        | {"host_ps": {class_name: ps[at] for class_name, ps in idle.items()}}
         for at in range(64 * 12)
     ]
     assert packed(device_overview(devices)) < 20_000

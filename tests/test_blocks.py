@@ -25,15 +25,15 @@ def small_blocks() -> Iterator[None]:
 
 
 class File:
-    """A file of `CONTENT`, and the ranges that a store was asked for."""
+    """A file of `CONTENT` that records the requested ranges."""
 
     def __init__(self, *, whole: bool = False, fetch: Callable[[int, int], bytes] | None = None) -> None:
-        self.asked: list[tuple[int, int]] = []
+        self.requests: list[tuple[int, int]] = []
         self._fetch = fetch or (lambda start, end: CONTENT[start:end])
         self.blocks = Blocks(len(CONTENT), self._note, whole=whole)
 
     def _note(self, start: int, end: int) -> bytes:
-        self.asked.append((start, end))
+        self.requests.append((start, end))
         return self._fetch(start, end)
 
     def read(self, offset: int, length: int) -> bytes:
@@ -47,20 +47,20 @@ def test_what_is_read_is_what_is_there_and_fetched_once(reads: list[tuple[int, i
     for offset, length in reads:
         assert file.read(offset, length) == CONTENT[offset : offset + length]
     file.blocks.close()
-    assert len(file.asked) == len(set(file.asked))
-    assert all(start % BLOCK == 0 and end - start == BLOCK for start, end in file.asked)
+    assert len(file.requests) == len(set(file.requests))
+    assert all(start % BLOCK == 0 and end - start == BLOCK for start, end in file.requests)
 
 
 def test_who_reads_on_is_read_ahead_for_and_who_hops_is_not() -> None:
     file = File()
     for number in (40, 7, 20, 3):
         file.read(number * BLOCK, 4)
-    assert sorted(file.asked) == [(number * BLOCK, (number + 1) * BLOCK) for number in (3, 7, 20, 40)]
+    assert sorted(file.requests) == [(number * BLOCK, (number + 1) * BLOCK) for number in (3, 7, 20, 40)]
     on = File()
     for number in range(6):
         on.read(number * BLOCK, 4)
     assert on.read(10 * BLOCK, 4)
-    assert {start // BLOCK for start, _ in on.asked} >= set(range(11))
+    assert {start // BLOCK for start, _ in on.requests} >= set(range(11))
 
 
 def test_a_file_too_large_to_be_held_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def test_a_file_too_large_to_be_held_is_not_fetched_whole(monkeypatch: pytest.Mo
     file = File(whole=True)
     file.read(30 * BLOCK, 1)
     file.blocks.close()
-    assert file.asked == [(30 * BLOCK, 31 * BLOCK)]
+    assert file.requests == [(30 * BLOCK, 31 * BLOCK)]
 
 
 def test_a_request_that_is_cancelled_fails_like_others() -> None:
@@ -79,7 +79,7 @@ def test_a_request_that_is_cancelled_fails_like_others() -> None:
     for _ in range(2):
         with pytest.raises(OSError, match="CancelledError"):
             file.read(0, 1)
-    assert len(file.asked) == 1
+    assert len(file.requests) == 1
 
 
 def test_a_call_without_an_answer_is_given_up() -> None:

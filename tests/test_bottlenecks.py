@@ -46,11 +46,17 @@ STEPS = [
 
 
 def op(name: str, path: str | None, ps: int, flops: int, nbytes: int, **more: Any) -> dict[str, Any]:
-    known = dict.fromkeys(("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps"), ps)
+    times = dict.fromkeys(("self_ps", "in_steps_ps", "work_ps", "counted_ps", "sized_ps"), ps)
     amounts = {"flops": flops, "model_flops": flops, "bytes": nbytes, "hbm_bytes": nbytes}
-    told = {"program": "p", "op": name, "category": "convolution", "annotation": path, "source": "train.py:7"}
+    texts = {
+        "program": "p",
+        "op": name,
+        "category": "convolution",
+        "annotation": path,
+        "source": "train.py:7",
+    }
     rest = {"shape": None, "product": None, "kind": "work", "counted": "stats", "count": 1, "executions": 1}
-    return told | rest | known | amounts | more
+    return texts | rest | times | amounts | more
 
 
 def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> dict[str, Any]:
@@ -80,8 +86,8 @@ WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
 
 def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
-    found = with_bottlenecks(report(ATTENTION, MLP, WAIT))
-    bound, worst = found["findings"]
+    document = with_bottlenecks(report(ATTENTION, MLP, WAIT))
+    bound, worst = document["findings"]
     assert (worst["id"], bound["id"], bound["severity"]) == (BELOW_ROOFLINE, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
@@ -90,11 +96,11 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
         0.4,
     )  # no range: all faces read both
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
-    text = verdict(found)["text"].replace("\u202f", " ")
+    text = verdict(document)["text"].replace("\u202f", " ")
     assert len(text) <= 230
     assert "The longest part is attention: 50.0 % of the step at 20.0 % of peak FLOP/s" in text
     assert "bandwidth" not in text  # 10 %: the other peak is nearer
-    assert with_bottlenecks(found) == found
+    assert with_bottlenecks(document) == document
 
 
 def test_a_small_mistake_follows_what_takes_the_device_longest() -> None:
@@ -117,9 +123,9 @@ def test_a_small_mistake_follows_what_takes_the_device_longest() -> None:
 
 
 def test_the_worst_annotation_is_that_of_the_view_device() -> None:
-    made = session(trace_of(transformer.build().to_bytes()))
-    worst = next(row for row in session_report(made)["findings"] if row["id"] == BELOW_ROOFLINE)
-    view = device_view(made, "all", "all")
+    trained = session(trace_of(transformer.build().to_bytes()))
+    worst = next(row for row in session_report(trained)["findings"] if row["id"] == BELOW_ROOFLINE)
+    view = device_view(trained, "all", "all")
     assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
     assert worst["cost_ps"] * (transformer.STEPS + 1) == view["verdict"]["below_ps"] * transformer.STEPS
@@ -137,23 +143,23 @@ def test_a_step_is_not_shorter_than_the_work_of_the_host() -> None:
 
 
 def test_ops_near_the_roofline_are_no_finding() -> None:
-    found = with_bottlenecks(
+    document = with_bottlenecks(
         report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000))
     )  # 81 %: 17 % of the step
-    assert [row["id"] for row in found["findings"]] == ["device_bound"]
+    assert [row["id"] for row in document["findings"]] == ["device_bound"]
 
 
 def test_the_finding_is_sorted_among_the_limits_by_its_gain() -> None:
     document = report(ATTENTION, MLP)
     limits = [{"id": name, "kind": "limit", "gain": gain} for name, gain in (("more", 0.5), ("less", 0.3))]
-    found = with_bottlenecks(document | {"findings": [*document["findings"], *limits]})["findings"]
-    assert [row["id"] for row in found] == ["device_bound", "more", BELOW_ROOFLINE, "less"]
+    findings = with_bottlenecks(document | {"findings": [*document["findings"], *limits]})["findings"]
+    assert [row["id"] for row in findings] == ["device_bound", "more", BELOW_ROOFLINE, "less"]
 
 
 def test_a_small_gain_is_no_finding() -> None:
-    found = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
-    assert [row["id"] for row in found["findings"]] == ["device_bound"]
-    assert verdict(found)["severity"] == "good"
+    document = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 89_000_000, 30_000)))
+    assert [row["id"] for row in document["findings"]] == ["device_bound"]
+    assert verdict(document)["severity"] == "good"
 
 
 @pytest.mark.parametrize(
@@ -183,10 +189,10 @@ def test_padding_of_a_matrix_unit(product: str, dims: tuple[int, int, int] | Non
 def advice(
     *rows: dict[str, Any], framework: str = "jax", device: str = "TPU v4", source: str = "table"
 ) -> str:
-    told = report(*rows)["ops"]
+    op_rows = report(*rows)["ops"]
     peaks = {"source": source, "devices": [{"kind": device}]}
-    found = advice_for(told, [row["self_ps"] for row in told], peaks, {"framework": framework}) or ""
-    return found.replace("\u202f", " ")
+    text = advice_for(op_rows, [row["self_ps"] for row in op_rows], peaks, {"framework": framework}) or ""
+    return text.replace("\u202f", " ")
 
 
 def test_advice_fits_the_op_and_the_framework() -> None:
@@ -203,7 +209,9 @@ def test_advice_fits_the_op_and_the_framework() -> None:
     assert advice(single, device="CPU", source="user") == ""
     short = op("dot.1", None, 8_000_000, 1_000_000, 1)
     assert "8.0 µs each time" in advice(short)
-    chain = [op(f"add.{it}", None, 900_000_000, 10, 9_000_000, category="loop fusion") for it in range(3)]
+    chain = [
+        op(f"add.{number}", None, 900_000_000, 10, 9_000_000, category="loop fusion") for number in range(3)
+    ]
     assert "Make one kernel of the 3 ops" in advice(*chain)
     assert "Pallas" not in advice(*chain, framework="tensorflow")
     assert advice(op("custom-call.1", None, 900_000_000, 9_000_000_000, 1)) == ""
@@ -228,8 +236,8 @@ def test_product_sizes_of_recorded_programs_match_their_flops(name: str, shared_
         dims = product_dims({"product": product})
         if dims:
             read += 1
-            made = [int(size) for size in product.rpartition("[")[2].strip("]").split(",")]
-            assert 2 * math.prod(dims) * math.prod(made[:-2]) == flops[k], product
+            sizes = [int(size) for size in product.rpartition("[")[2].strip("]").split(",")]
+            assert 2 * math.prod(dims) * math.prod(sizes[:-2]) == flops[k], product
     assert read == REAL[name]
 
 
@@ -237,22 +245,22 @@ def test_heads_of_32_in_a_recorded_program_waste_the_matrix_unit(shared_traces: 
     rows = host_work(session(real_trace(shared_traces / "torch_xla/baseline_session_debug")), [])["ops"]
     heads = [row for row in rows if row["product"] == "f32[32,32,32] × f32[32,32,32] = f32[32,32,32]"]
     peaks = {"source": "table", "devices": [{"kind": "TPU v4"}]}
-    told = advice_for(heads, [row["self_ps"] for row in heads], peaks, {"framework": "torch_xla"})
-    assert told
-    assert "at least 94" in told  # 32×32 of 128×128 are at work
+    text = advice_for(heads, [row["self_ps"] for row in heads], peaks, {"framework": "torch_xla"})
+    assert text
+    assert "at least 94" in text  # 32×32 of 128×128 are at work
 
 
 def test_layouts_of_a_recorded_tpu_program(shared_traces: Path) -> None:
     stats = real_trace(shared_traces / "public/tpu_v6e_jax").metadata.stats
     shape = "f32[5,1024,1024,256]{3,2,1,0:T(8,128)}"
-    assert shape in {its.get("shape_with_layout") for its in stats}
+    assert shape in {stats_of_op.get("shape_with_layout") for stats_of_op in stats}
     assert layout_waste({"shape": shape}) == 0
     assert layout_waste({"shape": shape.replace("256]", "64]")}) == 0.5
 
 
 def test_no_advice_on_number_formats_with_user_peaks(shared_traces: Path) -> None:
     """Products of 32 bits on a CPU: the user's peak may be that of 32 bits."""
-    its = xi.load(str(shared_traces / "other/jax0.9.2_block"))
-    found = {row["id"]: row for row in its.report(peaks=(5e11, 2e10))["findings"]}
-    assert "16-bit" not in found[BELOW_ROOFLINE]["advice"]
-    assert found[BELOW_ROOFLINE]["advice"].startswith("Look first at dot.")
+    loaded = xi.load(str(shared_traces / "other/jax0.9.2_block"))
+    findings = {row["id"]: row for row in loaded.report(peaks=(5e11, 2e10))["findings"]}
+    assert "16-bit" not in findings[BELOW_ROOFLINE]["advice"]
+    assert findings[BELOW_ROOFLINE]["advice"].startswith("Look first at dot.")

@@ -24,7 +24,7 @@ def instants(intervals: Intervals) -> set[int]:
     }
 
 
-def one(trace: Trace) -> Any:
+def summary_of_device(trace: Trace) -> Any:
     return device_summaries(session(trace))[0]
 
 
@@ -36,7 +36,7 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
     assert instants(idle(trace, trace.devices[0])) == set(range(10, 20)) | set(range(40, 50)) | set(
         range(60, 65)
     )
-    assert one(trace) == {
+    assert summary_of_device(trace) == {
         "id": "vm/TPU:0", "name": "TPU:0", "kind": "tpu", "host": "vm", "span_ps": 55, "busy_ps": 30, "idle_ps": 25,
         "stall_ps": 0, "stalls": [], "duty_cycle": 30 / 55, "modules": 1, "ops": 3,
         "duty": {
@@ -49,7 +49,7 @@ def test_busy_is_the_union_of_top_level_ops_within_the_span_of_modules_and_ops()
 
 def test_modules_are_busy_time_without_ops() -> None:
     trace = capture(HOST, Core(modules=[("jit_f(1)", 10, 20), ("jit_f(1)", 40, 10)]))
-    assert (one(trace)["busy_ps"], one(trace)["span_ps"]) == (30, 40)
+    assert (summary_of_device(trace)["busy_ps"], summary_of_device(trace)["span_ps"]) == (30, 40)
 
 
 @pytest.mark.parametrize(
@@ -58,23 +58,23 @@ def test_modules_are_busy_time_without_ops() -> None:
 def test_categories_in_which_a_core_only_waits_for_others_are_not_busy(category: str) -> None:
     excluded = ("op.1", 10, 20, {"hlo_category": category})
     trace = capture(HOST, Core(ops=[excluded, ("fusion.2", 30, 10, {"hlo_category": "loop fusion"})]))
-    assert (one(trace)["busy_ps"], one(trace)["span_ps"]) == (10, 30)
+    assert (summary_of_device(trace)["busy_ps"], summary_of_device(trace)["span_ps"]) == (10, 30)
 
 
 def test_without_a_category_the_name_decides() -> None:
     trace = capture(HOST, Core(ops=[("%infeed.3 = f32[] infeed()", 0, 10), ("infeed_fusion.2", 30, 10)]))
-    assert one(trace)["busy_ps"] == 10
+    assert summary_of_device(trace)["busy_ps"] == 10
 
 
 def test_ops_inside_a_busy_op_are_busy() -> None:
     trace = capture(HOST, Core(ops=[("while.1", 0, 20), ("outfeed.1", 5, 5, {"hlo_category": "outfeed"})]))
-    assert one(trace)["busy_ps"] == 20
+    assert summary_of_device(trace)["busy_ps"] == 20
 
 
 def test_ops_that_overlap_on_several_streams_count_once() -> None:
     streams = {"Stream #1(Compute)": [("k1", 0, 10), ("k2", 30, 5)], "Stream #2(Compute)": [("k3", 5, 10)]}
     trace = capture(HOST, Core(name="GPU:0", lines=streams))
-    assert one(trace)["busy_ps"] == 20
+    assert summary_of_device(trace)["busy_ps"] == 20
 
 
 def test_a_stall_is_the_own_time_of_ops_that_wait() -> None:
@@ -87,76 +87,83 @@ def test_a_stall_is_the_own_time_of_ops_that_wait() -> None:
     ]
     trace = capture(HOST, Core(ops=ops))
     assert instants(stalls(trace, trace.devices[0])) == set(range(2, 32)) | set(range(45, 50))
-    assert one(trace)["stall_ps"] == 35
-    assert one(trace)["stalls"] == [
+    assert summary_of_device(trace)["stall_ps"] == 35
+    assert summary_of_device(trace)["stalls"] == [
         {"op": "copy-done.1", "count": 1, "duration_ps": 30},
         {"op": "all-reduce-done", "count": 1, "duration_ps": 5},
     ]
-    assert one(trace)["busy_ps"] == 57
+    assert summary_of_device(trace)["busy_ps"] == 57
 
 
 def test_a_stall_ends_when_another_stream_works() -> None:
     streams = {"Stream #1": [("all-reduce-done", 0, 20)], "Stream #2": [("dot", 5, 5)]}
     trace = capture(HOST, Core(name="GPU:0", lines=streams))
-    assert one(trace)["stall_ps"] == 15
-    assert one(trace)["stalls"] == [{"op": "all-reduce-done", "count": 1, "duration_ps": 15}]
+    assert summary_of_device(trace)["stall_ps"] == 15
+    assert summary_of_device(trace)["stalls"] == [{"op": "all-reduce-done", "count": 1, "duration_ps": 15}]
 
 
 def test_a_stall_is_part_of_busy() -> None:
     trace = capture(HOST, Core(ops=[("copy-done", 0, 9, {"hlo_category": "async-done"}), ("dot", 20, 5)]))
-    assert (one(trace)["stall_ps"], one(trace)["busy_ps"]) == (0, 5)
+    assert (summary_of_device(trace)["stall_ps"], summary_of_device(trace)["busy_ps"]) == (0, 5)
 
 
 def test_the_other_definitions() -> None:
     trace = capture(HOST, Core(ops=[("dot", 20, 10)], modules=[("jit_f(1)", 10, 30)]))
-    times = {name: (it["busy_ps"], it["span_ps"] - it["busy_ps"]) for name, it in one(trace)["duty"].items()}
+    times = {
+        name: (row["busy_ps"], row["span_ps"] - row["busy_ps"])
+        for name, row in summary_of_device(trace)["duty"].items()
+    }
     assert times == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
 
 
 def test_a_device_whose_ops_are_all_left_out_is_idle() -> None:
     trace = capture(HOST, Core(ops=[("infeed.1", 10, 20, {"hlo_category": "infeed"})]))
-    assert (one(trace)["span_ps"], one(trace)["busy_ps"], one(trace)["duty_cycle"]) == (20, 0, 0.0)
+    assert (
+        summary_of_device(trace)["span_ps"],
+        summary_of_device(trace)["busy_ps"],
+        summary_of_device(trace)["duty_cycle"],
+    ) == (20, 0, 0.0)
 
 
 intervals = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), max_size=8)
 
 
-def as_union(some: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
-    starts = np.array([a for a, _ in some], np.int64)
-    return union(starts, starts + np.array([d for _, d in some], np.int64)), {
-        t for a, d in some for t in range(a, a + d)
+def as_union(intervals: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
+    starts = np.array([a for a, _ in intervals], np.int64)
+    return union(starts, starts + np.array([d for _, d in intervals], np.int64)), {
+        t for a, d in intervals for t in range(a, a + d)
     }
 
 
 @settings(deadline=None)
 @given(intervals, intervals, st.integers(0, 40), st.integers(0, 40))
 def test_sets_of_instants(a: list[tuple[int, int]], b: list[tuple[int, int]], low: int, high: int) -> None:
-    (one_, first), (other, second) = as_union(a), as_union(b)
-    assert instants(one_) == first
-    assert one_.total_ps == len(first)
-    assert all(one_.end_ps[:-1] < one_.start_ps[1:]), "they do not even touch"
-    assert instants(one_.without(other)) == first - second
-    assert instants(one_.clipped(low, high)) == first & set(range(low, high))
-    assert instants(one_.gaps(low, high)) == set(range(low, high)) - first
+    (union, first), (other_union, second) = as_union(a), as_union(b)
+    assert instants(union) == first
+    assert union.total_ps == len(first)
+    assert all(union.end_ps[:-1] < union.start_ps[1:]), "they do not even touch"
+    assert instants(union.without(other_union)) == first - second
+    assert instants(union.clipped(low, high)) == first & set(range(low, high))
+    assert instants(union.gaps(low, high)) == set(range(low, high)) - first
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 20)), max_size=7))
-def test_own_time_excludes_children(some: list[tuple[int, int]]) -> None:
-    trace = capture(HOST, Core(ops=[(f"op{i}", a, d) for i, (a, d) in enumerate(some)]))
+def test_own_time_excludes_children(intervals: list[tuple[int, int]]) -> None:
+    trace = capture(HOST, Core(ops=[(f"op{i}", a, d) for i, (a, d) in enumerate(intervals)]))
     if not trace.devices:
         return
     ops = trace.devices[0].ops
-    found: dict[int, set[int]] = {i: set() for i in range(len(ops))}
+    instants: dict[int, set[int]] = {i: set() for i in range(len(ops))}
     for i, a, b in zip(*own_time_intervals(ops.start_ps, ops.end_ps, ops.parent), strict=True):
-        assert not found[int(i)] & set(range(int(a), int(b)))
-        found[int(i)] |= set(range(int(a), int(b)))
+        assert not instants[int(i)] & set(range(int(a), int(b)))
+        instants[int(i)] |= set(range(int(a), int(b)))
     for i in range(len(ops)):
         remaining = set(range(int(ops.start_ps[i]), int(ops.end_ps[i])))
         for child in range(len(ops)):
             if ops.parent[child] == i:
                 remaining -= set(range(int(ops.start_ps[child]), int(ops.end_ps[child])))
-        assert found[i] == remaining
+        assert instants[i] == remaining
         assert ops.self_ps[i] == len(remaining)
 
 
@@ -174,7 +181,7 @@ def test_a_real_tpu_capture_looks_busy_and_only_waits(shared_traces: Path) -> No
 )
 def test_sums_of_real_captures_hold(shared_traces: Path, folder: str) -> None:
     trace = real_trace(shared_traces / folder)
-    for device, told in zip(trace.devices, device_summaries(session(trace)), strict=True):
-        assert told["busy_ps"] + told["idle_ps"] == told["span_ps"]
-        assert idle(trace, device).total_ps == told["idle_ps"]
-        assert told["stall_ps"] <= told["busy_ps"]
+    for device, summary in zip(trace.devices, device_summaries(session(trace)), strict=True):
+        assert summary["busy_ps"] + summary["idle_ps"] == summary["span_ps"]
+        assert idle(trace, device).total_ps == summary["idle_ps"]
+        assert summary["stall_ps"] <= summary["busy_ps"]

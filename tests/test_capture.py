@@ -33,11 +33,11 @@ SHORT = Options(duration_ms=100, retries=0)
 
 def capture(addresses: Sequence[str], logdir: str, options: Options) -> Capture:
     """Captures and waits for it. Raises InputError where no server gave anything."""
-    made = Capture(addresses, logdir, options)
-    made.run()
-    if not made.captured:
-        raise InputError(made.message or "the capture was cancelled")
-    return made
+    started = Capture(addresses, logdir, options)
+    started.run()
+    if not started.captured:
+        raise InputError(started.message or "the capture was cancelled")
+    return started
 
 
 class Refusal(grpc.RpcError):
@@ -85,11 +85,11 @@ def test_the_file_is_named_after_the_address() -> None:
 
 class TestRealServer:
     def test_a_capture_is_a_session(self, profiler_server: str, tmp_path: Path) -> None:
-        made = capture([profiler_server], str(tmp_path), Options(duration_ms=300))
+        captured = capture([profiler_server], str(tmp_path), Options(duration_ms=300))
         name = host_name(profiler_server)
-        assert (tmp_path / f"plugins/profile/{made.session}/{name}.xplane.pb").is_file()
+        assert (tmp_path / f"plugins/profile/{captured.session}/{name}.xplane.pb").is_file()
         session = xi.load(str(tmp_path))
-        assert session.name == made.session
+        assert session.name == captured.session
         report = session.report()
         assert report["environment"]["framework"] == "jax"
         assert [host["name"] for host in report["session"]["hosts"]] == [name]
@@ -113,18 +113,20 @@ class TestRealServer:
 
     def test_a_busy_server_is_retried(self, profiler_server: str, tmp_path: Path) -> None:
         port = profiler_server.rpartition(":")[2]
-        made = capture([f"localhost:{port}", f"127.0.0.1:{port}"], str(tmp_path), Options(duration_ms=200))
+        captured = capture(
+            [f"localhost:{port}", f"127.0.0.1:{port}"], str(tmp_path), Options(duration_ms=200)
+        )
         [session] = (tmp_path / "plugins/profile").iterdir()
         assert {path.name for path in session.iterdir()} == {
             f"localhost_{port}.xplane.pb",
             f"127.0.0.1_{port}.xplane.pb",
         }
-        assert made.message is None
+        assert captured.message is None
 
     def test_an_empty_trace_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:
-        nothing = Options(duration_ms=50, host_level=0, retries=0)
+        no_events = Options(duration_ms=50, host_level=0, retries=0)
         with pytest.raises(InputError, match=f"{profiler_server}: the trace is empty"):
-            capture([profiler_server], str(tmp_path), nothing)
+            capture([profiler_server], str(tmp_path), no_events)
         assert not list(tmp_path.glob("plugins/profile/*"))
 
     def test_a_server_that_cannot_write_to_the_logdir(self, profiler_server: str, tmp_path: Path) -> None:
@@ -133,27 +135,27 @@ class TestRealServer:
             capture([profiler_server], str(tmp_path / "file"), SHORT)
 
     def test_a_cancelled_capture_leaves_no_file(self, profiler_server: str, tmp_path: Path) -> None:
-        made = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
-        thread = threading.Thread(target=made.run)
+        started = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
+        thread = threading.Thread(target=started.run)
         thread.start()
-        while made.progress()["state"] != "tracing":
-            made.wait(0.01)
-        made.cancel()
+        while started.progress()["state"] != "tracing":
+            started.wait(0.01)
+        started.cancel()
         thread.join()
-        assert made.progress()["state"] == "cancelled"
+        assert started.progress()["state"] == "cancelled"
         assert not list(tmp_path.glob("plugins/profile/*/*"))
 
     def test_a_capture_ended_early_keeps_what_was_recorded(
         self, profiler_server: str, tmp_path: Path
     ) -> None:
-        made = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
-        thread = threading.Thread(target=made.run)
+        started = Capture([profiler_server], str(tmp_path), Options(duration_ms=60_000))
+        thread = threading.Thread(target=started.run)
         thread.start()
-        while not made.done:
-            made.end()  # the first one may come before the server has begun
-            made.wait(0.2)
+        while not started.done:
+            started.end()  # the first one may come before the server has begun
+            started.wait(0.2)
         thread.join()
-        assert made.progress()["state"] == "done"
+        assert started.progress()["state"] == "done"
         assert xi.load(str(tmp_path)).duration_ps < 60_000 * 10**9
 
     def test_two_captures_within_a_second_are_two_sessions(
@@ -167,9 +169,9 @@ class TestRealServer:
         self, profiler_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert main(["capture", profiler_server, str(tmp_path), "--duration-ms", "600"]) == 0
-        said = capsys.readouterr()
-        assert Path(said.out.strip()).parent == tmp_path / "plugins/profile"
-        assert f"Tracing {profiler_server}" in said.err
+        output = capsys.readouterr()
+        assert Path(output.out.strip()).parent == tmp_path / "plugins/profile"
+        assert f"Tracing {profiler_server}" in output.err
 
     def test_the_command_with_a_host_that_fails(
         self, profiler_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -177,11 +179,11 @@ class TestRealServer:
         missing = f"localhost:{free_port()}"
         options = ["--duration-ms", "100", "--retries", "0", "--json"]
         assert main(["capture", f"{profiler_server},{missing}", str(tmp_path), *options]) == 3
-        said = capsys.readouterr()
-        document = json.loads(said.out)
+        output = capsys.readouterr()
+        document = json.loads(output.out)
         assert [host["state"] for host in document["hosts"]] == ["done", "error"]
         assert Path(document["path"]).is_dir()
-        assert f"{missing}: nothing listens there" in said.err
+        assert f"{missing}: nothing listens there" in output.err
 
     def test_the_command_interrupted(self, profiler_server: str, tmp_path: Path) -> None:
         # What a shell runs in the background ignores the signal.
@@ -280,7 +282,7 @@ class TestRefusals:
                 server.shutdown()
 
     @pytest.mark.parametrize(
-        ("code", "details", "said", "again"),
+        ("code", "details", "message", "again"),
         [
             ("UNAVAILABLE", "errors resolving a:1: Domain name not found", "a:1: no such host", False),
             ("UNAVAILABLE", "recvmsg:Connection reset by peer", "ended during the capture", False),
@@ -292,9 +294,9 @@ class TestRefusals:
             ("UNKNOWN", "", "the profiler server failed (UNKNOWN)", False),
         ],
     )
-    def test_what_a_refusal_means(self, code: str, details: str, said: str, again: bool) -> None:
+    def test_what_a_refusal_means(self, code: str, details: str, message: str, again: bool) -> None:
         problem = refusal("a:1", "/logs/s", Refusal(code, details))
-        assert said in problem.message
+        assert message in problem.message
         assert "\n" not in problem.message
         assert problem.is_retryable is again
 

@@ -29,8 +29,8 @@ def brief(chain: list[dict[str, Any]]) -> list[tuple[str, str, str, float]]:
 def test_the_case_studys_gap() -> None:
     trace, truth = demo("synthetic_case_study_8_tpu_cores"), case_study.truth()
     gaps = find_gaps(trace)
-    which = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
-    (chain,) = find_chains(trace, which)
+    indices = np.flatnonzero((gaps.device == 0) & (gaps.start_ps == truth.gap_start_ps))
+    (chain,) = find_chains(trace, indices)
     assert [
         (
             piece["name"],
@@ -43,14 +43,14 @@ def test_the_case_studys_gap() -> None:
     ] == [
         (link.name, link.category, link.thread, link.start_ps, link.duration_ps) for link in truth.gap_chain
     ]
-    for it in chain:
-        if it["event"] is None:
-            assert it["class"] == "unrecorded"
+    for chain_piece in chain:
+        if chain_piece["event"] is None:
+            assert chain_piece["class"] == "unrecorded"
         else:
-            assert trace.name(it["event"]) == it["name"]
-            assert thread_labels(trace)[trace.line_of(it["event"]).index] == it["thread"]
-            assert trace.start_ps[it["event"]] < it["start_ps"] + it["duration_ps"]
-            assert trace.end_ps[it["event"]] > it["start_ps"]
+            assert trace.name(chain_piece["event"]) == chain_piece["name"]
+            assert thread_labels(trace)[trace.line_of(chain_piece["event"]).index] == chain_piece["thread"]
+            assert trace.start_ps[chain_piece["event"]] < chain_piece["start_ps"] + chain_piece["duration_ps"]
+            assert trace.end_ps[chain_piece["event"]] > chain_piece["start_ps"]
 
 
 def a_step(queued: bool = False) -> Tpu:
@@ -202,8 +202,8 @@ def test_chains_add_up_to_their_gaps(shared_traces: Path, folder: str) -> None:
         assert all(a["start_ps"] + a["duration_ps"] == b["start_ps"] for a, b in pairwise(chain))
         assert chain[-1]["start_ps"] + chain[-1]["duration_ps"] == gaps.end_ps[gap]
         assert all(piece["duration_ps"] > 0 for piece in chain)
-        same = ("name", "class", "thread")
-        assert not any([a[key] for key in same] == [b[key] for key in same] for a, b in pairwise(chain))
+        columns = ("name", "class", "thread")
+        assert not any([a[key] for key in columns] == [b[key] for key in columns] for a, b in pairwise(chain))
 
 
 def test_a_real_gap_reads_in_the_order_of_the_step(shared_traces: Path) -> None:

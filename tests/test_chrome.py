@@ -30,9 +30,9 @@ PS = Decimal(10**6)
 class Chrome:
     """A written trace by track: (process, thread) to its events, times in picoseconds."""
 
-    def __init__(self, its: SessionTrace) -> None:
+    def __init__(self, traced: SessionTrace) -> None:
         file = io.BytesIO()
-        self.count = write_chrome(its, file)
+        self.count = write_chrome(traced, file)
         document = json.loads(file.getvalue(), parse_float=Decimal)
         self.head = document["otherData"]
         assert document["displayTimeUnit"] == "ms"
@@ -60,13 +60,13 @@ class Chrome:
 
 
 @pytest.fixture(scope="module", params=["torch_xla_dynamo", "synthetic_case_study_8_tpu_cores"])
-def its(request: pytest.FixtureRequest) -> SessionTrace:
+def traced(request: pytest.FixtureRequest) -> SessionTrace:
     return session(demo(request.param))
 
 
 @pytest.fixture(scope="module")
-def chrome(its: SessionTrace) -> Chrome:
-    return Chrome(its)
+def chrome(traced: SessionTrace) -> Chrome:
+    return Chrome(traced)
 
 
 def test_events_are_ordered_by_start_and_nest(chrome: Chrome) -> None:
@@ -106,21 +106,23 @@ def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
             open_until.append(end)
 
 
-def test_gaps_are_those_of_the_session(its: SessionTrace, chrome: Chrome) -> None:
-    report = gaps_report(its, all_gaps=True)
+def test_gaps_are_those_of_the_session(traced: SessionTrace, chrome: Chrome) -> None:
+    report = gaps_report(traced, all_gaps=True)
     assert sum(chrome.sums(*name) for name in chrome.tracks if name[1] == "gaps") == report["listed_ps"]
-    for device in its.devices:
-        mine = sorted(
+    for device in traced.devices:
+        gaps_in_export = sorted(
             (gap["start_ps"], gap["duration_ps"], gap["cause"])
             for gap in report["items"]
             if gap["device"] == device.id
         )
         events = chrome[f"{device.name} of {device.host}", "gaps"]
-        assert [(event["start_ps"], event["duration_ps"], event["args"]["cause"]) for event in events] == mine
+        assert [
+            (event["start_ps"], event["duration_ps"], event["args"]["cause"]) for event in events
+        ] == gaps_in_export
 
 
-def test_classes_divide_the_host_s_time(its: SessionTrace, chrome: Chrome) -> None:
-    [trace] = its.traces
+def test_classes_divide_the_host_s_time(traced: SessionTrace, chrome: Chrome) -> None:
+    [trace] = traced.traces
     events = chrome[f"host {trace.host}", "Host, by class"]
     for before, after in pairwise(events):
         assert before["start_ps"] + before["duration_ps"] <= after["start_ps"]
@@ -128,8 +130,8 @@ def test_classes_divide_the_host_s_time(its: SessionTrace, chrome: Chrome) -> No
     assert {event["cat"] for event in events} >= {"tracing", "dispatch"}
 
 
-def test_annotations_steps_and_runs(its: SessionTrace, chrome: Chrome) -> None:
-    [trace] = its.traces
+def test_annotations_steps_and_runs(traced: SessionTrace, chrome: Chrome) -> None:
+    [trace] = traced.traces
     host = f"host {trace.host}"
     steps = steps_of(trace)
     assert [event["name"] for event in chrome[host, "Steps"]] == [str(step.number) for step in steps]
@@ -144,24 +146,24 @@ def test_annotations_steps_and_runs(its: SessionTrace, chrome: Chrome) -> None:
             (device.modules.end_ps - device.modules.start_ps).sum()
         )
         ops = [name for name in chrome.tracks if re.fullmatch(r"ops( \d+)?", name[1])]
-        mine = [name for name in ops if name[0] == f"{device.name} of {device.host}"]
-        assert sum(len(chrome.tracks[name]) for name in mine) == len(device.ops)
+        ops_of_device = [name for name in ops if name[0] == f"{device.name} of {device.host}"]
+        assert sum(len(chrome.tracks[name]) for name in ops_of_device) == len(device.ops)
 
 
 def test_events_that_overlap_without_nesting_are_in_separate_tracks() -> None:
-    its = session(
+    traced = session(
         capture(thread("python", ("forward", 0, 90)), Core([("a", 0, 10), ("b", 5, 10), ("c", 20, 5)]))
     )
-    chrome = Chrome(its)
+    chrome = Chrome(traced)
     assert [event["name"] for event in chrome["TPU:0 of vm", "ops"]] == ["a", "c"]
     assert [event["name"] for event in chrome["TPU:0 of vm", "ops 2"]] == ["b"]
 
 
 def test_names_of_any_kind() -> None:
     name = 'a "quoted" \\ name\n\u2028 <é>'
-    its = session(capture(thread("python", (name, 0, 90)), Core([("op", 0, 10)])))
-    assert name in {event["name"] for events in Chrome(its).tracks.values() for event in events}
-    assert Chrome(its).head["session"] == "session"
+    traced = session(capture(thread("python", (name, 0, 90)), Core([("op", 0, 10)])))
+    assert name in {event["name"] for events in Chrome(traced).tracks.values() for event in events}
+    assert Chrome(traced).head["session"] == "session"
 
 
 def test_a_capture_without_devices_and_an_empty_one() -> None:
@@ -230,7 +232,7 @@ LENGTHS = st.sampled_from([1, 999, 1_000, 35_000, 1_003_500, 4_035_000]) | st.in
 def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
     """Of three levels: a whole, what it falls into, and the parts of that, some of which are left out."""
     edges = [0, *accumulate(length for length, _, _ in parts)]
-    inner = [pair for pair, (_, _, there) in zip(pairwise(edges), parts, strict=True) if there]
+    inner = [pair for pair, (_, _, is_recorded) in zip(pairwise(edges), parts, strict=True) if is_recorded]
     ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]
     levels = [[(0, edges[-1])], [*pairwise([0, *ends, edges[-1]])], inner]
     nest = _merge_lanes([lane_of(level) for level in levels if level]).times
@@ -243,8 +245,8 @@ def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
 
 def lane_of(spans: list[tuple[int, int]]) -> Lane:
     start, end = np.array(spans, np.int64).T
-    none = np.zeros(len(spans), np.int32)
-    return Lane(start, end, none, none.astype(np.int8), none, 1)
+    zeros = np.zeros(len(spans), np.int32)
+    return Lane(start, end, zeros, zeros.astype(np.int8), zeros, 1)
 
 
 def test_real_captures_nest_too(shared_traces: Path) -> None:

@@ -7,174 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captures import CATALOG, Row, capture, real_trace, thread
-from extracting import extractions_by_definition
+from captures import Row, capture, real_trace, thread
+from host_classes import INDEX, class_at, class_of_event, innermost_at, shares, timeline
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tb_xla_insights.analysis.host.classes import HELPER_ROLES, host_class_segments, thread_segments
+from tb_xla_insights.analysis.host.classes import host_class_segments, thread_segments
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog import CLASSES
 from tb_xla_insights.trace.model import Role, Trace
 
-INDEX = {name: number for number, name in enumerate(CLASSES)}
 NAMES = (
     "Training_Step", "data_loading", "StepMarker", "algsimp", "PjRtComputationClient::Compile", "LoadProgram",
     "PjRtComputationClient::TransferFromDevice", "PjRtComputationClient::TransferToDevice", "TensorCollectionBarrier",
     "RunExecutable", "TPUExecute", "ThunkExecutor::Execute", "Transpose::Execute", "MemoryAllocation", "$train.py:3 f",
     "$array.py:3 block_until_ready", "ExecuteComputation", "ExecuteComputationWithBarrier", "RunPostOrder",
 )  # fmt: skip
-HELPER_ORDER = ("compile", "program_load", "from_device", "to_device", "dispatch", "sync_prepare", "input")
-
-
-def shares(trace: Trace) -> dict[str, int]:
-    return {
-        name: time
-        for name, time in zip(CLASSES, host_class_segments(trace).sums(len(CLASSES)), strict=True)
-        if time
-    }
-
-
-def timeline(trace: Trace) -> list[tuple[int, int, str]]:
-    """The host's segments, with neighbours of one class joined."""
-    joined: list[tuple[int, int, str]] = []
-    segments = host_class_segments(trace)
-    for start, end, class_index in zip(
-        segments.start_ps.tolist(), segments.end_ps.tolist(), segments.class_index.tolist(), strict=True
-    ):
-        if joined and joined[-1][2] == CLASSES[class_index]:
-            start = joined.pop()[0]
-        joined.append((start, end, CLASSES[class_index]))
-    return joined
-
-
-# The definition, for one instant
-
-
-def innermost_at(trace: Trace, line: int, t: int) -> int:
-    """The last recorded of the events open at t, -1 if none is open."""
-    rows = trace.lines[line].rows
-    return max(
-        (r for r in range(rows.start, rows.stop) if trace.start_ps[r] <= t < trace.end_ps[r]), default=-1
-    )
-
-
-def chain(trace: Trace, row: int) -> list[int]:
-    """The event and its ancestors, innermost first."""
-    rows = []
-    while row >= 0:
-        rows.append(row)
-        row = int(trace.parent[row])
-    return rows
-
-
-def is_lazy(trace: Trace) -> bool:
-    """Whether PyTorch/XLA recorded the trace, judged by the names that the tests use."""
-    names = [trace.name(row) for row in range(len(trace))] + [line.name for line in trace.lines]
-    return any("ComputationClient::" in name or name in ("StepMarker", "tf_pytorchxla/1") for name in names)
-
-
-def class_of_annotation(trace: Trace, row: int) -> str:
-    annotations = set(trace.annotations.tolist())
-    if any(
-        CATALOG.describes_loading(trace.name(event)) for event in chain(trace, row) if event in annotations
-    ):
-        return "input"
-    driving_lines = trace.driving_lines
-    has_dynamo = any(
-        trace.name(event) == "ExecuteComputationWithBarrier" and trace.line_of(event).index in driving_lines
-        and trace.start_ps[row] <= trace.start_ps[event] < trace.end_ps[row]
-        for event in range(len(trace))
-    )  # fmt: skip
-    return (
-        "tracing"
-        if is_lazy(trace) and not (has_dynamo and trace.line_of(row).index in driving_lines)
-        else "python"
-    )
-
-
-def is_extracting(trace: Trace, t: int, line: int | None = None) -> bool:
-    """Whether torch.compile extracts a graph at t, on one thread or on any."""
-    extractions = extractions_by_definition(trace)
-    return any(
-        start <= t < end for extraction_line, start, end, *_ in extractions if line in (None, extraction_line)
-    )
-
-
-def is_of_bridge(trace: Trace, row: int) -> bool:
-    extractions = extractions_by_definition(trace)
-    on_line = [(first, last) for line, _, _, first, last in extractions if trace.line_of(row).index == line]
-    return any(first <= row and trace.start_ps[row] < trace.end_ps[last] for first, last in on_line)
-
-
-def class_of_event(trace: Trace, row: int, t: int) -> str | None:
-    """The class at t of a thread whose innermost event is `row`."""
-    class_name = class_by_events(trace, row, t)
-    is_generic = class_name in ("tracing", "python", "input")
-    return "dynamo" if is_generic and is_extracting(trace, t, trace.line_of(row).index) else class_name
-
-
-def class_by_events(trace: Trace, row: int, t: int) -> str | None:
-    path = chain(trace, row)
-    device_work = [i for i, r in enumerate(path) if CATALOG.tags(trace.name(r)) & {"device_work", "plumbing"}]
-    if device_work:
-        path = path[device_work[-1] + 1 :]
-    annotations = set(trace.annotations.tolist())
-    for r in path:
-        if r in annotations:
-            return class_of_annotation(trace, r)
-        if trace.name(r) == "$train.py:3 f" and any(
-            "compile_call" in CATALOG.tags(trace.name(event)) for event in chain(trace, r)
-        ):
-            return "compile"
-        if trace.name(r) == "$train.py:3 f" and any(
-            "read" in CATALOG.tags(trace.name(event)) for event in chain(trace, r)
-        ):
-            return "from_device"
-        if trace.name(r) == "$train.py:3 f" and any(
-            CATALOG.describes_loading(trace.name(event)) for event in chain(trace, r) if event in annotations
-        ):
-            return "input"
-        if trace.name(r) == "RunExecutable":
-            launches = [
-                x for x in range(len(trace))
-                if trace.name(x) == "TPUExecute" and trace.end_ps[x] <= t
-                and next((a for a in chain(trace, x)[1:] if trace.name(a) == "RunExecutable"), -1) == r
-            ]  # fmt: skip
-            return "wait" if launches else "dispatch"
-        if CATALOG.class_index(trace.name(r)) == INDEX["sync_prepare"] and is_of_bridge(trace, r):
-            return "dynamo"
-        if CATALOG.class_index(trace.name(r)) >= 0:
-            return CLASSES[CATALOG.class_index(trace.name(r))]
-    return None if device_work else "other"
-
-
-def class_at(trace: Trace, t: int) -> str:
-    lines: dict[str, list[int]] = {}
-    for host_thread in trace.threads:
-        lines.setdefault(host_thread.role, []).append(host_thread.line)
-    annotations = set(trace.annotations.tolist())
-    row = innermost_at(trace, lines["driving"][0], t)
-    class_name = class_of_event(trace, row, t) or "other" if row >= 0 else None
-    is_generic = row in annotations or (row >= 0 and class_by_events(trace, row, t) == "python")
-    is_generic |= class_name == "input" and trace.name(row).startswith("$")
-    if class_name is None or is_generic:
-        for line in lines.get("autograd", []):
-            r = innermost_at(trace, line, t)
-            autograd_class = class_of_event(trace, r, t) if r >= 0 and r not in annotations else None
-            if autograd_class is not None:
-                class_name = autograd_class
-                break
-    if class_name in (None, "tracing", "python", "input") and is_extracting(trace, t):
-        return "dynamo"
-    if class_name not in (None, "wait", "dispatch"):
-        return class_name
-    rows = [innermost_at(trace, line, t) for role in HELPER_ROLES for line in lines.get(role, [])]
-    helper_classes = {class_of_event(trace, r, t) for r in rows if r >= 0}
-    return next(
-        (c for c in HELPER_ORDER if c in helper_classes),
-        "wait" if class_name == "wait" or "wait" in helper_classes else class_name or "unrecorded",
-    )
 
 
 @st.composite

@@ -101,7 +101,7 @@ def test_a_report_reads_well(logdir: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("definition", "share", "said"),
+    ("definition", "share", "definition_text"),
     [
         ("ops", "60.0 %", "to the last of them"),
         ("modules", "60.0 %", "union of program runs"),
@@ -109,14 +109,14 @@ def test_a_report_reads_well(logdir: Path, capsys: Capture) -> None:
     ],
 )
 def test_the_duty_cycle_by_each_definition(
-    logdir: Path, capsys: Capture, definition: str, share: str, said: str
+    logdir: Path, capsys: Capture, definition: str, share: str, definition_text: str
 ) -> None:
     """Three runs with an op each, 15 of 25 ms, of 29 ms."""
     assert main(["report", str(logdir), "--session", OLD, "--duty", definition]) == 0
     text = plain(capsys.readouterr().out)
     row = next(line for line in text.splitlines() if line.split()[:1] == ["TPU:0"])
     assert share in row
-    assert said in " ".join(text.split())
+    assert definition_text in " ".join(text.split())
 
 
 def test_every_way_to_name_a_session(logdir: Path, capsys: Capture) -> None:
@@ -287,7 +287,7 @@ def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (["sessions", "--json"], 0, ""),
         (["report"], 0, ""),
@@ -296,10 +296,10 @@ def test_an_interrupt_is_no_traceback(logdir: Path, capsys: Capture, monkeypatch
         (["compare", "--fail-on", "worse", str(LOGDIR / "torch_xla_baseline")], 1, "B is worse than A: "),
     ],
 )
-def test_a_closed_pipe_is_no_error(arguments: list[str], code: int, told: str) -> None:
+def test_a_closed_pipe_is_no_error(arguments: list[str], code: int, message: str) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
-    run = str(LOGDIR / ("torch_xla_slow_input" if told else "synthetic_case_study_8_tpu_cores"))
+    run = str(LOGDIR / ("torch_xla_slow_input" if message else "synthetic_case_study_8_tpu_cores"))
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", *arguments, run]
     root = Path(__file__).parents[1]
     try:
@@ -308,14 +308,14 @@ def test_a_closed_pipe_is_no_error(arguments: list[str], code: int, told: str) -
         )
     finally:
         os.close(write_end)
-    assert (done.returncode, done.stderr[: len(told)]) == (code, told)
-    assert bool(told) or not done.stderr
+    assert (done.returncode, done.stderr[: len(message)]) == (code, message)
+    assert bool(message) or not done.stderr
 
 
 @pytest.mark.parametrize(
-    ("where", "code", "told"), [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")]
+    ("where", "code", "message"), [(">/dev/full", 3, r"xla-insights: .*No space left.*\n"), (">&-", 0, "")]
 )
-def test_a_full_output_is_no_traceback(where: str, code: int, told: str, logdir: Path) -> None:
+def test_a_full_output_is_no_traceback(where: str, code: int, message: str, logdir: Path) -> None:
     if where == ">/dev/full" and not Path("/dev/full").is_char_device():
         pytest.skip("this system has no /dev/full")
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(logdir)]
@@ -323,7 +323,7 @@ def test_a_full_output_is_no_traceback(where: str, code: int, told: str, logdir:
     root = Path(__file__).parents[1]
     done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
     assert done.returncode == code
-    assert re.fullmatch(told, done.stderr)
+    assert re.fullmatch(message, done.stderr)
 
 
 def test_an_error_output_that_is_closed(logdir: Path) -> None:
@@ -384,11 +384,11 @@ def test_the_module_runs_as_a_command() -> None:
 
 
 def test_the_progress_line_names_what_is_read() -> None:
-    one = Reading("vm", 4000)
-    assert _progress_line([one], 1) == "Preparing"
-    assert _progress_line([one], 3) == "Preparing"
-    one.state = "reading"
-    assert _progress_line([one], 3) == "Waiting for the first bytes of vm"
-    one.bytes_read = 1000
-    assert plain(_progress_line([one], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
-    assert plain(_progress_line([one], 2)).endswith(" · about 6 s left")
+    reading = Reading("vm", 4000)
+    assert _progress_line([reading], 1) == "Preparing"
+    assert _progress_line([reading], 3) == "Preparing"
+    reading.state = "reading"
+    assert _progress_line([reading], 3) == "Waiting for the first bytes of vm"
+    reading.bytes_read = 1000
+    assert plain(_progress_line([reading], 0.5)) == "Reading vm · 1.0 kB of 4.0 kB"
+    assert plain(_progress_line([reading], 2)).endswith(" · about 6 s left")

@@ -52,8 +52,8 @@ def test_a_trace(tmp_path: Path, capsys: Capture) -> None:
 def test_tables_as_csv(tmp_path: Path, capsys: Capture, report: dict[str, Any]) -> None:
     assert main(["export", SESSION, "--format", "csv", "-o", str(tmp_path / "new" / "tables")]) == 0
     folder = tmp_path / "new" / "tables"
-    told = capsys.readouterr().out.splitlines()
-    assert f"{folder / 'steps.csv'}: {len(report['steps'])} rows" in told
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{folder / 'steps.csv'}: {len(report['steps'])} rows" in lines
     steps = rows(folder / "steps.csv")
     for row, step in zip(steps, report["steps"], strict=True):
         assert int(row["duration_ps"]) == step["duration_ps"]
@@ -105,10 +105,10 @@ def test_tables_of_an_earlier_export_are_removed_if_empty_now(
     assert (tmp_path / f"compiles.{kind}").exists()
     capsys.readouterr()
     assert main(["export", str(LOGDIR / "torch_xla_baseline"), *command]) == 0
-    told = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
-    assert told[str(tmp_path / f"compiles.{kind}")] == "removed, no rows"
+    notes = dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
+    assert notes[str(tmp_path / f"compiles.{kind}")] == "removed, no rows"
     written = {
-        path for path, what in told.items() if what.endswith(("row", "rows")) and "removed" not in what
+        path for path, note in notes.items() if note.endswith(("row", "rows")) and "removed" not in note
     }
     assert {str(path) for path in tmp_path.iterdir()} == written | {str(tmp_path / "notes.csv")}
 
@@ -123,8 +123,8 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
         line.event(name, number * MS, MS, _r=1)
     space.write(tmp_path / "vm.xplane.pb")
     assert main(["export", str(tmp_path / "vm.xplane.pb"), "--format", "csv", "-o", str(tmp_path)]) == 0
-    told = {row["name"] for row in rows(tmp_path / "annotation_events.csv")}
-    assert told >= {f"'{name}" for name in guarded} | set(names[len(guarded) :])
+    cells = {row["name"] for row in rows(tmp_path / "annotation_events.csv")}
+    assert cells >= {f"'{name}" for name in guarded} | set(names[len(guarded) :])
     for path in tmp_path.glob("*.csv"):
         for row in rows(path):
             assert not [

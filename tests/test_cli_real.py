@@ -29,9 +29,9 @@ def only_plain_numbers(document: Any) -> bool:
 
 @pytest.fixture(scope="module")
 def sessions(shared_traces: Path) -> list[xi.Session]:
-    found = find_sessions([Root(str(shared_traces))])
-    assert len(found) > 15
-    return [xi.load(session.path) for session in found]
+    listed = find_sessions([Root(str(shared_traces))])
+    assert len(listed) > 15
+    return [xi.load(session.path) for session in listed]
 
 
 def test_every_report_keeps_the_contract(sessions: list[xi.Session]) -> None:

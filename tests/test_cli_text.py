@@ -52,14 +52,14 @@ def text_of(name: str, width: int = UNBROKEN) -> str:
 def printed(document: dict[str, Any], width: int = UNBROKEN) -> str:
     out = console(width)
     print_report(out, document)
-    return told(out)
+    return printed_text(out)
 
 
 def console(width: int = UNBROKEN) -> Console:
     return Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
 
 
-def told(out: Console) -> str:
+def printed_text(out: Console) -> str:
     assert isinstance(out.file, io.StringIO)
     return "\n".join(line.rstrip(" ") for line in out.file.getvalue().splitlines())
 
@@ -120,7 +120,7 @@ def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
         "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
     )
     out.print(common.table(definition, [{"name": "a", "why": None, "count": 0}]))
-    assert told(out).split() == ["Name", "Count", "────────────", "a", "0"]
+    assert printed_text(out).split() == ["Name", "Count", "────────────", "a", "0"]
 
 
 def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
@@ -134,7 +134,7 @@ def test_columns_of_zeros_are_left_out_before_text_is_wrapped() -> None:
         )
         step = {"step": "a", "start_ps": 10**9, "reads": 0, "classes": "tracing 1 ms, wait 2 ms"}
         out.print(common.table(Definition("Steps", columns), [step]))
-        assert " ".join(told(out).splitlines()[1].split()) == f"Step {row}"
+        assert " ".join(printed_text(out).splitlines()[1].split()) == f"Step {row}"
 
 
 def test_tables_fit_the_width_of_the_terminal() -> None:
@@ -195,21 +195,21 @@ def test_input_that_devices_wait_for() -> None:
 
 
 def test_input_of_other_kinds() -> None:
-    its = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
+    pipeline = report(CASE)["input_pipeline"] | {"kind": "mp_device_loader", "idle_ps": 0, "infeed_ps": 0}
     out = console()
-    idle_text.print_input(out, its, 2)
-    assert "Loading does not hold devices up: no idle time is waiting for data." in plain(told(out))
+    idle_text.print_input(out, pipeline, 2)
+    assert "Loading does not hold devices up: no idle time is waiting for data." in plain(printed_text(out))
     assert "Data comes from MpDeviceLoader (2 loader threads); 11 batches took driving threads" in plain(
-        told(out)
+        printed_text(out)
     )
     infeed = {"kind": "infeed", "verdict": "bound", "idle_ps": 5 * MS, "infeed_ps": 2 * MS, "share": 0.2}
     out = console()
-    idle_text.print_input(out, its | infeed | {"batches": 0, "loader_threads": 0}, 1)
+    idle_text.print_input(out, pipeline | infeed | {"batches": 0, "loader_threads": 0}, 1)
     assert (
         "5.000 ms of idle time on all cores (20.0 % of their spans) is waiting for data; 2.000 ms of it in infeed ops."
-        in plain(told(out))
+        in plain(printed_text(out))
     )
-    assert "Data comes from infeed. " in plain(told(out))
+    assert "Data comes from infeed. " in plain(printed_text(out))
 
 
 def test_no_input_where_nothing_is_loaded(logdir: Path) -> None:
@@ -244,10 +244,10 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     fixed = {"fixed_ps": 0, "per_device": 0.1, "n": 7}
     host_text.print_executions(out, report(CASE)["programs"], {"lead": lead, "fixed": fixed})
     assert "The host runs ahead: a run is enqueued 2.000 ms before the device is free for it" in plain(
-        told(out)
+        printed_text(out)
     )
-    assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(told(out))
-    assert "indistinguishable from zero (fitted to 7 runs)" in plain(told(out))
+    assert "(from −1.000 ms to 5.000 ms over 1 000 runs)" in plain(printed_text(out))
+    assert "indistinguishable from zero (fitted to 7 runs)" in plain(printed_text(out))
 
 
 def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
@@ -255,10 +255,10 @@ def test_a_spread_has_one_unit_if_its_times_share_it() -> None:
     [row, *_] = report(CASE)["programs"]
     rows = [row | {"spread": row["spread"] | {"overhead_ps": {"min": 500, "median": MS, "max": 20_000 * MS}}}]
     host_text.print_executions(out, [*rows, row | {"count": 1}], {"lead": None, "fixed": None})
-    first, single = plain(told(out)).split(" SyncTensorsGraph.41937 ")[1:]
+    first, single = plain(printed_text(out)).split(" SyncTensorsGraph.41937 ")[1:]
     assert first.endswith("0.500 ns / 1.000 ms / 20.000 s exact")
     assert "/" not in single
-    assert "The host" not in plain(told(out))
+    assert "The host" not in plain(printed_text(out))
 
 
 def test_ops_that_only_wait_over_all_devices() -> None:
@@ -286,11 +286,11 @@ def test_compilations() -> None:
     kin = ["0123456789abcdef", "SyncTensorsGraph.608(7)", "b", "c", "d"]
     out = console()
     host_text.print_compiles(out, [row | {"kin": kin}])
-    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(told(out))
+    assert " 01234567, SyncTensorsGraph.608(7), b, 2 more " in plain(printed_text(out))
 
 
 @pytest.mark.parametrize(
-    ("cut", "warm_up", "said"),
+    ("cut", "warm_up", "text"),
     [
         ("start", False, "after warm-up, begun before the capture"),
         ("end", False, "after warm-up, unfinished"),
@@ -298,13 +298,13 @@ def test_compilations() -> None:
         (None, True, "warm-up"),
     ],
 )
-def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, said: str) -> None:
+def test_compilations_that_the_capture_cuts(cut: str | None, warm_up: bool, text: str) -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     out = console()
     host_text.print_compiles(
         out, [row | {"cut": cut, "warm_up": warm_up, "difference": None, "nearest": None}]
     )
-    assert f" {said} 130ef63c " in plain(told(out))
+    assert f" {text} 130ef63c " in plain(printed_text(out))
 
 
 def test_in_warm_up_every_graph_is_new() -> None:
@@ -324,7 +324,7 @@ def test_transfers() -> None:
     part = report(CASE)["transfers"]["to_device"] | {"sized": 3}
     out = console()
     host_text.print_transfers(out, {"to_device": part})
-    assert "3.6 GB (3 known)" in plain(told(out))
+    assert "3.6 GB (3 known)" in plain(printed_text(out))
 
 
 def test_gaps_show_whether_the_other_cores_are_idle() -> None:
@@ -357,30 +357,35 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
     assert heads(text, "Steps").split()[:2] == ["Step", "Host"]
     assert {row.split()[0] for row in section(text, "Gaps")[3:]} == {"a/TPU:0", "b/TPU:0"}
     assert "Host" not in heads(text_of(CASE), "Steps")
-    early = report("torch_xla_early_item")["early_executions"]
+    early_executions = report("torch_xla_early_item")["early_executions"]
     out = console()
     host_text.print_early(
-        out, [early[0], early[1] | {"host": "other"}], report("torch_xla_early_item")["steps"]
+        out,
+        [early_executions[0], early_executions[1] | {"host": "other"}],
+        report("torch_xla_early_item")["steps"],
     )
     [compiled] = report(CASE)["compiles"]
     host_text.print_compiles(out, [compiled, compiled | {"host": "other"}])
-    assert [line.split().count("other") for line in told(out).splitlines() if "other " in line] == [1, 1]
+    assert [line.split().count("other") for line in printed_text(out).splitlines() if "other " in line] == [
+        1,
+        1,
+    ]
 
 
 @pytest.mark.parametrize("width", [100, 42, 30])
 def test_wide_characters_take_two_cells(width: int) -> None:
     """No line is wider than the terminal, nothing of a name is cut off, and numbers stand below each other."""
-    out, said = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
+    out, sentence = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
     columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("place", "Place"))
     rows = [
         {"name": "训练步骤", "count": 1, "place": "/home/数据/训练/train.py"},
         {"name": "ab", "count": 22, "place": "模型训练加速器"},
     ]
     out.print(common.table(Definition("Programs", columns), rows))
-    common.print_paragraph(out, said)
-    lines = told(out).splitlines()
+    common.print_paragraph(out, sentence)
+    lines = printed_text(out).splitlines()
     assert max(map(cell_len, lines)) <= width
     assert ("/home/数据/训练/train.py" in lines[3]) == (width > 40)
-    assert plain(said).replace(" ", "") in told(out).replace(" ", "").replace("\n", "")
+    assert plain(sentence).replace(" ", "") in printed_text(out).replace(" ", "").replace("\n", "")
     first, second = lines[3].index("1"), lines[4].index("22")
     assert cell_len(lines[3][:first]) == cell_len(lines[4][:second]) + 1

@@ -90,8 +90,11 @@ def test_one_damaged_line_does_not_move_the_others() -> None:
 
 
 def test_hosts_are_placed_by_their_clocks() -> None:
-    late, early = host((EPOCH + 9, 0), name="late"), host((2, 0), (5, 0), profile_start=EPOCH, name="early")
-    joined = session(late, early)
+    late_host, early_host = (
+        host((EPOCH + 9, 0), name="late"),
+        host((2, 0), (5, 0), profile_start=EPOCH, name="early"),
+    )
+    joined = session(late_host, early_host)
     assert [(trace.host, starts(trace)) for trace in joined.traces] == [
         ("early", [0, 3000]),
         ("late", [7000]),

@@ -62,9 +62,9 @@ def values(answers: Iterator[object]) -> list[Any]:
 
 
 def test_workers_read_the_hosts_in_their_order(scheduler: str, hosts: list[HostCapture]) -> None:
-    found = values(run(hosts, count, load_catalog(), scheduler))
-    assert [result[0] for result in found] == list(NAMES)
-    assert os.getpid() not in {result[2] for result in found}
+    results = values(run(hosts, count, load_catalog(), scheduler))
+    assert [result[0] for result in results] == list(NAMES)
+    assert os.getpid() not in {result[2] for result in results}
 
 
 def test_a_report_is_the_same_to_the_byte(
@@ -73,12 +73,12 @@ def test_a_report_is_the_same_to_the_byte(
     logdir = session.parents[2]
     monkeypatch.chdir(logdir.parent)
     for path in (str(logdir), logdir.name):
-        told = []
+        texts = []
         for more in ([], ["--scheduler", scheduler]):
             assert main(["report", path, "--json", *more]) == 0
-            told.append(capsys.readouterr().out)
-        assert told[0] == told[1]
-        assert [host["name"] for host in json.loads(told[0])["session"]["hosts"]] == list(NAMES)
+            texts.append(capsys.readouterr().out)
+        assert texts[0] == texts[1]
+        assert [host["name"] for host in json.loads(texts[0])["session"]["hosts"]] == list(NAMES)
 
 
 @pytest.mark.parametrize("command", ["window PATH --start-ms 0 --end-ms 1", "compare PATH PATH"])
@@ -87,37 +87,37 @@ def test_windows_and_comparisons_are_the_same_to_the_byte(
     scheduler: str, session: Path, capsys: pytest.CaptureFixture[str], command: str, options: list[str]
 ) -> None:
     arguments = [*command.replace("PATH", str(session)).split(), *options]
-    told = []
+    texts = []
     for more in ([], ["--scheduler", scheduler]):
         assert main([*arguments, *more]) == 0
-        told.append(capsys.readouterr())
-    assert told[0] == told[1]
-    assert told[0].out
+        texts.append(capsys.readouterr())
+    assert texts[0] == texts[1]
+    assert texts[0].out
 
 
 @pytest.mark.parametrize("kind", ["chrome", "csv", "parquet"])
 def test_exports_are_the_same_to_the_byte(scheduler: str, session: Path, tmp_path: Path, kind: str) -> None:
-    made = []
+    exports = []
     for name, more in (("here", []), ("there", ["--scheduler", scheduler])):
         out = tmp_path / name
         assert main(["export", str(session), "--format", kind, "-o", str(out), *more]) == 0
         files = sorted(out.iterdir()) if out.is_dir() else [out]
-        made.append([(file.suffix, file.read_bytes()) for file in files])
-    assert made[0] == made[1]
-    assert all(content for _, content in made[0])
+        exports.append([(file.suffix, file.read_bytes()) for file in files])
+    assert exports[0] == exports[1]
+    assert all(content for _, content in exports[0])
 
 
 def test_the_tab_has_its_hosts_read_by_workers(scheduler: str, session: Path, tmp_path: Path) -> None:
-    told = []
+    answers = []
     for flags in ([], ["--xla_insights_scheduler", scheduler]):
         client = tensorboard("--logdir", str(tmp_path), *flags)
         ready = opened(client, session.name)
         overview, gaps = (data(client, view, session=session.name) for view in ("overview", "gaps"))
-        told.append(
+        answers.append(
             (ready["session"], ready["devices"], overview["verdict"], overview["devices"], gaps["items"])
         )
         assert ("chosen" in ready) == bool(flags)  # only what is looked at is in memory then
-    assert told[0] == told[1]
+    assert answers[0] == answers[1]
 
 
 def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None:
@@ -127,30 +127,30 @@ def test_one_host_is_read_by_a_worker_too(scheduler: str, session: Path) -> None
 
 def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostCapture], tmp_path: Path) -> None:
     once = partial(die_once, where="c", folder=str(tmp_path))
-    found = values(run(hosts, once, load_catalog(), scheduler))
+    results = values(run(hosts, once, load_catalog(), scheduler))
     assert (tmp_path / "died").exists()
-    assert [result[0] for result in found] == list(NAMES)
+    assert [result[0] for result in results] == list(NAMES)
 
 
 def test_a_host_that_kills_every_worker_is_said(scheduler: str, hosts: list[HostCapture]) -> None:
-    found = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
-    assert [outcome.host.name for outcome in found if isinstance(outcome, Failure)] == ["c"]
-    assert len(found) == len(NAMES)
+    results = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
+    assert [outcome.host.name for outcome in results if isinstance(outcome, Failure)] == ["c"]
+    assert len(results) == len(NAMES)
 
 
 def test_a_worker_that_cannot_see_a_file_is_named(scheduler: str, session: Path) -> None:
-    found = xi.load(str(session), scheduler=scheduler)
+    loaded = xi.load(str(session), scheduler=scheduler)
     (session / "b.xplane.pb").unlink()
-    report = found.report()
+    report = loaded.report()
     assert [host["name"] for host in report["session"]["hosts"]] == ["a", "c", "d", "e"]
-    [told] = [diagnostic for diagnostic in report["diagnostics"] if diagnostic["id"] == "skipped_host"]
-    assert told["host"] == "b"
-    assert "worker tcp://127.0.0.1:" in told["message"]
-    assert "under this path" in told["message"]
+    [skipped] = [diagnostic for diagnostic in report["diagnostics"] if diagnostic["id"] == "skipped_host"]
+    assert skipped["host"] == "b"
+    assert "worker tcp://127.0.0.1:" in skipped["message"]
+    assert "under this path" in skipped["message"]
     for name in ("a", "c", "d", "e"):
         (session / f"{name}.xplane.pb").unlink()
     with pytest.raises(InputError, match="5 hosts, all fail"):
-        found.report()
+        loaded.report()
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(
@@ -194,10 +194,10 @@ def test_hosts_whose_workers_all_went_are_not_waited_for(
     """A scheduler that has lost its workers after it was asked about them is one that never had any, unasked."""
     monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
     monkeypatch.setattr(tasks_cluster, "WORKER_SECONDS", 0.1)
-    told = "no worker is left to read a, and none came within 0.1 s; .* start some with: dask worker tcp:"
+    message = "no worker is left to read a, and none came within 0.1 s; .* start some with: dask worker tcp:"
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
         monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 1)
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             values(run(hosts, count, load_catalog(), empty.scheduler_address))
 
 
@@ -229,5 +229,5 @@ def test_a_worker_that_comes_later_in_another_version_answers_for_itself(
 ) -> None:
     monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)
     monkeypatch.setattr(tasks_cluster, "__version__", "99.9")
-    found = values(run(hosts, count, load_catalog(), scheduler))
-    assert all(isinstance(outcome, Failure) and "99.9" in outcome.message for outcome in found)
+    results = values(run(hosts, count, load_catalog(), scheduler))
+    assert all(isinstance(outcome, Failure) and "99.9" in outcome.message for outcome in results)

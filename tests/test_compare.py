@@ -30,12 +30,12 @@ def plain(text: str | None) -> str:
 
 def uneven(*lengths: float, start: float = 0, first: int = 5) -> SessionTrace:
     """Writes steps of these lengths in us; each launches once, and the device works for 100 us."""
-    made = Tpu()
+    tpu = Tpu()
     for number, length in enumerate(lengths):
-        made.step(start, length, first + number)
-        made.launch(start + 10, (start + 20, 20), (start + 50, 100), by="marker")
+        tpu.step(start, length, first + number)
+        tpu.launch(start + 10, (start + 20, 20), (start + 50, 100), by="marker")
         start += length
-    return session(made.trace())
+    return session(tpu.trace())
 
 
 class TestSteps:
@@ -105,51 +105,51 @@ class TestSteps:
     def test_steps_are_matched_by_number(self) -> None:
         rows = compared(uneven(100, 200, 300, first=5), uneven(111, 222, first=6))["steps"]
         assert (rows["by"], rows["only_a"], rows["only_b"]) == ("number", 1, 0)
-        assert [(it["a_number"], it["a_ps"] // US, it["b_ps"] // US) for it in rows["rows"]] == [
+        assert [(row["a_number"], row["a_ps"] // US, row["b_ps"] // US) for row in rows["rows"]] == [
             (6, 200, 111),
             (7, 300, 222),
         ]
 
     def test_steps_without_common_numbers_are_matched_in_order(self) -> None:
         rows = compared(uneven(100, 200, 300), uneven(111, 222, first=90))["steps"]
-        assert (rows["by"], [it["b_number"] for it in rows["rows"]]) == ("order", [90, 91])
+        assert (rows["by"], [row["b_number"] for row in rows["rows"]]) == ("order", [90, 91])
 
     def test_a_session_without_steps(self) -> None:
-        none = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
-        document = compared(none, uneven(1000, 1000))
+        stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
+        document = compared(stepless, uneven(1000, 1000))
         assert document["verdict"]["text"].startswith("A has no steps")
         assert (document["chance"]["text"], document["steps"]["by"]) == (None, None)
         assert measure(document, "step_mean")["ratio"] is None
-        assert usual_step_view(none) is None
+        assert usual_step_view(stepless) is None
 
 
 @pytest.fixture(scope="module")
-def early() -> Any:
+def early_item() -> Any:
     return compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_early_item")))
 
 
 class TestSums:
-    def test_classes_add_up_to_the_mean_step(self, early: dict[str, Any]) -> None:
-        mean = measure(early, "step_mean")
+    def test_classes_add_up_to_the_mean_step(self, early_item: dict[str, Any]) -> None:
+        mean = measure(early_item, "step_mean")
         for key in ("a_ps", "b_ps", "difference_ps"):
-            assert sum(row[key] for row in early["classes"]) == mean[key]
+            assert sum(row[key] for row in early_item["classes"]) == mean[key]
 
-    def test_idle_time_adds_up(self, early: dict[str, Any]) -> None:
-        gaps = early["gaps"]
+    def test_idle_time_adds_up(self, early_item: dict[str, Any]) -> None:
+        gaps = early_item["gaps"]
         for key in ("a_ps", "b_ps"):
             parts = sum(row[key] for row in gaps["classes"]) + gaps["small"][key]
             assert abs(parts - gaps["idle"][key]) <= len(gaps["classes"])  # picoseconds, from rounding
 
-    def test_programs_have_the_totals_of_the_report(self, early: dict[str, Any]) -> None:
-        for which, run in (("a", "torch_xla_baseline"), ("b", "torch_xla_early_item")):
+    def test_programs_have_the_totals_of_the_report(self, early_item: dict[str, Any]) -> None:
+        for letter, run in (("a", "torch_xla_baseline"), ("b", "torch_xla_early_item")):
             report = session_report(session(demo(run)))
-            rows = [row[which] for row in early["programs"] if row[which]]
+            rows = [row[letter] for row in early_item["programs"] if row[letter]]
             for key in ("launches", "count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
                 assert sum(row[key] for row in rows) == sum(row[key] for row in report["executions"])
 
     def test_a_session_does_not_differ_from_itself(self) -> None:
-        one = session(demo("torch_xla_baseline"))
-        document = compared(one, one)
+        baseline = session(demo("torch_xla_baseline"))
+        document = compared(baseline, baseline)
         assert {row["verdict"] for row in document["measures"]} <= {"same", None}
         assert {row["ratio"] for row in document["measures"]} <= {1.0, None}
         assert {row["match"] for row in document["programs"]} == {"name"}
@@ -160,7 +160,7 @@ class TestSums:
 def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
     """One of six steps compiles for 1.8 s; the others are like those of A."""
     document = compared(session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamic_shapes")))
-    [row] = [it for it in document["classes"] if it["class"] == "compile"]
+    [row] = [item for item in document["classes"] if item["class"] == "compile"]
     assert (row["a_ps"], row["verdict"]) == (0, "chance")
     assert document["verdict"]["verdict"] == "chance"
     assert plain(document["verdict"]["text"]) == (
@@ -185,15 +185,15 @@ def test_work_of_cut_steps_belongs_to_no_step() -> None:
 
 def test_programs_that_differ_only_in_their_number_are_matched_if_unique() -> None:
     def runs(*programs: str) -> SessionTrace:
-        made = Tpu()
+        tpu = Tpu()
         for number, program in enumerate(programs):
             at = number * 100
-            made.launch(at, (at + 10, 20), (at + 40, 30), program=f"{program}({number})")
-        return session(made.trace())
+            tpu.launch(at, (at + 10, 20), (at + 40, 30), program=f"{program}({number})")
+        return session(tpu.trace())
 
     document = compared(runs("train.12", "eval.7", "same"), runs("train.13", "eval.8", "eval.9", "same"))
-    found = {row["program"]: (row["program_b"], row["match"]) for row in document["programs"]}
-    assert found == {
+    matches = {row["program"]: (row["program_b"], row["match"]) for row in document["programs"]}
+    assert matches == {
         "train.12": ("train.13", "base"),
         "eval.7": (None, None),
         "eval.8": ("eval.8", None),
@@ -228,7 +228,7 @@ class TestLazyAgainstDynamo:
         truth = dynamo_issue.truth("dynamo").executions
         keys = ("host_ps", "device_ps", "overhead_ps")
         assert [tuple(row[key] for key in keys) for row in rows] == [
-            (it.pjrt_ps, it.device_ps, it.overhead_ps) for it in truth
+            (times.pjrt_ps, times.device_ps, times.overhead_ps) for times in truth
         ]
 
     def test_idle_time_between_programs(self, issue: dict[str, Any]) -> None:
@@ -243,15 +243,15 @@ class TestLazyAgainstDynamo:
         assert (executions["a"], executions["b"]) == (1, 4)
         assert (document["lazy_dynamo"]["lazy"], document["lazy_dynamo"]["dynamo"]) == ("a", "b")
         report: Any
-        for which, trace in zip("ab", traces, strict=True):
-            report, totals = session_report(trace), document[which]["totals"]
+        for letter, trace in zip("ab", traces, strict=True):
+            report, totals = session_report(trace), document[letter]["totals"]
             for key in ("span_ps", "busy_ps", "idle_ps"):
-                assert totals["devices"][key] == sum(it[key] for it in report["devices"])
+                assert totals["devices"][key] == sum(item[key] for item in report["devices"])
             for key in ("host_ps", "device_ps", "queue_ps", "overhead_ps", "launches", "count"):
-                assert totals["executions"][key] == sum(it[key] for it in report["executions"])
-            assert totals["steps"]["duration_ps"] == sum(it["duration_ps"] for it in report["steps"])
+                assert totals["executions"][key] == sum(item[key] for item in report["executions"])
+            assert totals["steps"]["duration_ps"] == sum(item["duration_ps"] for item in report["steps"])
             assert totals["gaps"]["by_class_ps"] == report["gaps"]["by_class_ps"]
-            rows = document["lazy_dynamo"]["executions"][which]
+            rows = document["lazy_dynamo"]["executions"][letter]
             assert sum(row["count"] for row in rows) == totals["executions"]["count"]
 
 
@@ -259,7 +259,12 @@ def test_the_usual_step_is_on_one_axis() -> None:
     step = usual_step_view(session(demo("synthetic_case_study_8_tpu_cores")))
     assert step is not None
     end = step["start_ps"] + step["duration_ps"]
-    assert [it["name"] for it in step["phases"]] == ["data_loading", "forward", "backward", "FINISH_UPDATE"]
+    assert [phase["name"] for phase in step["phases"]] == [
+        "data_loading",
+        "forward",
+        "backward",
+        "FINISH_UPDATE",
+    ]
     at = step["start_ps"]
     for piece in step["host"]:
         assert piece["start_ps"] == at
@@ -272,12 +277,12 @@ def test_the_usual_step_is_on_one_axis() -> None:
 
 def test_the_view_is_small() -> None:
     """Under 60 kB compressed, however many programs there are."""
-    made = Tpu()
+    tpu = Tpu()
     for number in range(600):
-        made.launch(
+        tpu.launch(
             number * 100, (number * 100 + 10, 20), (number * 100 + 40, 30), program=f"p{number}.x({number})"
         )
-    view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(made.trace()))
+    view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(tpu.trace()))
     assert len(gzip.compress(json.dumps(view, allow_nan=False).encode())) < 60_000
     assert len(view["programs"]) == 200
     assert view["step"]["a"]["number"] == 1208

@@ -88,8 +88,11 @@ class TestDemos:
             assert line.endswith(verdict) if verdict else not re.search("better|worse|chance|same|few", line)
 
     def test_the_page_gets_the_same(self) -> None:
-        one, other = session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))
-        document, view = compared(one, other), comparison_view(one, other)
+        baseline, graph_break = (
+            session(demo("torch_xla_baseline")),
+            session(demo("torch_xla_dynamo_graph_break")),
+        )
+        document, view = compared(baseline, graph_break), comparison_view(baseline, graph_break)
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
@@ -132,7 +135,7 @@ def test_no_verdict_is_left_out_of_a_narrow_terminal(width: int) -> None:
     assert max(map(len, lines)) <= width
     verdicts = re.compile("better|worse|chance$|same$")
     shown, all_of_them = (
-        sum(bool(verdicts.search(line.rstrip())) for line in its)
-        for its in (lines, text_of(document).splitlines())
+        sum(bool(verdicts.search(line.rstrip())) for line in printed)
+        for printed in (lines, text_of(document).splitlines())
     )
     assert shown == all_of_them > 15

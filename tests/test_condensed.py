@@ -57,26 +57,26 @@ def device(host: int, core: int, busy_ps: int) -> Row:
 class TestDevices:
     def test_cores_of_a_host_with_equal_duty_cycles_are_one_row(self) -> None:
         devices = [device(host, core, 600 if host == 5 else 990) for host in range(16) for core in range(4)]
-        (low,), others, every = split_devices(devices, "ops")
+        (low,), rest, hosts = split_devices(devices, "ops")
         assert (low.names, low.host, low.duty, low.busy_ps) == (
             ["TPU:0", "TPU:1", "TPU:2", "TPU:3"], "w-5", 0.6, 600,
         )  # fmt: skip
-        assert others is not None
-        assert (len(others.names), others.duty) == (60, 0.99)
-        assert every.duty == (60 * 0.99 + 4 * 0.6) / 64
+        assert rest is not None
+        assert (len(rest.names), rest.duty) == (60, 0.99)
+        assert hosts.duty == (60 * 0.99 + 4 * 0.6) / 64
 
     def test_equal_devices_are_not_named(self) -> None:
-        named, others, every = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
+        named, rest, hosts = split_devices([device(host, 0, 900 + host) for host in range(20)], "ops")
         assert named == []
-        assert others == every
+        assert rest == hosts
 
     def test_devices_with_the_lowest_duty_cycles_are_named(self) -> None:
         devices = [device(host, 0, 900) for host in range(20)]
         devices += [device(30 + host, 0, 100 * host) for host in range(MAX_NAMED_GROUPS + 1)]
-        named, others, _ = split_devices(devices, "ops")
+        named, rest, _ = split_devices(devices, "ops")
         assert [group.host for group in named] == [f"w-{30 + host}" for host in range(MAX_NAMED_GROUPS)]
-        assert others is not None
-        assert len(others.names) == 21
+        assert rest is not None
+        assert len(rest.names) == 21
 
     def test_a_device_without_work_has_the_lowest_duty_cycle(self) -> None:
         idle = device(9, 0, 0)
@@ -93,9 +93,9 @@ class TestHosts:
     def test_hosts_that_others_wait_for_are_named(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(CONDENSED_FROM)]
         hosts[3]["others_wait_ps"], hosts[5]["others_wait_ps"] = 500, 900
-        named, others = split_hosts(hosts)
+        named, rest = split_hosts(hosts)
         assert [row["name"] for row in named] == ["w-5", "w-3"]
-        assert len(others) == CONDENSED_FROM - 2
+        assert len(rest) == CONDENSED_FROM - 2
 
     def test_the_number_of_named_hosts_is_limited(self) -> None:
         hosts: list[Row] = [{"name": f"w-{n}", "others_wait_ps": 1} for n in range(40)]
@@ -153,9 +153,9 @@ class TestPod:
 
     def test_the_cause_of_lateness_is_no_separate_finding(self) -> None:
         """The other hosts' devices look busy while they wait, so the late host's loading is 1 % of all idle time."""
-        first, *others = report()["findings"]
+        first, *rest = report()["findings"]
         assert first["evidence"]["said_by"] == ["input_bound"]
-        assert [row["id"] for row in others] == ["exposed_collectives"]
+        assert [row["id"] for row in rest] == ["exposed_collectives"]
         assert report()["mistakes"]["count"] == 1
         pipeline = report()["input_pipeline"]
         assert (pipeline["verdict"], pipeline["late_hosts"]) == ("bound", ["t1v-n-7f-w-5"])

@@ -83,14 +83,14 @@ def test_waits_within_the_clock_error_are_not_reported(uncertain: int, without_w
 def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
     arrivals = compared(PODS[name]).arrivals
     instances, waits = arrivals.instances, [core_waits(arrivals, host) for host in range(4)]
-    late = [
+    late_gaps = [
         instance
         for instance in np.flatnonzero(arrivals.last_party == LATE).tolist()
         if arrivals.shared.instructions[instances.instruction[instance]].name == "all-reduce.1"
         and arrivals.waits_ps[instance].max() > 10 * MS
     ]
-    assert late
-    for instance in late:
+    assert late_gaps
+    for instance in late_gaps:
         begins = [
             int(host_waits.begin_ps[(host_waits.instance == instance) & (host_waits.core == 0)][0])
             if instances.present[instance, host]
@@ -140,20 +140,20 @@ def test_waits_of_a_window_are_within_ops(client: Client) -> None:
     rows = {
         row["device"]: row["id"] for row in opened(client, "s", hosts="1-3")["rows"] if row["kind"] == "ops"
     }
-    found = data(client, "waits", session="s", hosts="1-3", px="20000", **ALL)
-    columns = {key: column for key, column in found.items() if key not in ("count", "names")}
-    assert set(map(len, columns.values())) == {len(found["device"])}
-    longest = [index for index, waits in enumerate(found["waits_ps"]) if waits > 10 * MS]
+    answer = data(client, "waits", session="s", hosts="1-3", px="20000", **ALL)
+    columns = {key: column for key, column in answer.items() if key not in ("count", "names")}
+    assert set(map(len, columns.values())) == {len(answer["device"])}
+    longest = [index for index, waits in enumerate(answer["waits_ps"]) if waits > 10 * MS]
     waiting = {f"{pod.name_of(host)}/TPU:{core}" for host in (1, 3) for core in (0, 1)}
-    assert {found["device"][index] for index in longest} == waiting
+    assert {answer["device"][index] for index in longest} == waiting
     for index in longest[:: len(longest) // 3]:
         device, depth, start, last, end, waits = (
-            found[key][index] for key in ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps")
+            answer[key][index] for key in ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps")
         )
         op = data(client, "event", session="s", row=rows[device], depth=depth, start_ps=start)
         assert (op["start_ps"], op["duration_ps"]) == (start, end - start)
-        assert op["name"] == found["names"][found["name"][index]]
-        assert found["names"][found["last"][index]] == pod.name_of(LATE)
+        assert op["name"] == answer["names"][answer["name"][index]]
+        assert answer["names"][answer["last"][index]] == pod.name_of(LATE)
         assert waits == last - start < end - start
 
 
@@ -168,17 +168,21 @@ def test_a_gap_and_an_op_show_the_same_collective(client: Client) -> None:
     gap = next(gap for gap in gaps if gap["host"] == pod.name_of(LATE))
     end = gap["start_ps"] + gap["duration_ps"]
     arguments = {"session": "s", "hosts": "1,2", "device": gap["device"]}
-    found = data(client, "collective", **arguments, start_ps=gap["start_ps"], end_ps=end)["collective"]
-    assert (found["name"], found["last"], found["hosts"]) == ("all-reduce.1", pod.name_of(LATE), 4)
-    assert found["waiting"] == 3
-    assert 10 * MS < found["waits_ps"] / 3 <= found["longest_ps"]
-    cores = found["cores"]
+    collective = data(client, "collective", **arguments, start_ps=gap["start_ps"], end_ps=end)["collective"]
+    assert (collective["name"], collective["last"], collective["hosts"]) == (
+        "all-reduce.1",
+        pod.name_of(LATE),
+        4,
+    )
+    assert collective["waiting"] == 3
+    assert 10 * MS < collective["waits_ps"] / 3 <= collective["longest_ps"]
+    cores = collective["cores"]
     assert cores["device"] == [f"{pod.name_of(host)}/TPU:{core}" for host in (1, LATE) for core in (0, 1)]
     assert [waits > 10 * MS for waits in cores["waits_ps"]] == [True, True, False, False]
     for row in (1, 2):
         of_op = arguments | {"device": cores["device"][row], "start_ps": cores["begin_ps"][row]}
         op = data(client, "collective", **of_op)
-        assert op["collective"] == found
+        assert op["collective"] == collective
     assert data(client, "collective", **arguments, start_ps=end, end_ps=end + 1)["collective"] is None
     assert data(client, "collective", **arguments, start_ps=end)["collective"] is None
 
@@ -187,6 +191,6 @@ def test_waits_do_not_depend_on_the_hosts_in_memory(client: Client, logdir: Path
     whole = tensorboard("--logdir", str(logdir))
     opened(whole, "s")
     arguments = {"session": "s", "hosts": "all", "px": "20000", **ALL}
-    found = data(whole, "waits", **arguments)
-    assert found["count"] > 0
-    assert found == data(client, "waits", **arguments)
+    answer = data(whole, "waits", **arguments)
+    assert answer["count"] > 0
+    assert answer == data(client, "waits", **arguments)

@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
 
 
 @pytest.mark.parametrize(
-    ("capture_name", "late"),
+    ("capture_name", "late_ends"),
     [
         ("dynamo_full_step", 15),
         ("dynamo_train_session", 15),
@@ -23,7 +23,7 @@ from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
     ],
 )
 def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
-    shared_traces: Path, capture_name: str, late: int
+    shared_traces: Path, capture_name: str, late_ends: int
 ) -> None:
     """No op begins after its run is complete; some `end:` events come later, on a thread that had to wait for a
     processor, while the next programs run."""
@@ -31,7 +31,7 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
     recorded = read(folder)
     spans = list(recorded.spans())
     assert all(start <= complete for start, _, complete in spans)
-    assert sum(end > complete for _, end, complete in spans) == late
+    assert sum(end > complete for _, end, complete in spans) == late_ends
     union = recorded.union()
     trace = real_trace(folder)
     (device,) = trace.devices

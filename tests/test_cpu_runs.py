@@ -52,11 +52,11 @@ def test_an_op_lasts_to_its_end_event_on_any_thread() -> None:
 
 
 def test_an_op_never_outlasts_its_run() -> None:
-    late = [
+    late_ops = [
         *run(50, 90, 1, op("dot.1", 55, 2, 7)),
         *run(100, 140, 2, op_end("dot.1", 120, 7), op("add.2", 130)),
     ]
-    trace = traced(executor(call(10, 20, 1), call(22, 30, 2)), client(2, late))
+    trace = traced(executor(call(10, 20, 1), call(22, 30, 2)), client(2, late_ops))
     device = only(trace)
     assert ops(trace, device) == [("dot.1", 55, 90), ("add.2", 130, 132)]
     assert [start for _, start, _ in modules(trace, device)] == [50, 100]

@@ -47,13 +47,13 @@ def block(graph: str, kind: str = "Compilation", cause: str = "user mark_step", 
 class TestBlocks:
     def test_compilations_and_executions_have_the_programs_own_frames(self) -> None:
         text = f"hello\n{block('aa')}Computation hash: 5\n{block('aa', 'Execution')}step 1\n{block('bb', 'Execution')}"
-        found = parse_debug(text, "e.txt")
-        [compiled] = found.compilations
+        parsed = parse_debug(text, "e.txt")
+        [compiled] = parsed.compilations
         frames = ("run_step (/home/me/train.py:139)", "<module> (/home/me/train.py:248)")
         assert compiled == DebugLogBlock("aa", "user mark_step", frames, "e.txt", 2)
         assert compiled.frame == frames[0]
-        assert [it.graph for it in found.executions] == ["aa", "bb"]
-        assert found.unread == []
+        assert [item.graph for item in parsed.executions] == ["aa", "bb"]
+        assert parsed.unread == []
 
     def test_lines_after_a_compilation_are_no_block(self) -> None:
         post = f"Post Compilation Analysis: {RULE}\nPost Compilation Analysis: Graph input size: 0.1 GB\n"
@@ -67,22 +67,22 @@ class TestBlocks:
             block(graph, prefix=f"[rank{rank}]: ").splitlines() for rank, graph in enumerate(("aa", "bb"))
         ]
         mixed = "\n".join(line for lines in zip(*ranks, strict=True) for line in lines)
-        assert [it.graph for it in parse_debug(mixed).compilations] == ["aa", "bb"]
+        assert [item.graph for item in parse_debug(mixed).compilations] == ["aa", "bb"]
 
     def test_times_before_lines_are_ignored(self) -> None:
         lines = block("aa").splitlines()
         stamped = "\n".join(f"2026-11-21 03:04:{second:02} {line}" for second, line in enumerate(lines))
-        assert [it.graph for it in parse_debug(stamped).compilations] == ["aa"]
+        assert [item.graph for item in parse_debug(stamped).compilations] == ["aa"]
 
     def test_a_log_that_begins_and_ends_inside_blocks(self) -> None:
         text = block("aa").partition("Graph Info")[2] + block("bb") + block("cc").partition("Number")[0]
-        found = parse_debug(text, "e.txt")
-        assert [(it.graph, it.cause) for it in found.compilations] == [
+        parsed = parse_debug(text, "e.txt")
+        assert [(item.graph, item.cause) for item in parsed.compilations] == [
             ("aa", None),
             ("bb", "user mark_step"),
             ("cc", "user mark_step"),
         ]
-        assert [it.text for it in found.unread] == [
+        assert [item.text for item in parsed.unread] == [
             "a block of Compilation Analysis without cause",
             "a block of Compilation Analysis without Python frame",
             "ends inside a block of Compilation Analysis",
@@ -92,9 +92,11 @@ class TestBlocks:
         text = (
             block("aa").replace("Compilation Cause", "Compilation Origin").replace("Graph Hash", "Graph Id")
         )
-        found = parse_debug(text, "e.txt")
-        assert [(it.graph, it.cause, bool(it.frames)) for it in found.compilations] == [(None, None, True)]
-        assert [it.text for it in found.unread] == [
+        parsed = parse_debug(text, "e.txt")
+        assert [(item.graph, item.cause, bool(item.frames)) for item in parsed.compilations] == [
+            (None, None, True)
+        ]
+        assert [item.text for item in parsed.unread] == [
             "a block of Compilation Analysis without cause and graph hash"
         ]
 
@@ -127,15 +129,15 @@ class TestBlocks:
     @given(st.integers(0, 3000))
     def test_a_log_cut_anywhere_yields_no_wrong_block(self, length: int) -> None:
         text = block("aa") + block("bb", "Execution") + block("cc")
-        whole, found = parse_debug(text), parse_debug(text[:length])
-        done = found.compilations[: -1 if found.unread else None]
-        assert done == [it for it in whole.compilations if it in done]
-        assert [it.graph for it in whole.compilations][: len(done)] == [it.graph for it in done]
+        whole, parsed = parse_debug(text), parse_debug(text[:length])
+        done = parsed.compilations[: -1 if parsed.unread else None]
+        assert done == [item for item in whole.compilations if item in done]
+        assert [item.graph for item in whole.compilations][: len(done)] == [item.graph for item in done]
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Static Analysis: ====\n", "Compilation Analysis\n"])
     def test_other_texts_have_no_blocks(self, text: str) -> None:
-        found = parse_debug(text)
-        assert (found.compilations, found.executions, found.advice, found.unread) == ([], [], [], [])
+        parsed = parse_debug(text)
+        assert (parsed.compilations, parsed.executions, parsed.advice, parsed.unread) == ([], [], [], [])
 
 
 def blocks(graphs: str, causes: str = "") -> list[DebugLogBlock]:
@@ -149,14 +151,14 @@ class TestExecutions:
     """Ten steps of one program: the trace has it ten times in a row."""
 
     def test_part_of_a_log_of_one_graph_matches_that_graph(self) -> None:
-        found = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))
-        assert {it.graph for it in found.values()} == {"b"}
-        assert len(found) == 10
+        matches = match_logged_executions(session(loop(10).trace()), blocks("a" + "b" * 14))
+        assert {block.graph for block in matches.values()} == {"b"}
+        assert len(matches) == 10
 
     def test_launches_with_ambiguous_causes_have_none(self) -> None:
         """Ten of eleven blocks fit at two offsets; only causes that agree at both are known."""
-        found = match_logged_executions(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
-        assert sorted(found) == [it for it in range(10) if it != 4]
+        matches = match_logged_executions(session(loop(10).trace()), blocks("b" * 11, "xxxxxyyyyyy"))
+        assert sorted(matches) == [launch for launch in range(10) if launch != 4]
 
     @pytest.mark.parametrize("graphs", ["", "b" * 9, "ab" * 10, "a" * 9 + "b" + "a" * 9])
     def test_a_log_of_another_run_fits_nowhere(self, graphs: str) -> None:
@@ -164,21 +166,21 @@ class TestExecutions:
 
     def test_the_cause_of_a_launch_distinguishes_alternating_graphs(self) -> None:
         """Each step reads a value and then ends; the log alone fits shifted by one as well."""
-        made = loop(0)
+        tpu = loop(0)
         for i in range(5):
-            made.step(i * 1000, 1000, i)
-            made.launch(i * 1000 + 100, (i * 1000 + 110, 20), (i * 1000 + 150, 100), program="part(9)")
-            made.launch(i * 1000 + 700, (i * 1000 + 710, 20), (i * 1000 + 750, 100), by="marker")
+            tpu.step(i * 1000, 1000, i)
+            tpu.launch(i * 1000 + 100, (i * 1000 + 110, 20), (i * 1000 + 150, 100), program="part(9)")
+            tpu.launch(i * 1000 + 700, (i * 1000 + 710, 20), (i * 1000 + 750, 100), by="marker")
         read, marker = "trying to access tensor value before torch_xla.sync", "user mark_step"
         log = [DebugLogBlock(graph, cause, (), "e", 1) for graph, cause in 7 * [("a", read), ("b", marker)]]
-        trace = made.trace()
+        trace = tpu.trace()
         assert {
-            name: told[0]["graph_hash"] for name, told in causes_by_program(session(trace), log).items()
+            name: causes[0]["graph_hash"] for name, causes in causes_by_program(session(trace), log).items()
         } == {
             "part": "a",
             "train": "b",
         }
-        silent = [DebugLogBlock(it.graph, None, (), "e", 1) for it in log]
+        silent = [DebugLogBlock(block.graph, None, (), "e", 1) for block in log]
         assert match_logged_executions(session(trace), silent) == {}
 
     def test_causes_are_counted_by_program(self) -> None:
@@ -198,16 +200,18 @@ class TestExecutions:
 def test_a_real_log_joins_all_launches_and_compilations(shared_traces: Path) -> None:
     """Each of the three graphs was compiled in the capture, at its first of three executions."""
     report: Any = xi.load(str(shared_traces / "torch_xla/tiny_dynamic")).report()
-    hashes = [it["graph_hash"] for it in report["compiles"]]
+    hashes = [item["graph_hash"] for item in report["compiles"]]
     for row in report["compiles"]:
         assert row["cause"] == "torch_xla.sync when exiting a profiler StepTrace region"
         assert row["frame"].endswith("train.py:139)")
         assert row["frames"][0] == row["frame"]
         assert len(row["frames"]) == 3
     [execution] = report["executions"]
-    assert [(it["graph_hash"], it["count"]) for it in execution["causes"]] == [(it, 3) for it in hashes]
+    assert [(item["graph_hash"], item["count"]) for item in execution["causes"]] == [
+        (item, 3) for item in hashes
+    ]
     debug = report["metrics"]["debug"]
     assert (debug["compilations"], debug["executions"]) == (5, 12)
     assert (debug["joined_compiles"], debug["joined_executions"]) == (3, 9)
-    starts = [it["start_ps"] for it in report["compiles"]]
+    starts = [item["start_ps"] for item in report["compiles"]]
     assert all(a < b for a, b in pairwise(starts))

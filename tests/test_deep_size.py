@@ -55,7 +55,7 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
     for view in VIEWS:
         handlers[view](Arguments(f"data/{view}", {"session": NAME} | window))
     assert deep_size(loaded) > 1.2 * before
-    parts = [weakref.ref(it) for it in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)]
+    parts = [weakref.ref(owner) for owner in (loaded, loaded.trace, loaded.trace.traces[0], loaded.timeline)]
     gc.collect()
     gc.disable()
     try:
@@ -71,8 +71,8 @@ def test_two_sessions_are_compared_once_as_long_as_both_are_in_memory() -> None:
     listing.refresh(wait=None)
     store = Store(listing, session_opener())
     ask = Routes(listing, store).gets()["compare"]
-    both = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
-    first = ask(Arguments("data/compare", both))
-    assert ask(Arguments("data/compare", both)) is first
-    store.load(both["other"], reload=True)
-    assert ask(Arguments("data/compare", both)) is not first
+    sessions = {"session": f"torch_xla_baseline/{NAME}", "other": "torch_xla_slow_input/2026_11_21_00_04_21"}
+    first = ask(Arguments("data/compare", sessions))
+    assert ask(Arguments("data/compare", sessions)) is first
+    store.load(sessions["other"], reload=True)
+    assert ask(Arguments("data/compare", sessions)) is not first

@@ -24,7 +24,7 @@ def occurrences(plane: Plane) -> Counter[str]:
 
 
 def plane(space: Space, name: str) -> Plane:
-    return next(found for found in space.planes if found.name == name)
+    return next(candidate for candidate in space.planes if candidate.name == name)
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
@@ -114,12 +114,12 @@ def test_case_study_file_holds_its_truth() -> None:
         assert ops.events[0].start_ps == modules.events[0].start_ps
         assert ops.events[-1].end_ps == modules.events[-1].end_ps
         assert sum(event.duration_ps for event in ops.events) == device.busy_ps
-    seen = occurrences(plane(space, "/host:CPU"))
-    assert seen["Training_Step"] == len(truth.steps)
-    assert seen["StepMarker"] == len(truth.steps) + 1  # the one in the middle of forward
-    assert seen["XLATensor::Compile"] == 1
-    assert seen["TransferToServerInternal"] == truth.transfers_to_device
-    assert seen["TransferFromServer"] == 1
+    counts = occurrences(plane(space, "/host:CPU"))
+    assert counts["Training_Step"] == len(truth.steps)
+    assert counts["StepMarker"] == len(truth.steps) + 1  # the one in the middle of forward
+    assert counts["XLATensor::Compile"] == 1
+    assert counts["TransferToServerInternal"] == truth.transfers_to_device
+    assert counts["TransferFromServer"] == 1
 
 
 HELPER_WORK = ("program_load", "to_device", "dispatch")
@@ -144,8 +144,8 @@ def innermost(host: Plane, line: Line, moment_ps: int) -> str | None:
     """The class of the event that was opened last among those open at a moment; None where nothing is recorded."""
     names = {metadata.id: metadata.name for metadata in host.metadata}
     moment_ps -= line.timestamp_ns * 1000
-    there = [event for event in line.events if event.start_ps <= moment_ps < event.end_ps]
-    return CLASS_OF[names[there[-1].metadata_id]] if there else None
+    events = [event for event in line.events if event.start_ps <= moment_ps < event.end_ps]
+    return CLASS_OF[names[events[-1].metadata_id]] if events else None
 
 
 def test_case_study_gap_reads_as_stated_in_the_file() -> None:
@@ -165,7 +165,7 @@ def test_case_study_gap_reads_as_stated_in_the_file() -> None:
         driving = innermost(host, main, moment)
         helping = {innermost(host, line, moment) for line in helpers}
         if driving in (None, "wait"):
-            work = [known for known in HELPER_WORK if known in helping]
+            work = [class_name for class_name in HELPER_WORK if class_name in helping]
             driving = work[0] if work else "wait" if "wait" in (driving, *helping) else "unrecorded"
         parts[str(driving)] += until - moment
     assert parts == truth.gap_parts_ps

@@ -67,11 +67,11 @@ def test_bytes_that_are_no_event_are_refused_in_one_line(path: Path) -> None:
     with open_source(str(path)) as source:
         place = trace.event_offsets.find(source, 0)
     good = path.read_bytes()
-    for where, wrong, told in ((place + 1, b"\xff", place), (place, b"\xff\xff", place - 1)):
+    for where, wrong, offset in ((place + 1, b"\xff", place), (place, b"\xff\xff", place - 1)):
         path.write_bytes(good[:where] + wrong + good[where + len(wrong) :])
         with open_source(str(path)) as source:
             trace.fingerprint = source.fingerprint  # by a disk that forgets, not by a writer
-        with pytest.raises(InputError, match=f"byte {told}: the event cannot be read") as raised:
+        with pytest.raises(InputError, match=f"byte {offset}: the event cannot be read") as raised:
             event_stats(trace, 0)
         assert "\n" not in str(raised.value)
 
@@ -84,7 +84,7 @@ def test_events_of_real_captures(shared_traces: Path, folder: str) -> None:
     for line in trace.lines:
         plane = planes[line.plane]
         theirs = plane.lines[
-            line.index - next(i for i, each in enumerate(trace.lines) if each.plane == line.plane)
+            line.index - next(i for i, sibling in enumerate(trace.lines) if sibling.plane == line.plane)
         ]
         assert len(theirs.events) == line.count
         # Rows are sorted as the trace sorts them, so that the n-th event is the same one.

@@ -31,31 +31,31 @@ STEPS = [(0, 10_000), (10_000, 12_000), (22_000, 9_000)]
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
+def trained(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
     """Three steps of 10, 12 and 9 ns on two cores; the second core works in the first step alone. On the first core the
     second step has a second run of the dot, 3,000 ps long, and an all-reduce."""
     more = [(DOT, 14_010, 3_000), (REDUCE, 17_010, 1_000)]
-    late = [(DOT, 22_010, 1_000)]
+    late_ops = [(DOT, 22_010, 1_000)]
     folder = tmp_path_factory.mktemp("known")
-    return session(tpu_trace(folder, [[*FIRST, *SECOND, *more, *late], FIRST], STEPS))
+    return session(tpu_trace(folder, [[*FIRST, *SECOND, *more, *late_ops], FIRST], STEPS))
 
 
 def own_times(document: dict[str, Any]) -> dict[str | None, int]:
     paths = [*document["paths"], None]  # -1 is the last one
     tree = document["tree"]
-    return {paths[at]: own for at, own in zip(tree["path"], tree["own_ps"], strict=True)}
+    return {paths[at]: own_ps for at, own_ps in zip(tree["path"], tree["own_ps"], strict=True)}
 
 
-def test_the_first_core_and_the_median_step_are_shown_first(known: SessionTrace) -> None:
-    document = device_view(known)
+def test_the_first_core_and_the_median_step_are_shown_first(trained: SessionTrace) -> None:
+    document = device_view(trained)
     assert document["chosen"] == {"dd": "0.0", "st": "0", "category": None}
     assert document["steps"] == ["0", "1", "2"]
     assert (document["cores"], document["core_steps"], document["stale"]) == (1, 1, False)
     assert document["total"]["self_ps"] == 4_000
 
 
-def test_times_of_a_step_on_a_core(known: SessionTrace) -> None:
-    document = device_view(known, "0.0", "1")
+def test_times_of_a_step_on_a_core(trained: SessionTrace) -> None:
+    document = device_view(trained, "0.0", "1")
     assert own_times(document) == {
         "Training_Step": 0,
         "Training_Step/mlp": 5_000,
@@ -78,34 +78,34 @@ def test_times_of_a_step_on_a_core(known: SessionTrace) -> None:
     ],
 )  # fmt: skip
 def test_sums_of_cores_and_steps(
-    known: SessionTrace, dd: str, st: str, core_steps: int, self_ps: int
+    trained: SessionTrace, dd: str, st: str, core_steps: int, self_ps: int
 ) -> None:
-    document = device_view(known, dd, st)
+    document = device_view(trained, dd, st)
     assert document["chosen"] == {"dd": dd, "st": st, "category": None}
     assert (document["core_steps"], document["total"]["self_ps"]) == (core_steps, self_ps)
     assert sum(own_times(document).values()) == sum(document["ops"]["self_ps"]) == self_ps
 
 
 @pytest.mark.parametrize(("dd", "st"), [("7", "1"), ("0.2", "1"), ("x", "1"), ("0.0", "99"), ("0.0", "1-2")])
-def test_defaults_replace_unknown_devices_and_steps(known: SessionTrace, dd: str, st: str) -> None:
-    document = device_view(known, dd, st)
+def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, dd: str, st: str) -> None:
+    document = device_view(trained, dd, st)
     assert document["stale"]
     assert document["chosen"]["dd"] == "0.0"
     assert document["chosen"]["st"] == ("1" if st == "1" else "0")
 
 
-def test_an_op_links_to_its_longest_run(known: SessionTrace) -> None:
-    document = device_view(known, "0.0", "1")
+def test_an_op_links_to_its_longest_run(trained: SessionTrace) -> None:
+    document = device_view(trained, "0.0", "1")
     at = document["ops"]["op"].index("dot.1")
     row, *run = document["ops"]["run"][at]
     assert [document["rows"][row], *run] == ["h0.d0.ops", 14_010, 0, 3_000]
     place = document["tree"]["path"].index(document["paths"].index("Training_Step/mlp"))
     assert (document["tree"]["first_ps"][place], document["tree"]["last_ps"][place]) == (10_010, 18_010)
-    assert device_view(known, "0.0", "mean")["tree"]["first_ps"] == [None] * 5
+    assert device_view(trained, "0.0", "mean")["tree"]["first_ps"] == [None] * 5
 
 
-def test_the_verdict_names_the_work_farthest_below_the_roof(known: SessionTrace) -> None:
-    document = device_view(known, "0.0", "1")
+def test_the_verdict_names_the_work_farthest_below_the_roof(trained: SessionTrace) -> None:
+    document = device_view(trained, "0.0", "1")
     # The dot reaches 120,000 of 400,000 FLOPs, the add 900 of 1,000 bytes, the copy 100 of 1,000.
     verdict = document["verdict"]
     assert document["paths"][verdict["path"]] == "Training_Step/mlp"
@@ -114,58 +114,58 @@ def test_the_verdict_names_the_work_farthest_below_the_roof(known: SessionTrace)
     assert verdict["reached"] == pytest.approx((1_200 + 900 + 100) / 6_000, rel=1e-5)
 
 
-def test_a_category_filters_everything_except_the_list_of_categories(known: SessionTrace) -> None:
-    every = device_view(known, "0.0", "1")
-    document = device_view(known, "0.0", "1", category="convolution")
-    assert document["categories"] == every["categories"]
+def test_a_category_filters_everything_except_the_list_of_categories(trained: SessionTrace) -> None:
+    unfiltered = device_view(trained, "0.0", "1")
+    document = device_view(trained, "0.0", "1", category="convolution")
+    assert document["categories"] == unfiltered["categories"]
     assert (document["categories"][0], document["category_ps"][0]) == ("convolution", 4_000)
-    assert sum(document["category_ps"]) == every["total"]["self_ps"]
+    assert sum(document["category_ps"]) == unfiltered["total"]["self_ps"]
     assert document["total"]["self_ps"] == 4_000
     assert document["ops"]["op"] == ["dot.1"]
 
 
-def test_user_peaks_change_the_shares(known: SessionTrace) -> None:
-    document = device_view(known, "0.0", "1", user_peaks=(200e12, 1e12))
+def test_user_peaks_change_the_shares(trained: SessionTrace) -> None:
+    document = device_view(trained, "0.0", "1", user_peaks=(200e12, 1e12))
     assert document["peaks"]["source"] == "user"
-    assert document["total"]["flops_share"] == device_view(known, "0.0", "1")["total"]["flops_share"] / 2
+    assert document["total"]["flops_share"] == device_view(trained, "0.0", "1")["total"]["flops_share"] / 2
 
 
-def test_ops_beyond_the_limit_are_sums(known: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = device_view(known, "0.0", "1")
+def test_ops_beyond_the_limit_are_sums(trained: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlimited = device_view(trained, "0.0", "1")
     monkeypatch.setattr(view, "MAX_OPS", 2)
-    document = device_view(known, "0.0", "1")
-    assert document["ops"]["op"] == every["ops"]["op"][:2]
-    assert document["tree"] == every["tree"]
+    document = device_view(trained, "0.0", "1")
+    assert document["ops"]["op"] == unlimited["ops"]["op"][:2]
+    assert document["tree"] == unlimited["tree"]
     rest = document["rest"]
     assert sum(document["ops"]["self_ps"]) + sum(row["self_ps"] for row in rest) == 8_000
     assert sum(row["kinds"] for row in rest) == 3
-    assert device_view(known, "0.0", "1", all_ops=True)["ops"] == every["ops"]
+    assert device_view(trained, "0.0", "1", all_ops=True)["ops"] == unlimited["ops"]
 
 
 def test_paths_beyond_the_limit_count_for_their_ancestors(
-    known: SessionTrace, monkeypatch: pytest.MonkeyPatch
+    trained: SessionTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(view, "MAX_PATHS", 2)
-    document = device_view(known, "0.0", "1")
+    document = device_view(trained, "0.0", "1")
     assert own_times(document) == {"Training_Step": 1_000, "Training_Step/mlp": 6_000, None: 1_000}
     listed = {document["paths"][at] if at >= 0 else None for at in document["ops"]["path"]}
     assert "Training_Step/mlp/act" in listed
 
 
-def test_hosts_that_are_not_in_memory_come_from_the_report(known: SessionTrace) -> None:
-    annotations = propagation_report(known)["annotations"]
+def test_hosts_that_are_not_in_memory_come_from_the_report(trained: SessionTrace) -> None:
+    annotations = propagation_report(trained)["annotations"]
     report = {
         "session": {"hosts": [{"name": name} for name in "abc"]},
         "devices": [{}] * 6,
         "annotations": annotations,
-        **host_work(known, annotations),
+        **host_work(trained, annotations),
     }
-    document = device_view(known, "all", "all", report=report)
+    document = device_view(trained, "all", "all", report=report)
     assert document["hosts"] == {"shown": [0, 1, 2], "of": 3}
     assert document["core_steps"] == 6
     assert document["total"]["self_ps"] == 17_000
     assert document["ops"]["run"] == [None] * 5
-    assert device_view(known, "all", "1", report=report)["hosts"] == {"shown": [0], "of": 3}
+    assert device_view(trained, "all", "1", report=report)["hosts"] == {"shown": [0], "of": 3}
 
 
 def test_a_session_without_devices(tmp_path: Path) -> None:
@@ -177,15 +177,15 @@ def test_a_session_without_devices(tmp_path: Path) -> None:
 
 
 def test_the_demo_has_its_documented_figures() -> None:
-    known = transformer.truth()
+    truth = transformer.truth()
     document = device_view(session(trace_of(transformer.build().to_bytes())))
-    own = {path or "": time for path, time in own_times(document).items() if time}
-    assert own == known.own_ps
+    own_ps = {path or "": time for path, time in own_times(document).items() if time}
+    assert own_ps == truth.own_ps
     total = document["total"]
     # The all-reduce tells no FLOPs either, but it is no work.
-    assert total["uncounted_ps"] + total["other_ps"] == known.uncounted_ps
-    assert sum(it or 0 for it in document["ops"]["flops"]) == known.flops
-    assert sum(it or 0 for it in document["ops"]["hbm_bytes"]) == known.nbytes
+    assert total["uncounted_ps"] + total["other_ps"] == truth.uncounted_ps
+    assert sum(value or 0 for value in document["ops"]["flops"]) == truth.flops
+    assert sum(value or 0 for value in document["ops"]["hbm_bytes"]) == truth.nbytes
 
 
 def test_a_document_of_thousands_of_ops_is_small(tmp_path: Path) -> None:

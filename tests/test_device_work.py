@@ -35,12 +35,12 @@ DONE = Op("copy-done.6", nbytes=5_000, category="copy-done")
 
 
 def work(trace: Trace) -> dict[str, Any]:
-    its = session(trace)
-    return dict(host_work(its, propagation_report(its)["annotations"]))
+    loaded = session(trace)
+    return dict(host_work(loaded, propagation_report(loaded)["annotations"]))
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def known_work(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Two steps on two cores; each op takes 1,000 ps except the dot, which runs twice on the first core."""
     step = [(DOT, 10, 1_000), (ADD, 1_010, 1_000), (COPY, 2_010, 1_000), (CALL, 3_010, 1_000)]
     second = [(op, start + 10_000, length) for op, start, length in step]
@@ -49,14 +49,14 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return work(tpu_trace(folder, [[*step, *second, *more], step], [(0, 10_000), (10_000, 10_000)]))
 
 
-def row_of(known: dict[str, Any], op: str) -> dict[str, Any]:
+def row_of(known_work: dict[str, Any], op: str) -> dict[str, Any]:
     row: dict[str, Any]
-    (row,) = (row for row in known["ops"] if row["op"] == op)
+    (row,) = (row for row in known_work["ops"] if row["op"] == op)
     return row
 
 
-def test_a_row_has_the_sums_of_all_executions_of_an_op(known: dict[str, Any]) -> None:
-    row = row_of(known, "dot.1")
+def test_a_row_has_the_sums_of_all_executions_of_an_op(known_work: dict[str, Any]) -> None:
+    row = row_of(known_work, "dot.1")
     assert {name: row[name] for name in ("program", "op", "category", "annotation", "source", "kind", "counted")} == {
         "program": "jit_f", "op": "dot.1", "category": "convolution", "annotation": "Training_Step/mlp",
         "source": "train.py:7", "kind": "work", "counted": "stats",
@@ -69,13 +69,13 @@ def test_a_row_has_the_sums_of_all_executions_of_an_op(known: dict[str, Any]) ->
     assert row["roof_ps"] == 240_000 // FLOPS_PER_PS
 
 
-def test_values_that_the_capture_does_not_record_are_null(known: dict[str, Any]) -> None:
-    row = row_of(known, "custom-call.4")
+def test_values_that_the_capture_does_not_record_are_null(known_work: dict[str, Any]) -> None:
+    row = row_of(known_work, "custom-call.4")
     assert [row[name] for name in ("flops", "bytes", "flops_share", "bytes_share", "bound", "counted")] == [
         None
     ] * 6
     assert row["bound_by"] == "unknown"
-    (uncounted,) = known["device_work"]["uncounted"]
+    (uncounted,) = known_work["device_work"]["uncounted"]
     assert uncounted == {
         "program": "jit_f", "op": "custom-call.4", "category": "custom-call", "self_ps": 3_000, "share": 3_000 / 17_000,
     }  # fmt: skip
@@ -83,18 +83,23 @@ def test_values_that_the_capture_does_not_record_are_null(known: dict[str, Any])
 
 def test_zero_flops_of_a_copy_are_no_count_of_other_work(tmp_path: Path) -> None:
     unknown = Op("custom-call.4", f"{STEP}/mlp.1", category="custom-call")
-    found = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
+    device_work = work(tpu_trace(tmp_path, [[(COPY, 10, 1_000), (unknown, 1_010, 1_000)]], [(0, 5_000)]))[
         "device_work"
     ]
-    tree = {row["path"]: row for row in found["annotations"]}
-    for sums in (found["total"], tree[f"{STEP[:-2]}/mlp"], *found["steps"], found["mean_step"]):
+    tree = {row["path"]: row for row in device_work["annotations"]}
+    for sums in (
+        device_work["total"],
+        tree[f"{STEP[:-2]}/mlp"],
+        *device_work["steps"],
+        device_work["mean_step"],
+    ):
         assert [sums[name] for name in ("flops", "model_flops", "mfu", "flops_share")] == [None] * 4
     assert [tree[None][name] for name in ("flops", "mfu", "hbm_bytes")] == [
         0,
         0.0,
         100,
     ]  # of the copy alone all is known
-    assert found["total"]["hbm_bytes"] == 100
+    assert device_work["total"]["hbm_bytes"] == 100
 
 
 def test_bytes_by_memory_that_no_device_moves_are_not_known(tmp_path: Path) -> None:
@@ -103,12 +108,12 @@ def test_bytes_by_memory_that_no_device_moves_are_not_known(tmp_path: Path) -> N
     assert row_of(work(tpu_trace(tmp_path, [[(damaged, 10, 1_000)]])), "copy.3")["hbm_bytes"] == 100
 
 
-def test_waits_and_collectives_are_no_work(known: dict[str, Any]) -> None:
+def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:
     """Their FLOPs and bytes are in their rows but in no sum."""
     reduce, done, total = (
-        row_of(known, "all-reduce.5"),
-        row_of(known, "copy-done.6"),
-        known["device_work"]["total"],
+        row_of(known_work, "all-reduce.5"),
+        row_of(known_work, "copy-done.6"),
+        known_work["device_work"]["total"],
     )
     assert (reduce["kind"], reduce["bound_by"], reduce["flops"]) == ("collective", "link", 10)
     assert (done["kind"], done["bound_by"], done["bytes"], done["bytes_share"]) == (
@@ -126,8 +131,8 @@ def test_waits_and_collectives_are_no_work(known: dict[str, Any]) -> None:
     assert (total["flops"], total["bytes"]) == (240_300, 1_200 + 2_700 + 300)
 
 
-def test_annotations_add_up(known: dict[str, Any]) -> None:
-    tree = {row["path"]: row for row in known["device_work"]["annotations"]}
+def test_annotations_add_up(known_work: dict[str, Any]) -> None:
+    tree = {row["path"]: row for row in known_work["device_work"]["annotations"]}
     # In the order of the scopes' numbers, as the host recorded none of them.
     assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
@@ -145,8 +150,8 @@ def test_annotations_add_up(known: dict[str, Any]) -> None:
     )  # 3,000 ps of a copy at a tenth of the memory's peak, 1,000 ps of waiting
 
 
-def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
-    first, second = known["device_work"]["steps"]
+def test_steps_have_the_work_that_they_launched(known_work: dict[str, Any]) -> None:
+    first, second = known_work["device_work"]["steps"]
     assert (first["self_ps"], first["work_ps"], first["flops"], first["bytes"]) == (
         8_000,
         8_000,
@@ -161,18 +166,18 @@ def test_steps_have_the_work_that_they_launched(known: dict[str, Any]) -> None:
     )
     assert first["mfu"] == pytest.approx(120_200 / (8_000 * FLOPS_PER_PS))
     assert first["mfu_of_step"] == pytest.approx(120_200 / (2 * first["duration_ps"] * FLOPS_PER_PS))
-    mean = known["device_work"]["mean_step"]
+    mean = known_work["device_work"]["mean_step"]
     assert (mean["steps"], mean["duration_ps"], mean["self_ps"], mean["work_ps"]) == (2, 10_000, 4_250, 3_750)
     assert (mean["flops"], mean["mfu"]) == (240_300 // 4, pytest.approx(240_300 / (17_000 * FLOPS_PER_PS)))
     assert mean["mfu_of_step"] == pytest.approx(240_300 / (4 * 10_000 * FLOPS_PER_PS))
 
 
-def test_other_peaks_change_only_shares_and_bounds(known: dict[str, Any]) -> None:
-    report: Any = known | {"annotations": []}
+def test_other_peaks_change_only_shares_and_bounds(known_work: dict[str, Any]) -> None:
+    report: Any = known_work | {"annotations": []}
     slower: Any = with_peaks(report, (50e12, 1e12))
     peaks = slower["device_work"]["peaks"]
     assert (peaks["flops_per_s"], peaks["bytes_per_s"], peaks["source"]) == (50e12, 1e12, "user")
-    before, after = row_of(known, "dot.1"), row_of(slower, "dot.1")
+    before, after = row_of(known_work, "dot.1"), row_of(slower, "dot.1")
     assert (after["flops_share"], after["bound"]) == (pytest.approx(2 * before["flops_share"]), "compute")
     unchanged = ("self_ps", "flops", "bytes", "count")
     assert [after[name] for name in unchanged] == [before[name] for name in unchanged]
@@ -194,16 +199,16 @@ def test_the_body_of_a_loop_counts_once_per_iteration(tmp_path: Path) -> None:
 
 def test_one_step_on_one_device(tmp_path: Path) -> None:
     cores = [[(DOT, 10, 100), (ADD, 1_010, 50)], [(DOT, 20, 70)]]
-    its = session(tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)]))
-    one, other = (device.id for device in its.devices)
+    trained = session(tpu_trace(tmp_path, cores, [(0, 1_000), (1_000, 1_000)]))
+    first, second = (device.id for device in trained.devices)
 
     def times(**chosen: Any) -> dict[str, int]:
-        return {row["op"]: row["self_ps"] for row in session_work(its, **chosen)["ops"]}
+        return {row["op"]: row["self_ps"] for row in session_work(trained, **chosen)["ops"]}
 
     assert times(step=0) == {"dot.1": 170}
-    assert times(step=1, device=one) == {"add.2": 50}
-    assert times(device=other) == {"dot.1": 70}
-    (step,) = session_work(its, step=0, device=other)["device_work"]["steps"]
+    assert times(step=1, device=first) == {"add.2": 50}
+    assert times(device=second) == {"dot.1": 70}
+    (step,) = session_work(trained, step=0, device=second)["device_work"]["steps"]
     assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
 
 
@@ -212,18 +217,18 @@ def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
     for name, length in (("a", 100), ("b", 70)):
         cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]
         hosts.append(tpu_trace(tmp_path / name, cores, [(0, 1_000), (1_000, 1_000)]))
-    its = session(*hosts)
-    found = session_work(its, step=2)
-    assert {row["op"]: row["self_ps"] for row in found["ops"]} == {"dot.1": 70}
-    total = found["device_work"]["total"]
+    trained = session(*hosts)
+    answer = session_work(trained, step=2)
+    assert {row["op"]: row["self_ps"] for row in answer["ops"]} == {"dot.1": 70}
+    total = answer["device_work"]["total"]
     assert (total["self_ps"], total["bound_by"]) == (70, "compute")
-    assert [row["index"] for row in found["device_work"]["steps"]] == [2]
-    assert {row["op"]: row["self_ps"] for row in session_work(its)["ops"]} == {"dot.1": 170, "add.2": 100}
-    slow = session_work(its, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
+    assert [row["index"] for row in answer["device_work"]["steps"]] == [2]
+    assert {row["op"]: row["self_ps"] for row in session_work(trained)["ops"]} == {"dot.1": 170, "add.2": 100}
+    slow = session_work(trained, step=2, device=hosts[1].devices[0].id, user_peaks=(1e18, 1e18))
     assert slow["device_work"]["total"]["bound_by"] == "neither"
     for wrong in ({"step": 4}, {"step": -1}, {"device": "x/TPU:9"}):
         with pytest.raises(InputError, match="see the report's steps and devices"):
-            session_work(its, **wrong)
+            session_work(trained, **wrong)
 
 
 @pytest.mark.parametrize(
@@ -278,14 +283,14 @@ def test_adjacent_kernels_of_one_op_are_one_execution() -> None:
 
 
 def test_hosts_add_up_in_any_order(tmp_path: Path) -> None:
-    one = tpu_trace(tmp_path / "a", [[(DOT, 10, 100), (ADD, 200, 50)]], [(0, 1_000)])
-    other = tpu_trace(tmp_path / "b", [[(DOT, 10, 70), (CALL, 100, 5)], [(DOT, 10, 30)]], [(0, 1_000)])
-    told = [work(one), work(other)]
+    first = tpu_trace(tmp_path / "a", [[(DOT, 10, 100), (ADD, 200, 50)]], [(0, 1_000)])
+    second = tpu_trace(tmp_path / "b", [[(DOT, 10, 70), (CALL, 100, 5)], [(DOT, 10, 30)]], [(0, 1_000)])
+    works = [work(first), work(second)]
     documents = []
     for order in ((0, 1), (1, 0)):
         together = WorkMerger()
         for host in order:
-            together.add(host, told[host]["ops"], told[host]["device_work"])
+            together.add(host, works[host]["ops"], works[host]["device_work"])
         documents.append(together.document([]))
     assert documents[0] == documents[1]
     rows = {row["op"]: row for row in documents[0]["ops"]}
@@ -305,11 +310,11 @@ COSTS = json.loads((RECORDED / "costs.json").read_text())
 @pytest.fixture(scope="module")
 def counted() -> dict[str, int]:
     """FLOPs of one run, by program."""
-    found: dict[str, int] = defaultdict(int)
+    totals: dict[str, int] = defaultdict(int)
     for row in work(real_trace(RECORDED))["ops"]:
         assert row["counted"] in (None, "shapes")
-        found[row["program"]] += row["flops"] or 0
-    return {name: flops // COSTS["runs"] for name, flops in found.items()}
+        totals[row["program"]] += row["flops"] or 0
+    return {name: flops // COSTS["runs"] for name, flops in totals.items()}
 
 
 @pytest.mark.parametrize("name", COSTS["programs"])
@@ -339,34 +344,36 @@ LENGTHS = st.lists(
 def test_all_sums_equal_a_count_op_by_op(ops: list[Op], lanes: list[list[tuple[int, int, int]]]) -> None:
     cores = []
     for lane in lanes:
-        now, its = 10, []
+        now, ops_of_core = 10, []
         for number, length, pause in lane:
-            its.append((ops[number % len(ops)], now, length))
+            ops_of_core.append((ops[number % len(ops)], now, length))
             now += length + pause
-        cores.append(its)
+        cores.append(ops_of_core)
     with TemporaryDirectory() as folder:
         trace = tpu_trace(Path(folder), cores, [(0, 3_000), (3_000, 30_000)])
-    found = work(trace)
+    document = work(trace)
     ran = [(op, start >= 3_000, length) for core in cores for op, start, length in core]
-    assert sum(row["self_ps"] for row in found["ops"]) == sum(length for _, _, length in ran)
-    for row in found["ops"]:
+    assert sum(row["self_ps"] for row in document["ops"]) == sum(length for _, _, length in ran)
+    for row in document["ops"]:
         scope = row["annotation"]
-        mine = [op for op, _, _ in ran if op.name == row["op"] and _path(op) == scope]
-        assert row["count"] == row["executions"] == len(mine)
+        matching = [op for op, _, _ in ran if op.name == row["op"] and _path(op) == scope]
+        assert row["count"] == row["executions"] == len(matching)
         if row["kind"] != "container":
-            assert row["flops"] == (None if mine[0].flops is None else mine[0].flops * len(mine))
-            assert row["bytes"] == (None if mine[0].nbytes is None else mine[0].nbytes * len(mine))
-    works = {(row["op"], row["annotation"]) for row in found["ops"] if row["kind"] == "work"}
-    for number, step in enumerate(found["device_work"]["steps"]):
-        mine = [op for op, later, _ in ran if later == bool(number)]
+            assert row["flops"] == (None if matching[0].flops is None else matching[0].flops * len(matching))
+            assert row["bytes"] == (
+                None if matching[0].nbytes is None else matching[0].nbytes * len(matching)
+            )
+    works = {(row["op"], row["annotation"]) for row in document["ops"] if row["kind"] == "work"}
+    for number, step in enumerate(document["device_work"]["steps"]):
+        matching = [op for op, later, _ in ran if later == bool(number)]
         assert step["self_ps"] == sum(length for _, later, length in ran if later == bool(number))
-        assert (step["flops"] or 0) == sum(op.flops or 0 for op in mine if (op.name, _path(op)) in works)
-    tree = found["device_work"]["annotations"]
-    assert sum(row["own"]["self_ps"] for row in tree) == found["device_work"]["total"]["self_ps"]
-    assert sum(row["own"]["flops"] or 0 for row in tree) == (found["device_work"]["total"]["flops"] or 0)
-    told = {row["path"]: row["device_ps"] for row in propagation_report(session(trace))["annotations"]}
+        assert (step["flops"] or 0) == sum(op.flops or 0 for op in matching if (op.name, _path(op)) in works)
+    tree = document["device_work"]["annotations"]
+    assert sum(row["own"]["self_ps"] for row in tree) == document["device_work"]["total"]["self_ps"]
+    assert sum(row["own"]["flops"] or 0 for row in tree) == (document["device_work"]["total"]["flops"] or 0)
+    device_ps = {row["path"]: row["device_ps"] for row in propagation_report(session(trace))["annotations"]}
     assert {row["path"]: row["self_ps"] for row in tree if row["path"]} == {
-        path: ps for path, ps in told.items() if ps
+        path: ps for path, ps in device_ps.items() if ps
     }
 
 
@@ -374,13 +381,13 @@ def _path(op: Op) -> str | None:
     return "/".join(part.partition(".")[0] for part in op.scope.split("/")) if op.scope else None
 
 
-def test_the_text_shows_times_and_shares_of_the_peaks(known: dict[str, Any]) -> None:
+def test_the_text_shows_times_and_shares_of_the_peaks(known_work: dict[str, Any]) -> None:
     written = io.StringIO()
-    print_work(Console(file=written, width=300), known["ops"], known["device_work"])
+    print_work(Console(file=written, width=300), known_work["ops"], known_work["device_work"])
     text = written.getvalue().replace("\u202f", " ")
     rows = {line.split("  ")[0]: line.split()[1:] for line in text.splitlines()}
     assert rows["Training_Step/mlp"][0] == "10.000"
-    told = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"
-    assert rows["dot.1"] == told.split()
+    printed = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"
+    assert rows["dot.1"] == printed.split()
     peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
     assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text

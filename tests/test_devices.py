@@ -13,8 +13,8 @@ from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.trace.model import Device, Spans, Trace
 
 
-def spans(trace: Trace, some: Spans) -> list[tuple[str, int, int]]:
-    columns = some.name.tolist(), some.start_ps.tolist(), some.end_ps.tolist()
+def spans(trace: Trace, recorded: Spans) -> list[tuple[str, int, int]]:
+    columns = recorded.name.tolist(), recorded.start_ps.tolist(), recorded.end_ps.tolist()
     return [(trace.strings[name], start, end) for name, start, end in zip(*columns, strict=True)]
 
 
@@ -126,8 +126,8 @@ def test_the_fills_of_the_mi355_capture_are_work(shared_traces: Path) -> None:
     ops = only(trace).ops
     assert len(ops) == 150
     named = np.array([trace.strings[item] for item in trace.stats["hlo_op"].at(ops.row, -1).tolist()])
-    one = np.char.startswith(named, "te_fused_attn_backward_ffi.")
-    assert int((ops.end_ps - ops.start_ps)[one].sum()) == 4_645_760_000
+    is_fill = np.char.startswith(named, "te_fused_attn_backward_ffi.")
+    assert int((ops.end_ps - ops.start_ps)[is_fill].sum()) == 4_645_760_000
     assert idle_ps(trace, only(trace)) == 823_624_000
 
 
@@ -150,12 +150,12 @@ def test_the_tpu_capture(shared_traces: Path) -> None:
     assert [device.name for device in trace.devices] == ["TPU:0", "TPU:1", "TPU:2", "TPU:3"]
     for device in trace.devices:
         plane = planes[f"/device:{device.name}"]
-        for name, some in (("XLA Ops", device.ops), ("XLA Modules", device.modules)):
+        for name, columns in (("XLA Ops", device.ops), ("XLA Modules", device.modules)):
             (line,) = (line for line in plane.lines if line.name == name)
-            assert len(some) == len(line.events) > 100
-            assert (np.diff(some.start_ps) >= 0).all()
+            assert len(columns) == len(line.events) > 100
+            assert (np.diff(columns.start_ps) >= 0).all()
             shown = {plane.kinds[event.kind][1] or event.name for event in line.events}
-            assert {trace.strings[index] for index in some.name} == shown
+            assert {trace.strings[index] for index in columns.name} == shown
     assert sum(len(device.modules) for device in trace.devices) == 414
 
 

@@ -46,7 +46,7 @@ def indented(heading: str) -> list[str]:
     }
     part = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     code = "\n".join(re.findall(r"^    (.*)$", part, re.MULTILINE))
-    return re.sub("|".join(demo), lambda found: str(demo[found[0]]), code).splitlines()
+    return re.sub("|".join(demo), lambda match: str(demo[match[0]]), code).splitlines()
 
 
 def anchors(text: str) -> set[str]:
@@ -66,11 +66,11 @@ def test_every_command_and_option_is_listed() -> None:
     listed = set(re.findall(r"^    xla-insights (\w+)", COMMAND_LINE, re.MULTILINE))
     assert listed == set(commands())
     for name, command in commands().items():
-        told = command.format_help()
+        help_text = command.format_help()
         for option in command._option_string_actions:
             if option.startswith("--") and option != "--help":
                 assert option in COMMAND_LINE, f"{name} {option}"
-                assert option in told
+                assert option in help_text
 
 
 def test_every_flag_of_tensorboard_is_listed() -> None:

@@ -44,7 +44,11 @@ ORDERS = [
 
 def unseen(text: str) -> set[str]:
     """The characters of a text that a terminal obeys or nobody sees, but for line ends."""
-    return {it for it in text if unicodedata.category(it)[0] in "C" or it in "\u2028\u2029"} - {"\n"}
+    return {
+        character
+        for character in text
+        if unicodedata.category(character)[0] in "C" or character in "\u2028\u2029"
+    } - {"\n"}
 
 
 class TestVisible:
@@ -66,9 +70,9 @@ class TestVisible:
         assert str(InputError(text)) == shown
 
     def test_no_character_is_left_out(self) -> None:
-        every = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
-        assert not unseen(escape_text(every))
-        assert escape_text(every).encode()
+        characters = "".join(map(chr, [*range(0x11000), *range(0xE0000, 0xE0200), sys.maxunicode]))
+        assert not unseen(escape_text(characters))
+        assert escape_text(characters).encode()
 
     def test_json_means_what_it_meant(self) -> None:
         names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
@@ -82,9 +86,11 @@ def test_nothing_else_prints() -> None:
     printing = set()
     for path in (PACKAGE / "cli").glob("*.py"):
         calls = [
-            ast.unparse(it.func) for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.Call)
+            ast.unparse(node.func)
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call)
         ]
-        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", it) for it in calls):
+        if any(re.fullmatch(r"print|.*(stdout|stderr)(\.buffer)?\.write", node) for node in calls):
             printing.add(path.name)
     assert printing == {"printing.py"}
 
@@ -167,13 +173,13 @@ def all_said(session: Path, names: Iterator[str], capsys: Capture, tmp_path: Pat
         ["capture", next(names), "logdir"],
         [next(names)],
     ]
-    said = ""
+    output = ""
     for command in commands:
         with suppress(SystemExit):  # wrong usage
             main(command)
-        told = capsys.readouterr()
-        said += told.out + told.err
-    return said
+        captured = capsys.readouterr()
+        output += captured.out + captured.err
+    return output
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -184,24 +190,24 @@ def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
         while True:
             yield f"n{chosen.choice(HIDDEN)}{chosen.choice(ORDERS)}{chosen.choice(HIDDEN)}x"
 
-    said = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
-    assert not unseen(said)
-    assert all(shown in said for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
+    output = all_said(hostile_run(tmp_path / "run", names()), names(), capsys, tmp_path)
+    assert not unseen(output)
+    assert all(shown in output for shown in (r"\x1b]0;title\x07", r"\udcff", r"\u20"))
 
 
 def test_pages_and_cells(tmp_path: Path) -> None:
     """A mark of direction in a name turns nothing round in a browser either."""
     session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
-    made = [
+    pages = [
         report_html(session.report()),
         session._repr_html_(),
         session.annotations()._repr_html_(),
         repr(session),
     ]
-    for text in made:
+    for text in pages:
         assert not unseen(text)
         assert r"\u202e" in text
-    assert made[0].count("<main>") == 1
+    assert pages[0].count("<main>") == 1
 
 
 def test_json_on_a_terminal(tmp_path: Path) -> None:
@@ -210,15 +216,15 @@ def test_json_on_a_terminal(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "sessions", "--json", str(session)]
     with subprocess.Popen(command, stdout=end, stderr=end) as process:
         os.close(end)
-        said = b""
+        output = b""
         try:
             while part := os.read(main_end, 1 << 16):
-                said += part
+                output += part
         except OSError:  # Linux's way to say that the other end is closed
             pass
         assert process.wait() == 0
     os.close(main_end)
-    text = said.decode().replace("\r\n", "\n")
+    text = output.decode().replace("\r\n", "\n")
     assert not unseen(text)
     [host] = json.loads(text)["sessions"][0]["hosts"]
     assert host["name"] == r"hn" + "\u202e\x9b\x7f\x1b]0;t\x07" + r"\udcff"

@@ -28,12 +28,12 @@ def case_study() -> SessionTrace:
     "run", ["synthetic_case_study_8_tpu_cores", "torch_xla_early_item", "torch_xla_slow_input"]
 )
 def test_views_show_the_same_step_first(run: str) -> None:
-    made = session(demo(run))
-    executions: Any = execution_views.executions(made)
+    loaded = session(demo(run))
+    executions: Any = execution_views.executions(loaded)
     number = executions["steps"][executions["step"]]
-    assert propagation_view(made)["step"]["number"] == number
-    assert select(made, None, None).step == str(number)
-    shown = usual_step_view(made)
+    assert propagation_view(loaded)["step"]["number"] == number
+    assert select(loaded, None, None).step == str(number)
+    shown = usual_step_view(loaded)
     assert shown is not None
     assert shown["number"] == number
 
@@ -53,31 +53,33 @@ class TestExecutions:
     def test_totals_by_kind_add_up(self) -> None:
         view: Any = execution_views.executions(session(demo("synthetic_dynamo_issue_dynamo")))
         for name in ("count", "host_ps", "overhead_ps"):
-            assert sum(it[name] for it in view["kinds"].values()) == sum(
-                it[name] for it in view["executions"]
+            assert sum(row[name] for row in view["kinds"].values()) == sum(
+                row[name] for row in view["executions"]
             )
         assert (view["kinds"]["dynamo"]["count"], view["kinds"]["lazy"]["count"]) == (2, 3)
-        between = {(it["before"], it["after"]): it["mean_ps"] for it in view["between"]}
+        between = {(row["before"], row["after"]): row["mean_ps"] for row in view["between"]}
         assert between["SyncTensorsGraph.4410", "SyncTensorsGraph.131"] == 9_910_000_000
         assert view["fit"]["n"] == 5
 
     def test_a_step_has_the_runs_that_steps_launched(self, case_study: SessionTrace) -> None:
         """Of 12 launches on 8 cores, one is of a step that the capture cuts; the 10 whole steps have the others."""
         view: Any = execution_views.executions(case_study)
-        runs = sum(it["count"] for it in view["executions"])
+        runs = sum(row["count"] for row in view["executions"])
         assert (runs, runs / view["per_step"]) == (12 * 8, 11 / 10)
-        one = execution_views.executions(case_study, devices=[case_study.devices[3].id])
-        assert one["per_step"] == pytest.approx(view["per_step"] / 8)
+        on_one_device = execution_views.executions(case_study, devices=[case_study.devices[3].id])
+        assert on_one_device["per_step"] == pytest.approx(view["per_step"] / 8)
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
         """A core's first run, and one of which only the call is known."""
-        made = Tpu()
+        tpu = Tpu()
         for i in range(3):
-            made.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
-        made.launch(300, (310, 10), (650, 200))
-        made.executor = [it for it in made.executor if it[0] != "DoEnqueueProgram" or it[1] < 300 * US]
+            tpu.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
+        tpu.launch(300, (310, 10), (650, 200))
+        tpu.executor = [
+            event for event in tpu.executor if event[0] != "DoEnqueueProgram" or event[1] < 300 * US
+        ]
         # Enqueued at 115 and 215, when the core was busy until 250 and 450.
-        lead = execution_views.executions(session(made.trace()))["lead"]
+        lead = execution_views.executions(session(tpu.trace()))["lead"]
         assert lead == {
             "median_ps": 185 * US,
             "mean_ps": 185 * US,
@@ -112,7 +114,7 @@ class TestCompiles:
             {"5": "compiled"},
         )
         assert first["cost_ps"] == view["compiles"][0]["duration_ps"]
-        usual = next(it for it in view["graphs"] if it["module"] == "SyncTensorsGraph.41937")
+        usual = next(graph for graph in view["graphs"] if graph["module"] == "SyncTensorsGraph.41937")
         assert set(usual["steps"].values()) == {"run"}
         assert len(usual["steps"]) == 8
 
@@ -123,19 +125,19 @@ class TestCompiles:
 
 
 def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTrace) -> None:
-    patterns = {(it["before"], it["after"]): it["cause"] for it in gap_views.gaps(case_study)["patterns"]}
+    patterns = {(row["before"], row["after"]): row["cause"] for row in gap_views.gaps(case_study)["patterns"]}
     between = execution_views.executions(case_study)["between"]
-    assert {(it["before"], it["after"]): it["cause"] for it in between} == patterns
+    assert {(row["before"], row["after"]): row["cause"] for row in between} == patterns
 
 
 class TestCompilesInWords:
     """What the page shows of a compilation comes in words from the server."""
 
-    def row(self, **other: Any) -> dict[str, Any]:
+    def row(self, **changes: Any) -> dict[str, Any]:
         return {
             "module": "jit_f", "graph": "aa", "warm_up": False, "cut": None, "cause": None, "nearest": None,
             "difference": None,
-        } | other  # fmt: skip
+        } | changes  # fmt: skip
 
     def test_headings(self) -> None:
         assert compile_heading(self.row()) == "What is new in jit_f"

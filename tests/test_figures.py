@@ -103,9 +103,14 @@ def test_figures_without_steps_are_of_the_span_and_unknown_without_devices() -> 
     assert figures["step"] == "–: mean step: no whole step is recorded"
     assert figures["idle"] == "40.0 ms: idle per core, first to last run"
     reason = [{"host": "vm", "reason": "no_device_work"}]
-    nothing = step_idle_row(cores=0, work_ps=None, stall_ps=None, idle_ps=None, left_out=reason)
-    assert [text.split(":")[0] for text in figure_texts(nothing).values()] == ["60.0 %", "100.0 ms", "–", "–"]
-    assert left_out_note(nothing) == "No device work is recorded."
+    no_devices = step_idle_row(cores=0, work_ps=None, stall_ps=None, idle_ps=None, left_out=reason)
+    assert [text.split(":")[0] for text in figure_texts(no_devices).values()] == [
+        "60.0 %",
+        "100.0 ms",
+        "–",
+        "–",
+    ]
+    assert left_out_note(no_devices) == "No device work is recorded."
 
 
 def test_hosts_that_are_left_out_are_named() -> None:

@@ -18,14 +18,14 @@ STEPS: list[dict[str, Any]] = [
 ]
 
 
-def finding(id_: str = "early_sync", **other: Any) -> dict[str, Any]:
+def finding(id_: str = "early_sync", **fields: Any) -> dict[str, Any]:
     """A recurring finding of 20 ms in a step."""
     window = {"start_ps": 1020 * MS, "end_ps": 1040 * MS, "device": None}
     return {
         "id": id_, "kind": "mistake", "recurs": "every_step", "gain": 0.2, "cost_ps": 40 * MS,
         "step_ps": 100 * MS, "step_if_fixed_ps": 80 * MS, "windows": [window],
-        "gain_at_worst": other.get("gain", 0.2),
-    } | other  # fmt: skip
+        "gain_at_worst": fields.get("gain", 0.2),
+    } | fields  # fmt: skip
 
 
 def report(*findings: dict[str, Any], usual: int = 100 * MS) -> dict[str, Any]:
@@ -37,8 +37,8 @@ def report(*findings: dict[str, Any], usual: int = 100 * MS) -> dict[str, Any]:
     }
 
 
-def gain_text(row: dict[str, Any], *others: dict[str, Any], usual: int = 100 * MS) -> str:
-    return gain_of(row, report(row, *others, usual=usual)).text.replace("\u202f", " ")
+def gain_text(row: dict[str, Any], *other_rows: dict[str, Any], usual: int = 100 * MS) -> str:
+    return gain_of(row, report(row, *other_rows, usual=usual)).text.replace("\u202f", " ")
 
 
 def test_a_recurring_finding_gains_a_share_of_the_usual_step() -> None:
@@ -50,7 +50,7 @@ def test_a_finding_that_occurs_once_gains_its_whole_cost() -> None:
     """20 ms of the mean of two steps: a share would depend on the number of steps in the capture."""
     assert gain_text(finding(recurs="once"), usual=90 * MS) == "−40.0 ms once, mean step 100.0 → 80.0 ms"
     row = finding(recurs="once", gain_at_worst=0.05)
-    assert gain_text(row) == "−40.0 ms to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
+    assert gain_text(row) == "−40.0 to −10.0 ms once, mean step 100.0 → 80.0 to 95.0 ms"
     several = report(row)
     several["steps"] += [step | {"host": "w-1"} for step in STEPS]
     assert gain_of(row, several).of == gain_of(finding(recurs="once"), report()).of == "once"

@@ -50,10 +50,10 @@ class TestRecompilation:
         assert "recompilation" not in findings(with_compile(1, first=0).trace())
 
     def test_the_cause_from_a_sidecar_file_is_reported(self) -> None:
-        beside = Sidecars(
+        sidecars = Sidecars(
             compilations=[DebugLogBlock("00000006", "most things", ("train (train.py:9)",), "log.txt", 1)]
         )
-        finding = findings(with_compile(6).trace(), beside)["recompilation"]
+        finding = findings(with_compile(6).trace(), sidecars)["recompilation"]
         assert "train (train.py:9)" in finding.advice
         assert finding.evidence["cause"] == "most things"
 

@@ -51,7 +51,7 @@ def test_collectives_that_nothing_hides(time: float, severity: str | None) -> No
 
 
 @pytest.mark.parametrize(
-    ("other", "name"),
+    ("collective", "name"),
     [
         (("all-gather.2", 900, 100), "all-reduce and all-gather"),
         (("all-gather.2", 991, 9), "all-reduce"),
@@ -59,9 +59,9 @@ def test_collectives_that_nothing_hides(time: float, severity: str | None) -> No
     ],
 )
 def test_all_kinds_of_collectives_that_have_a_share_are_named(
-    other: tuple[str, float, float], name: str
+    collective: tuple[str, float, float], name: str
 ) -> None:
-    finding = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), other)))[
+    finding = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 400), collective)))[
         "exposed_collectives"
     ]
     assert finding.brief == f"nothing hides the time in {name}"
@@ -79,11 +79,11 @@ def test_more_kinds_than_a_title_holds_are_collectives() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("TPU:0", "--xla_tpu_"), ("GPU:0", "--xla_gpu_"), ("OTHER:0", "scheduler, ")]
+    ("name", "flags"), [("TPU:0", "--xla_tpu_"), ("GPU:0", "--xla_gpu_"), ("OTHER:0", "scheduler, ")]
 )
-def test_advice_on_collectives_names_the_flags_of_the_device(name: str, told: str) -> None:
+def test_advice_on_collectives_names_the_flags_of_the_device(name: str, flags: str) -> None:
     by_id = findings(of(core(("fusion.1", 0, 500), ("all-reduce.3", 500, 500), name=name)))
-    assert told in by_id["exposed_collectives"].advice
+    assert flags in by_id["exposed_collectives"].advice
 
 
 def test_partly_hidden_collectives_are_reported_as_such() -> None:

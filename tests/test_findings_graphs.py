@@ -50,8 +50,8 @@ class TestEarlySync:
         assert "early_sync" not in findings(cut(read=False).trace())
 
     def test_its_idle_time_is_not_counted_as_graph_building_too(self) -> None:
-        early, usual = findings(cut().trace()), findings(cut(read=False).trace())
-        assert usual["tracing_bound"].cost_ps - early["tracing_bound"].cost_ps > 300 * 10**6
+        early_read, usual = findings(cut().trace()), findings(cut(read=False).trace())
+        assert usual["tracing_bound"].cost_ps - early_read["tracing_bound"].cost_ps > 300 * 10**6
 
     def test_a_step_marker_inside_an_annotation(self) -> None:
         tpu = loop(device=400)
@@ -118,8 +118,8 @@ class TestSyncEveryStep:
             "reason": "Unsupported Tensor.item() call",
             "place": "train.py:9 in forward",
         }
-        beside = Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
-        advice = findings(tpu.trace(), beside)["sync_every_step"].advice
+        sidecars = Sidecars(breaks=GraphBreaks("d.txt", 2, 1, [reason]))
+        advice = findings(tpu.trace(), sidecars)["sync_every_step"].advice
         assert "out of Training_Step/forward at train.py:9 (" in advice
         assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
 
@@ -139,9 +139,9 @@ class TestSyncEveryStep:
         assert "sync_every_step" not in findings(with_reads(1).trace())
 
     @pytest.mark.parametrize(
-        ("call", "told"), [(None, True), ("ExecuteComputation", False), ("DeviceBarrier", False)]
+        ("call", "is_named"), [(None, True), ("ExecuteComputation", False), ("DeviceBarrier", False)]
     )
-    def test_waits_inside_runtime_calls_are_not_the_programs(self, call: str | None, told: bool) -> None:
+    def test_waits_inside_runtime_calls_are_not_the_programs(self, call: str | None, is_named: bool) -> None:
         tpu = loop()
         for i in range(4):
             if call:
@@ -149,8 +149,8 @@ class TestSyncEveryStep:
             tpu.on_main("$train.py:7 step", i * STEP + LAUNCH + 110, 130)
             tpu.on_main("CommonPjRtBuffer::Await", i * STEP + LAUNCH + 120, 100)
         by_id = findings(tpu.trace())
-        assert ("sync_every_step" in by_id) == told
-        if told:
+        assert ("sync_every_step" in by_id) == is_named
+        if is_named:
             assert by_id["sync_every_step"].evidence["steps_with_waits"] == 4
             assert "xm.wait_device_ops()" in by_id["sync_every_step"].advice
 
@@ -200,10 +200,10 @@ class TestCpuFallback:
 
     def test_operators_before_the_capture_do_not_count(self) -> None:
         before, after = ({"aten::i0": 3, "aten::i1": number} for number in (1, 1))
-        beside = Sidecars(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
-        assert "cpu_fallback" not in findings(fallback().trace(), beside)
+        sidecars = Sidecars(metrics=Metrics("after.txt", after, {}), before=Metrics("before.txt", before, {}))
+        assert "cpu_fallback" not in findings(fallback().trace(), sidecars)
         after.update({"aten::i0": 5, "aten::i1": 2})
-        finding = findings(fallback().trace(), beside)["cpu_fallback"]
+        finding = findings(fallback().trace(), sidecars)["cpu_fallback"]
         assert finding.title == "aten::i0, aten::i1 run on the CPU"
         assert "counts 3 calls in the capture of" in finding.detail
         assert finding.evidence["operators"] == {"i0": 2, "i1": 1}
@@ -223,8 +223,8 @@ class TestCpuFallback:
         )
 
     def test_cuts_without_a_round_trip_may_be_caused_by_operators_on_the_cpu(self) -> None:
-        beside = Sidecars(Metrics("m.txt", {"aten::special_i1": 3}, {}))
-        assert findings(cut().trace(), beside)["early_sync"].advice.startswith(
+        sidecars = Sidecars(Metrics("m.txt", {"aten::special_i1": 3}, {}))
+        assert findings(cut().trace(), sidecars)["early_sync"].advice.startswith(
             "Replace the operator that runs on the CPU, or keep the value on the device: "
         )
 
@@ -293,16 +293,18 @@ class TestDynamoRecompilation:
 
     def test_the_guard_that_failed_is_named_and_chooses_the_advice(self) -> None:
         def advice(guard: str, source: str | None = None, limit: int | None = None) -> tuple[str, str]:
-            said = Guard("forward", "train.py:9", guard, source, limit, "stderr.txt")
-            finding = findings(extracting((6, 7, 8)).trace(), Sidecars(guards=[said]))["dynamo_recompilation"]
+            failed_guard = Guard("forward", "train.py:9", guard, source, limit, "stderr.txt")
+            finding = findings(extracting((6, 7, 8)).trace(), Sidecars(guards=[failed_guard]))[
+                "dynamo_recompilation"
+            ]
             return finding.detail, finding.advice
 
-        detail, told = advice("___stack0 == 3.5", "if x.max().item() > 1:  # a comment", 8)
+        detail, advice_text = advice("___stack0 == 3.5", "if x.max().item() > 1:  # a comment", 8)
         assert (
             "the guard ___stack0 == 3.5 failed last at train.py:9; after 8 variants torch.compile gave up"
             in detail
         )
-        assert told.startswith("Take the .item() at train.py:9 out of compiled code")
+        assert advice_text.startswith("Take the .item() at train.py:9 out of compiled code")
         assert "a few fixed ones" in advice("tensor 'x' size mismatch at index 0. expected 8, actual 10")[1]
         assert "the Python number that changes at train.py:9" in advice("self.scale == 1.2")[1]
         assert "what the guard at train.py:9 looks at" in advice("___check_obj_id(L['f'], 7)")[1]
@@ -353,6 +355,8 @@ def test_the_case_study() -> None:
 def test_graphs_of_real_captures(shared_traces: Path, folder: str, expected: dict[str, str]) -> None:
     by_id = findings(real_trace(shared_traces / "torch_xla" / folder))
     titles = {
-        id_: it.title for id_, it in by_id.items() if id_ in ("recompilation", "early_sync", "cpu_fallback")
+        id_: finding.title
+        for id_, finding in by_id.items()
+        if id_ in ("recompilation", "early_sync", "cpu_fallback")
     }
     assert titles == expected

@@ -24,10 +24,13 @@ def column(values: dict[int, int]) -> StatColumn:
 
 def join(events: list[Made]) -> Flows:
     stats: dict[str, StatColumn] = {}
-    flows = {("_pt", "_p"): [made for _, made, _ in events], ("_ct", "_c"): [used for _, _, used in events]}
-    for (kind, id_), some in flows.items():
-        ids = {row: flow[1] for row, flow in enumerate(some) if flow}
-        kinds = {row: flow[0] for row, flow in enumerate(some) if flow and flow[0] >= 0}
+    flows = {
+        ("_pt", "_p"): [produced for _, produced, _ in events],
+        ("_ct", "_c"): [used for _, _, used in events],
+    }
+    for (kind, id_), rows in flows.items():
+        ids = {row: flow[1] for row, flow in enumerate(rows) if flow}
+        kinds = {row: flow[0] for row, flow in enumerate(rows) if flow and flow[0] >= 0}
         stats |= {name: column(held) for name, held in ((id_, ids), (kind, kinds)) if held}
     return join_flows(stats, np.array([start for start, _, _ in events], np.int64))
 
@@ -40,9 +43,9 @@ def expected(events: list[Made]) -> list[tuple[int, int]]:
     pairs = []
     for row, (start, _, used) in enumerate(events):
         makers = [
-            other
-            for other, (_, made, _) in enumerate(events)
-            if made and used and flow_of(made) == flow_of(used)
+            candidate
+            for candidate, (_, produced, _) in enumerate(events)
+            if produced and used and flow_of(produced) == flow_of(used)
         ]
         before = [maker for maker in makers if events[maker][0] <= start]
         if makers:
@@ -73,6 +76,6 @@ def test_many_flows() -> None:
     """More than a small table holds, with ids that differ in high bits only."""
     count = 20_000
     ids = [(number << 32) | (number % 3) for number in range(count)]
-    made: list[Made] = [(0, (12, id_), None) for id_ in ids]
+    events: list[Made] = [(0, (12, id_), None) for id_ in ids]
     used: list[Made] = [(1, None, (12, id_)) for id_ in reversed(ids)]
-    assert join(made + used).producer.tolist() == list(range(count))[::-1]
+    assert join(events + used).producer.tolist() == list(range(count))[::-1]

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from fuzz.change import changed, damaged
 from fuzz.loop import Loop
-from fuzz.seeds import made, parts
+from fuzz.seeds import generated, parts
 from fuzz.shrink import shrink
 from fuzz.target import Limits, Target
 from fuzz.targets import TARGETS
@@ -53,7 +53,7 @@ def test_inputs_of_past_failures_pass(case: Path) -> None:
 
 
 def test_a_tree_is_written_as_it_was_read() -> None:
-    for tree in made():
+    for tree in generated():
         data = written(tree)
         again = parsed("XSpace", data)
         assert written(again) == data
@@ -66,7 +66,7 @@ def test_a_tree_is_written_as_it_was_read() -> None:
 def test_the_same_seed_makes_the_same_input() -> None:
     def made_of(seed: int) -> Iterator[bytes]:
         pick = Random(seed)
-        for tree in made()[:20]:
+        for tree in generated()[:20]:
             yield damaged(pick, written(changed(pick, tree, parts(real=False))))
 
     assert list(made_of(1)) == list(made_of(1)) != list(made_of(2))
@@ -102,7 +102,7 @@ def test_failures_are_shrunk_and_saved(tmp_path: Path) -> None:
 def test_inputs_with_a_new_feature_are_added_to_the_corpus() -> None:
     target = Target("decode", lambda _: b"", _check, LIMITS, 1.0, "XSpace")
     worker = Worker([target], lambda *_: None)
-    data = [written(tree) for tree in made()[:3]]
+    data = [written(tree) for tree in generated()[:3]]
     for content in (*data, data[0]):
         worker.attempt(target, content, 0)
     assert worker.new == [("decode", content) for content in data]
@@ -124,6 +124,6 @@ def test_inputs_beyond_the_memory_limit_are_failures() -> None:
 
 
 def test_messages_are_shrunk_field_by_field() -> None:
-    data = written(made()[0])
+    data = written(generated()[0])
     assert b"fusion" in shrink(data, "XSpace", lambda smaller: b"fusion" in smaller, 5)
     assert len(shrink(data, "XSpace", lambda smaller: b"fusion" in smaller, 5)) < 30

@@ -39,8 +39,8 @@ def gap(duration: int, **explained: int) -> dict[str, Any]:
 
 
 def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
-    late = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
-    report = {"findings": [late, finding("transfer_bound")]}
+    straggler = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
+    report = {"findings": [straggler, finding("transfer_bound")]}
     gap_of_host = gap(
         1000, input_bound=500, transfer_bound=200, tracing_bound=100
     )  # the session has no finding with the last id

@@ -65,14 +65,14 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
             for t in range(a // US, b // US)
         }
         idles.append([t for t in range(start, end) if t not in busy])
-    work = [set(range(200)) - set(its) for its in idles]
+    work = [set(range(200)) - set(idle_us) for idle_us in idles]
     expected = []
-    for number, (device, its) in enumerate(zip(trace.devices, idles, strict=True)):
+    for number, (device, idle_us) in enumerate(zip(trace.devices, idles, strict=True)):
         start, end = (instant // US for instant in device.span_ps)
-        work[number] = set(range(start, end)) - set(its)
-    for number, its in enumerate(idles):
-        cells = set(its)
-        for start in [t for t in its if t - 1 not in cells]:
+        work[number] = set(range(start, end)) - set(idle_us)
+    for number, idle_us in enumerate(idles):
+        cells = set(idle_us)
+        for start in [t for t in idle_us if t - 1 not in cells]:
             end = start
             while end in cells:
                 end += 1
@@ -86,7 +86,9 @@ def test_gaps_by_the_microsecond(trace: Trace) -> None:
         for i in range(len(gaps))
     ]  # fmt: skip
     assert listed == expected
-    assert [idle(trace, device).total_ps // US for device in trace.devices] == [len(its) for its in idles]
+    assert [idle(trace, device).total_ps // US for device in trace.devices] == [
+        len(idle_us) for idle_us in idles
+    ]
     for row in device_summaries(session(trace)):
         assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
 
@@ -106,8 +108,8 @@ def test_windows_divide_by_class(windows: list[tuple[int, int]], trace: Trace) -
         assert shares[i].tolist() == sums
     cover = covered_times(segments.start_ps, segments.end_ps, start, end)
     assert cover.tolist() == [
-        int((its.end_ps - its.start_ps).sum())
-        for its in (segments.clipped(int(a), int(b)) for a, b in zip(start, end, strict=True))
+        int((part.end_ps - part.start_ps).sum())
+        for part in (segments.clipped(int(a), int(b)) for a, b in zip(start, end, strict=True))
     ]
 
 
@@ -205,21 +207,24 @@ def test_patterns_recur() -> None:
 
 def test_items_are_the_longest() -> None:
     trace = a_rhythm()
-    every = report(trace, all_gaps=True)
-    assert len(every["items"]) == every["count"] == 22
-    lengths = [gap["duration_ps"] for gap in every["items"]]
+    complete = report(trace, all_gaps=True)
+    assert len(complete["items"]) == complete["count"] == 22
+    lengths = [gap["duration_ps"] for gap in complete["items"]]
     assert lengths == sorted(lengths, reverse=True)
-    assert report(trace, items=3)["items"] == every["items"][:3]
-    assert all(gap["together_ps"] == gap["duration_ps"] for gap in every["items"])
+    assert report(trace, items=3)["items"] == complete["items"][:3]
+    assert all(gap["together_ps"] == gap["duration_ps"] for gap in complete["items"])
 
 
 def test_every_gap_of_the_case_study() -> None:
     trace = demo("synthetic_case_study_8_tpu_cores")
     gaps, truth = find_gaps(trace), case_study.truth()
     for number, device in enumerate(truth.devices):
-        mine = gaps.device == number
+        on_device = gaps.device == number
         listed = [gap for gap in device.gaps if gap[1] >= MIN_GAP_PS]
-        assert list(zip(gaps.start_ps[mine].tolist(), gaps.duration_ps[mine].tolist(), strict=True)) == listed
+        assert (
+            list(zip(gaps.start_ps[on_device].tolist(), gaps.duration_ps[on_device].tolist(), strict=True))
+            == listed
+        )
     report_gaps = report(trace)
     assert report_gaps["total_ps"] == sum(device.idle_ps for device in truth.devices)
     gap = next(

@@ -23,7 +23,7 @@ def test_with_overlapping_runs_the_kernels_run_ends_the_gap() -> None:
     second = [kernel(40, 5, 4, "jit_g(8)"), kernel(100, 3, 5, "jit_g(8)"), kernel(115, 3, 6, None)]
     second += [kernel(150, 3, 7, None)]
     trace = capture(
-        thread("python", *main, role="driving"), gpu(*first, beside={"Stream #2(Kernel)": second})
+        thread("python", *main, role="driving"), gpu(*first, streams={"Stream #2(Kernel)": second})
     )
     assert runs(trace) == [("jit_f(7)", 10, 135), ("jit_g(8)", 40, 103)]
     items = gaps_report(session(trace))["items"]
@@ -50,25 +50,31 @@ def test_the_kernels_call_decides_the_kind_of_a_gap_inside_a_run(call: float, ki
     assert sum(piece["duration_ps"] for piece in item["chain"]) == item["duration_ps"]
 
 
-def late_kernels(executions: int, each: int, every: float) -> Trace:
+def late_kernels(executions: int, kernels_per_run: int, interval: float) -> Trace:
     """Steps of some executions whose kernels (5 us) are launched one by one; between executions 20 us pass."""
     main, kernels, at = list[Event](), list[Event](), 10.0
     for number in range(6):
-        begun, made = at, []
+        begun, calls = at, []
         for _ in range(executions):
-            ids = range(len(kernels) + 1, len(kernels) + each + 1)
-            made.append((at, each * every + 10, [(id_, at + 3 + it * every) for it, id_ in enumerate(ids)]))
-            kernels += [kernel(when + 2, 5, id_) for id_, when in made[-1][2]]
-            at += each * every + 30
+            ids = range(len(kernels) + 1, len(kernels) + kernels_per_run + 1)
+            calls.append(
+                (
+                    at,
+                    kernels_per_run * interval + 10,
+                    [(id_, at + 3 + index * interval) for index, id_ in enumerate(ids)],
+                )
+            )
+            kernels += [kernel(when + 2, 5, id_) for id_, when in calls[-1][2]]
+            at += kernels_per_run * interval + 30
         main.append(event("train", begun - 2, at - begun - 10, _r=1, step_num=number))
-        main += nested(*made)
+        main += nested(*calls)
     return capture(thread("python", *main, role="driving"), gpu(*kernels))
 
 
 def test_without_launch_time_a_run_is_as_long_as_its_kernels() -> None:
     findings = session_report(session(late_kernels(1, 20, 50)))["findings"]
-    (late,) = [row for row in findings if row["id"] == "dispatch_overhead"]
-    assert late["step_if_fixed_ps"] == 100 * US
+    (overhead,) = [row for row in findings if row["id"] == "dispatch_overhead"]
+    assert overhead["step_if_fixed_ps"] == 100 * US
 
 
 def test_waits_inside_an_execution_do_not_make_it_small() -> None:
@@ -87,30 +93,30 @@ def test_a_kernel_without_a_program_may_end_a_gap_in_a_run() -> None:
 @settings(max_examples=80, deadline=None)
 @given(programs(), st.sampled_from([1, 8]))
 def test_gaps_end_with_the_run_of_the_kernel_after_them(
-    its: list[tuple[str, list[tuple[int, int]]]], between: int
+    executions: list[tuple[str, list[tuple[int, int]]]], between: int
 ) -> None:
     """Streams that do not wait for each other: runs overlap, and each kernel knows its own call and run."""
     main: list[Event] = [event("f", 0, 1)]
     streams: dict[int, list[Event]] = defaultdict(list)
     free: dict[int, float] = defaultdict(float)
-    known: list[tuple[float, float, float, int]] = []  # start, end, end of its call, run
+    kernel_times: list[tuple[float, float, float, int]] = []  # start, end, end of its call, run
     at = 10.0
-    for run, (program, kernels) in enumerate(its):
+    for run, (program, kernels) in enumerate(executions):
         calls: list[tuple[int, float]] = []
         for stream, duration in kernels:
-            calls.append((len(known) + 1, at + 3 + 2 * between * len(calls)))
-            begin = max(free[stream], calls[-1][1] + 1.5 + len(known) / 1000)
+            calls.append((len(kernel_times) + 1, at + 3 + 2 * between * len(calls)))
+            begin = max(free[stream], calls[-1][1] + 1.5 + len(kernel_times) / 1000)
             free[stream] = begin + duration
             streams[stream].append(kernel(begin, duration, calls[-1][0], program))
-            known.append((begin, begin + duration, calls[-1][1] + 1, run))
+            kernel_times.append((begin, begin + duration, calls[-1][1] + 1, run))
         main += nested((at, 10 + 2 * between * len(kernels), calls))
         at += 15 + 2 * between * len(kernels)
     lines = {f"Stream #{stream}": events for stream, events in streams.items()}
     trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=lines))
     gaps, launches = find_gaps(trace), find_launches(trace)
     expected = []
-    for begin, _, called, run in sorted(known):
-        last = max((end for start, end, *_ in known if start < begin), default=begin)
+    for begin, _, called, run in sorted(kernel_times):
+        last = max((end for start, end, *_ in kernel_times if start < begin), default=begin)
         if begin - last >= 10:
             kind = "starved" if called > last + 10 else "queued" if called < last - 10 else "unknown"
             expected.append((round(last * US), round(begin * US), kind, run))

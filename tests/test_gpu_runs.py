@@ -25,9 +25,9 @@ from tb_xla_insights.trace.model import Trace
 
 def joins(trace: Trace) -> list[tuple[str, int]]:
     """How each run was joined, and to which launch, in order."""
-    its = find_launches(trace).runs
+    runs = find_launches(trace).runs
     return [
-        (JOINS[join], launch) for join, launch in zip(its.join.tolist(), its.launch.tolist(), strict=True)
+        (JOINS[join], launch) for join, launch in zip(runs.join.tolist(), runs.launch.tolist(), strict=True)
     ]
 
 
@@ -50,9 +50,9 @@ def test_a_run_s_kernels_are_those_of_its_program_alone() -> None:
     main = nested((0, 20, [(1, 5), (2, 8), (3, 9), (4, 10), (5, 11)]))
     copies = [event("MemcpyD2D", 90, 5, hlo_module="jit_f", program_id=7, correlation_id=4)]
     kernels = [kernel(2, 2, 5, None), kernel(10, 20, 1), kernel(35, 2, 2, "jit_g(8)"), kernel(80, 9, 5, None)]
-    beside = [kernel(20, 30, 3)]
-    other = {"Stream #2(Kernel)": beside, "Stream #3(MemcpyD2D)": copies}
-    trace = capture(thread("python", *main, role="driving"), gpu(*kernels, beside=other))
+    concurrent = [kernel(20, 30, 3)]
+    streams = {"Stream #2(Kernel)": concurrent, "Stream #3(MemcpyD2D)": copies}
+    trace = capture(thread("python", *main, role="driving"), gpu(*kernels, streams=streams))
     assert runs(trace) == [("jit_f(7)", 10, 50), ("jit_g(8)", 35, 37)]
     assert len(trace.devices[0].ops) == 5
 
@@ -93,8 +93,8 @@ def test_calls_on_lines_of_their_own_belong_to_the_one_thread_around_them_all() 
     assert joins(trace) == [("exact", 0), ("exact", 1)] * 2
     launches = find_launches(trace)
     assert [trace.line_of(row).name for row in launches.row.tolist()] == ["python"] * 2
-    asked = trace.line_of(int(trace.flows.producers(launches.runs.enqueue_row[-1:])[0]))
-    assert asked.name == "py_xla_execute/1"
+    call_line = trace.line_of(int(trace.flows.producers(launches.runs.enqueue_row[-1:])[0]))
+    assert call_line.name == "py_xla_execute/1"
 
 
 def test_several_threads_that_could_have_called_are_none() -> None:
@@ -120,9 +120,9 @@ def test_a_thread_with_two_lines_of_calls_is_neither_s() -> None:
 
 def test_executions_that_the_capture_cuts_have_runs_of_their_own() -> None:
     rows, cores = amd(client=(0, 40))
-    early = event("hipModuleLaunchKernel", 1, 1, correlation_id=900)
-    late = event("hipModuleLaunchKernel", 200, 1, correlation_id=901)
-    rows[3] = thread(rows[3].name, early, *rows[3].events, late)
+    first_call = event("hipModuleLaunchKernel", 1, 1, correlation_id=900)
+    last_call = event("hipModuleLaunchKernel", 200, 1, correlation_id=901)
+    rows[3] = thread(rows[3].name, first_call, *rows[3].events, last_call)
     stream = cores[0].lines["Stream #1(Kernel)"]
     cores[0] = gpu(kernel(3, 2, 900), *stream, kernel(202, 2, 901), kernel(204, 2))
     trace = capture(*rows, *cores)
@@ -131,17 +131,17 @@ def test_executions_that_the_capture_cuts_have_runs_of_their_own() -> None:
 
 def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(4, 38)]))
-    other = thread("nccl", event("cuLaunchKernelExC", 9, 1, correlation_id=3))
+    second_thread = thread("nccl", event("cuLaunchKernelExC", 9, 1, correlation_id=3))
     kernels = [kernel(10, 2, 1), kernel(12, 2, 2), kernel(15, 5, 3), kernel(22, 2), kernel(40, 5, 4)]
-    trace = capture(thread("python", *main, role="driving"), other, gpu(*kernels))
+    trace = capture(thread("python", *main, role="driving"), second_thread, gpu(*kernels))
     assert [item[1:] for item in runs(trace)] == [(10, 24), (40, 45)]
 
 
 def test_a_kernel_launched_before_an_execution_is_none_of_its_kernels() -> None:
-    other = thread("nccl", event("cuLaunchKernelExC", 0, 1, correlation_id=3))
+    second_thread = thread("nccl", event("cuLaunchKernelExC", 0, 1, correlation_id=3))
     main = nested((10, 20, [(1, 15)]), (40, 20, [(2, 45)]))
     kernels = [kernel(20, 5, 1), kernel(30, 5, 3), kernel(50, 5, 2)]
-    trace = capture(thread("python", *main, role="driving"), other, gpu(*kernels))
+    trace = capture(thread("python", *main, role="driving"), second_thread, gpu(*kernels))
     assert [item[1:] for item in runs(trace)] == [(20, 25), (30, 35), (50, 55)]
 
 
@@ -181,15 +181,15 @@ def test_kernels_without_programs_make_no_runs() -> None:
     )
     assert runs(trace) == []
     assert not len(trace.flows.producer)
-    (told,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
-    assert "the GPUs' kernels name no programs. Compile with XLA" in told.message
+    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
+    assert "the GPUs' kernels name no programs. Compile with XLA" in diagnostic.message
 
 
 def test_ops_that_a_profiler_derived_make_no_runs() -> None:
     trace = capture(thread("python", event("f", 0, 1)), Core([kernel(0, 5), kernel(5, 5)], name="GPU:0"))
     assert runs(trace) == []
-    (told,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
-    assert "the devices recorded no program runs. " in told.message
+    (diagnostic,) = [item for item in diagnose(session(trace)) if item.id == "no_launches"]
+    assert "the devices recorded no program runs. " in diagnostic.message
 
 
 def test_recorded_runs_stay_as_they_are() -> None:
@@ -226,18 +226,18 @@ def test_ops_are_of_the_run_whose_kernels_they_are() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(4, 35)]))
     kernels = [kernel(10, 5, 1), kernel(40, 20, 4, "jit_g(8)"), kernel(50, 5, 9, None), kernel(80, 5, 2)]
     ops = find_ops(capture(thread("python", *main, role="driving"), gpu(*kernels)))
-    (mine,) = ops.devices
-    assert mine.run.tolist() == [0, 1, -1, 0]
-    assert [ops.program[key] for key in mine.key.tolist()] == ["7", "8", "", "7"]
+    (device_ops,) = ops.devices
+    assert device_ops.run.tolist() == [0, 1, -1, 0]
+    assert [ops.program[key] for key in device_ops.key.tolist()] == ["7", "8", "", "7"]
 
 
 @settings(max_examples=60, deadline=None)
 @given(programs())
-def test_every_execution_makes_one_run(its: list[tuple[str, list[tuple[int, int]]]]) -> None:
+def test_every_execution_makes_one_run(executions: list[tuple[str, list[tuple[int, int]]]]) -> None:
     main: list[Event] = [event("f", 0, 1)]
     streams: dict[str, list[Event]] = defaultdict(list)
     expected, at, free, id_ = [], 10.0, 0.0, 0
-    for program, kernels in its:
+    for program, kernels in executions:
         calls: list[tuple[int, float]] = []
         begins, ends = [], []
         free = max(free, at)
@@ -255,7 +255,7 @@ def test_every_execution_makes_one_run(its: list[tuple[str, list[tuple[int, int]
         at += 25
     trace = capture(thread("python", *main, role="driving"), Core(name="GPU:0", lines=streams))
     assert (runs(trace) if trace.devices else []) == expected
-    assert joins(trace) == [("exact", number) for number in range(len(its))]
+    assert joins(trace) == [("exact", number) for number in range(len(executions))]
 
 
 def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:
@@ -278,19 +278,23 @@ def test_the_real_capture_by_another_reading(shared_traces: Path) -> None:
                         (start, start + item.duration_ps, item.stats["correlation_id"])
                     )
     trace = real_trace(folder)
-    zero = min(start for its in kernels.values() for start, *_ in its)
+    zero = min(start for group in kernels.values() for start, *_ in group)
     first = min(int(device.modules.start_ps[0]) for device in trace.devices)
     for device in trace.devices:
-        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        kernels_of_run: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         (thread_id,) = {calls[id_][0] for *_, id_ in kernels[f"/device:{device.name}"]}
-        mine = [call[1:] for call in calls.values() if call[0] == thread_id]
+        thread_calls = [call[1:] for call in calls.values() if call[0] == thread_id]
         (threads,) = [
-            its for its in thunks.values() if all(any(a <= s and e <= b for a, b in its) for s, e in mine)
+            group
+            for group in thunks.values()
+            if all(any(a <= s and e <= b for a, b in group) for s, e in thread_calls)
         ]
         for start, end, id_ in kernels[f"/device:{device.name}"]:
             (execution,) = [(a, b) for a, b in threads if a <= calls[id_][1] and calls[id_][2] <= b]
-            found[execution].append((start - zero + first, end - zero + first))
-        expected = [(min(its)[0], max(end for _, end in its)) for _, its in sorted(found.items())]
+            kernels_of_run[execution].append((start - zero + first, end - zero + first))
+        expected = [
+            (min(group)[0], max(end for _, end in group)) for _, group in sorted(kernels_of_run.items())
+        ]
         assert len(expected) == 5
         times = device.modules.start_ps.tolist(), device.modules.end_ps.tolist()
         assert list(zip(*times, strict=True)) == expected

@@ -20,7 +20,7 @@ DEEP = (
 """Of what grew by the square once."""
 
 
-def told(axis: str, n: int) -> int:
+def answer_bytes(axis: str, n: int) -> int:
     """Bytes of the report and the views of a capture with so much along an axis."""
     session = session_of(MemorySource(AXES[axis](n).to_bytes()))
     return sum(len(answer) for _, answer in answers(session, parts=False))
@@ -28,4 +28,4 @@ def told(axis: str, n: int) -> int:
 
 @pytest.mark.parametrize("axis", DEEP)
 def test_answers_grow_no_faster_than_files(axis: str) -> None:
-    assert told(axis, 300) < 2.2 * told(axis, 150)
+    assert answer_bytes(axis, 300) < 2.2 * answer_bytes(axis, 150)

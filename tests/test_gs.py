@@ -57,15 +57,15 @@ def run(access: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_a_report_of_a_bucket_has_the_figures_of_the_files_on_a_disk(access: dict[str, str]) -> None:
-    done, here = (
+    done, local_run = (
         run(access, "report", "gs://profiles/logs", "--json"),
         run(access, "report", str(DEMO), "--json"),
     )
     assert (done.returncode, done.stderr) == (0, "")
-    there, local = json.loads(done.stdout), json.loads(here.stdout)
-    assert there["session"]["path"].startswith("gs://profiles/logs/run/")
+    remote, local = json.loads(done.stdout), json.loads(local_run.stdout)
+    assert remote["session"]["path"].startswith("gs://profiles/logs/run/")
     for key in ("devices", "steps", "gaps", "executions", "propagation"):
-        assert there[key] == local[key]
+        assert remote[key] == local[key]
 
 
 def test_sessions_of_a_bucket(access: dict[str, str]) -> None:

@@ -38,9 +38,9 @@ def loop(
         simulation.launch(device, marker=True)
         if wait:
             simulation.wait("PjRtComputationClient::TransferFromDevice")
-        simulation.made.step(begin, simulation.now - begin, number + 5)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
         simulation.host("log", between)
-    return simulation.made.trace()
+    return simulation.tpu.trace()
 
 
 def durations(trace: Trace) -> list[int]:
@@ -65,10 +65,10 @@ def test_host_waits_between_steps() -> None:
         begin = simulation.now
         simulation.host("forward", 100)
         simulation.launch(500)
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-        simulation.wait("PjRtComputationClient::TransferFromDevice", late=0)
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)
     # The host works and hands the graph over; the idle device starts after a latency and works.
-    assert durations(simulation.made.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
+    assert durations(simulation.tpu.trace()) == [100 + ENQUEUED + LATENCY + 500] * STEPS
 
 
 @pytest.mark.parametrize("capacity", [1, 3])
@@ -81,10 +81,10 @@ def test_full_queue_blocks_the_host(capacity: int) -> None:
         simulation.launch(500, marker=True)
         if number >= capacity:
             until = max(simulation.now, simulation.ends[-1 - capacity])
-            simulation.made.on_main("Acquire semaphore", simulation.now, until - simulation.now)
+            simulation.tpu.on_main("Acquire semaphore", simulation.now, until - simulation.now)
             simulation.now = until
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-    trace = simulation.made.trace()
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.tpu.trace()
     if capacity == 1:
         assert steps_of(trace) == recorded_steps(trace)
     else:
@@ -118,8 +118,8 @@ def test_steps_without_recorded_work_are_cut() -> None:
         simulation.host("forward", 10)
         if number < STEPS - 3:
             simulation.launch(500)
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-    trace = simulation.made.trace()
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    trace = simulation.tpu.trace()
     assert (durations(trace), count_partial_steps(trace)) == ([500] * (STEPS - 3), 3)
     assert len(recorded_steps(trace)) == STEPS
 

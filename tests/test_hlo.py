@@ -48,9 +48,9 @@ def test_a_program_of_any_size(size: int) -> None:
     (dot,), (call,) = body.instructions, main.instructions
     assert (body.id, body.name, body.root_id, dot.name, dot.opcode) == (1, "body", 3, "dot.1", "dot")
     assert list(dot.operand_ids) == [1, 2]
-    told = dot.metadata
-    assert (told.op_name, told.op_type) == ("Step.1/forward.2/aten__mm", "aten__mm")
-    assert (told.source_file, told.source_line) == ("train.py", 12)
+    metadata = dot.metadata
+    assert (metadata.op_name, metadata.op_type) == ("Step.1/forward.2/aten__mm", "aten__mm")
+    assert (metadata.source_file, metadata.source_line) == ("train.py", 12)
     assert list(call.called_computation_ids) == [1]
 
 
@@ -59,8 +59,10 @@ def test_the_program_id_is_the_stat_of_that_name_where_an_entry_has_one() -> Non
     space = Space()
     plane = space.plane("/host:metadata")
     stats: tuple[dict[str, int], ...] = ({"program_id": 2**63 + 5}, {"program_id": 2}, {})
-    for number, own in enumerate(stats, 1):
-        plane.event_metadata(f"graph {number}", id=number, stats=own | {"Hlo Proto": program(number)})
+    for number, stats_of_entry in enumerate(stats, 1):
+        plane.event_metadata(
+            f"graph {number}", id=number, stats=stats_of_entry | {"Hlo Proto": program(number)}
+        )
     assert list(program_ranges(read_space(MemorySource(space.to_bytes())))) == [2**63 + 5, 2, 3]
 
 
@@ -71,9 +73,9 @@ def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None
     with open_source(trace.path) as source:
         assert read_module(source, trace.programs[13]).name == "jit_train"
         assert read_module(source, trace.programs[7]).name == "jit_multiply"
-    found = propagation_report(session(trace))["propagation"]
-    assert found["direct_ps"] > 0.99 * found["device_ps"]
-    assert found["none_ps"] == 0
+    coverage = propagation_report(session(trace))["propagation"]
+    assert coverage["direct_ps"] > 0.99 * coverage["device_ps"]
+    assert coverage["none_ps"] == 0
 
 
 def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:
@@ -104,7 +106,7 @@ def test_programs_of_a_real_capture(shared_traces: Path) -> None:
         modules = {id_: read_module(source, place) for id_, place in places.items()}
     assert all(module.name.startswith("SyncTensorsGraph.") for module in modules.values())
     names = {i.name for module in modules.values() for c in module.computations for i in c.instructions}
-    told = [i.metadata.op_name for m in modules.values() for c in m.computations for i in c.instructions]
-    assert any(name.startswith("Training_Step.") for name in told)
+    op_names = [i.metadata.op_name for m in modules.values() for c in m.computations for i in c.instructions]
+    assert any(name.startswith("Training_Step.") for name in op_names)
     recorded = space.stats["hlo_op"].values
     assert {space.strings.texts[index] for index in recorded} <= names

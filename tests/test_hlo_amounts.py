@@ -20,9 +20,11 @@ def shape(*sizes: int, kind: int = _F32) -> bytes:
     return Shape(element_type=kind, dimensions=sizes).SerializeToString()
 
 
-def instruction(id_: int, opcode: str, made: bytes, reads: Sequence[int] = (), **more: Any) -> HloInstruction:
+def instruction(
+    id_: int, opcode: str, shape: bytes, reads: Sequence[int] = (), **more: Any
+) -> HloInstruction:
     return HloInstruction(
-        id=id_, name=f"{opcode}.{id_}", opcode=opcode, shape=made, operand_ids=reads, **more
+        id=id_, name=f"{opcode}.{id_}", opcode=opcode, shape=shape, operand_ids=reads, **more
     )
 
 
@@ -31,8 +33,8 @@ def amounts(
 ) -> tuple[int | None, str, int | None]:
     """Of the last instruction of a body; the computations that it may call are 1, 2, …"""
     module = HloModule()
-    for id_, its in enumerate([body, *called]):
-        module.computations.add(id=id_, instructions=its)
+    for id_, instructions in enumerate([body, *called]):
+        module.computations.add(id=id_, instructions=instructions)
     opcodes = {item.id: [inside.opcode for inside in item.instructions] for item in module.computations}
     return ProgramAmounts(module, opcodes).of_instruction(body[-1], body[-1].opcode, 0)
 
@@ -91,13 +93,13 @@ def test_loops_and_branches_have_parts_of_their_own(opcode: str) -> None:
 
 def test_a_call_of_cublas() -> None:
     """It also returns the memory that it worked in."""
-    made = Shape(
+    result_shape = Shape(
         element_type=_TUPLE,
         tuple_shapes=[Shape.FromString(shape(8, 7)), Shape.FromString(shape(999, kind=_S8))],
     )
     config = {"gemm_backend_config": {"dot_dimension_numbers": {"lhs_contracting_dimensions": ["1"]}}}
     call = instruction(
-        3, "custom-call", made.SerializeToString(), [1, 2], custom_call_target="__cublas$gemm",
+        3, "custom-call", result_shape.SerializeToString(), [1, 2], custom_call_target="__cublas$gemm",
         backend_config=json.dumps(config).encode(),
     )  # fmt: skip
     left, right = (instruction(id_, "parameter", shape(*sizes)) for id_, sizes in ((1, (8, 5)), (2, (5, 7))))
@@ -116,7 +118,7 @@ CONVOLUTION: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("target", "read", "made"),
+    ("target", "read", "result"),
     [
         ("", (IMAGES, KERNEL), MADE),
         ("__cudnn$convForward", (IMAGES, KERNEL), MADE),
@@ -125,11 +127,11 @@ CONVOLUTION: dict[str, Any] = {
     ],
 )
 def test_a_convolution_and_its_gradients_have_the_same_flops(
-    target: str, read: Sequence[tuple[int, ...]], made: tuple[int, ...]
+    target: str, read: Sequence[tuple[int, ...]], result: tuple[int, ...]
 ) -> None:
     inputs = [instruction(id_, "parameter", shape(*sizes)) for id_, sizes in enumerate(read, 1)]
     opcode = "custom-call" if target else "convolution"
-    item = instruction(3, opcode, shape(*made), [1, 2], custom_call_target=target, **CONVOLUTION)
+    item = instruction(3, opcode, shape(*result), [1, 2], custom_call_target=target, **CONVOLUTION)
     assert amounts(*inputs, item)[0] == 2 * (2 * 7 * 7 * 6) * (3 * 3 * 4)
 
 
@@ -165,8 +167,10 @@ def test_sizes_that_are_none_are_not_counted(size: int) -> None:
     flops, _, nbytes = amounts(left, right, dot)
     assert (flops, nbytes) == (None, None) if abs(size) > 1 else flops == 16
     images, kernel = instruction(1, "parameter", shape(*IMAGES)), instruction(2, "parameter", shape(*KERNEL))
-    made = (2, size, 7, 6)
-    assert amounts(images, kernel, instruction(3, "convolution", shape(*made), [1, 2], **CONVOLUTION))[0] in (
+    result = (2, size, 7, 6)
+    assert amounts(images, kernel, instruction(3, "convolution", shape(*result), [1, 2], **CONVOLUTION))[
+        0
+    ] in (
         None,
         0,
     )

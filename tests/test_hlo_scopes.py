@@ -24,12 +24,15 @@ def program(
     return Program(HloProto.FromString(module(entry, bodies)).hlo_module)
 
 
-def told(origin: Origin) -> tuple[str, dict[str, int]]:
+def state_and_parts(origin: Origin) -> tuple[str, dict[str, int]]:
     return STATES[origin.state], dict(origin.parts)
 
 
 def ops(*op_names: str, opcode: str = "add") -> list[Instruction]:
-    return [Instruction(900 + n, f"{opcode}.{id(op_names)}.{n}", opcode, it) for n, it in enumerate(op_names)]
+    return [
+        Instruction(900 + n, f"{opcode}.{id(op_names)}.{n}", opcode, op_name)
+        for n, op_name in enumerate(op_names)
+    ]
 
 
 def test_own_names() -> None:
@@ -40,27 +43,27 @@ def test_own_names() -> None:
             Instruction(3, "dot.3", "dot"),
         ]
     )
-    assert told(hlo.origin("dot.1")) == ("direct", {"step.1/a.1": 1})
-    assert told(hlo.origin("dot.2")) == ("bare", {})
-    assert told(hlo.origin("dot.3")) == ("none", {})
-    assert told(hlo.origin("dot.4")) == ("none", {})
+    assert state_and_parts(hlo.origin("dot.1")) == ("direct", {"step.1/a.1": 1})
+    assert state_and_parts(hlo.origin("dot.2")) == ("bare", {})
+    assert state_and_parts(hlo.origin("dot.3")) == ("none", {})
+    assert state_and_parts(hlo.origin("dot.4")) == ("none", {})
     assert hlo.origin("dot.3").in_program
     assert not hlo.origin("dot.4").in_program
 
 
 def test_a_fusion_without_a_name_has_the_scope_of_its_parts() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops(A)})
-    assert told(hlo.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
+    assert state_and_parts(hlo.origin("fusion")) == ("recovered", {"step.1/a.1": 1})
 
 
 def test_only_a_scope_path_is_worth_recovering() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", calls=[5])], {5: ops("aten__add")})
-    assert told(hlo.origin("fusion")) == ("bare", {})
+    assert state_and_parts(hlo.origin("fusion")) == ("bare", {})
 
 
 def test_a_fusion_with_a_bare_name_stays_bare() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", "aten__threshold_backward", calls=[5])], {5: ops(A)})
-    assert told(hlo.origin("fusion")) == ("bare", {})
+    assert state_and_parts(hlo.origin("fusion")) == ("bare", {})
 
 
 def test_a_mixed_fusion_belongs_to_all_its_parts_whatever_its_name_says() -> None:
@@ -69,29 +72,29 @@ def test_a_mixed_fusion_belongs_to_all_its_parts_whatever_its_name_says() -> Non
         origin = program([Instruction(1, "fusion", "fusion", op_name, calls=[5])], {5: parts}).origin(
             "fusion"
         )
-        assert told(origin) == (state, {"step.1/a.1": 3, "step.1/b.2": 1})
+        assert state_and_parts(origin) == (state, {"step.1/a.1": 3, "step.1/b.2": 1})
         assert origin.mixed
         assert origin.unscoped == 1 / 5
 
 
 def test_a_fusions_own_scope_is_added_to_those_of_its_parts() -> None:
     hlo = program([Instruction(1, "fusion", "fusion", B, calls=[5])], {5: ops(A, A)})
-    assert told(hlo.origin("fusion")) == ("direct", {"step.1/a.1": 2, "step.1/b.2": 1})
+    assert state_and_parts(hlo.origin("fusion")) == ("direct", {"step.1/a.1": 2, "step.1/b.2": 1})
 
 
 def test_parts_of_parts_count() -> None:
     bodies = {5: [*ops(B), Instruction(2, "inner", "fusion", "aten__add", calls=[6])], 6: ops(A, A)}
     hlo = program([Instruction(1, "call", "call", calls=[5])], bodies)
-    assert told(hlo.origin("call")) == ("recovered", {"step.1/a.1": 2, "step.1/b.2": 1})
+    assert state_and_parts(hlo.origin("call")) == ("recovered", {"step.1/a.1": 2, "step.1/b.2": 1})
 
 
 def test_a_container_keeps_its_own_scope() -> None:
     hlo = program([Instruction(1, "while", "while", A, calls=[5])], {5: ops(B)})
-    assert told(hlo.origin("while")) == ("direct", {"step.1/a.1": 1})
+    assert state_and_parts(hlo.origin("while")) == ("direct", {"step.1/a.1": 1})
 
 
 @pytest.mark.parametrize(
-    "others",
+    "neighbours",
     [
         [Instruction(1, "dot", "dot", A), Instruction(2, "copy", "copy", operands=[1])],
         [Instruction(2, "copy", "copy"), Instruction(3, "dot", "dot", A, operands=[2])],
@@ -101,22 +104,22 @@ def test_a_container_keeps_its_own_scope() -> None:
          Instruction(4, "dot.2", "dot", B, operands=[3])],
     ],
 )  # fmt: skip
-def test_a_copy_has_the_scope_of_its_nearest_neighbour(others: list[Instruction]) -> None:
-    assert told(program(others).origin("copy")) == ("recovered", {"step.1/a.1": 1})
+def test_a_copy_has_the_scope_of_its_nearest_neighbour(neighbours: list[Instruction]) -> None:
+    assert state_and_parts(program(neighbours).origin("copy")) == ("recovered", {"step.1/a.1": 1})
 
 
 def test_producers_come_before_users() -> None:
     entry = [Instruction(1, "dot", "dot", A), Instruction(2, "copy", "copy", operands=[1]),
              Instruction(3, "dot.2", "dot", B, operands=[2])]  # fmt: skip
-    assert told(program(entry).origin("copy")) == ("recovered", {"step.1/a.1": 1})
+    assert state_and_parts(program(entry).origin("copy")) == ("recovered", {"step.1/a.1": 1})
 
 
 def test_nothing_is_recovered_across_ops_that_work() -> None:
     entry = [Instruction(1, "dot", "dot", A), Instruction(2, "add", "add", "aten__add", operands=[1]),
              Instruction(3, "copy", "copy", operands=[2]), Instruction(4, "sort", "sort", operands=[1])]  # fmt: skip
     hlo = program(entry)
-    assert told(hlo.origin("copy")) == ("none", {})
-    assert told(hlo.origin("sort")) == ("none", {})  # only moves belong to their neighbours
+    assert state_and_parts(hlo.origin("copy")) == ("none", {})
+    assert state_and_parts(hlo.origin("sort")) == ("none", {})  # only moves belong to their neighbours
 
 
 def test_the_innermost_recorded_caller_holds_an_op() -> None:
@@ -132,10 +135,10 @@ def test_call_cycles_and_missing_computations_mark_the_program_as_damaged() -> N
         6: [Instruction(3, "y", "call", calls=[5]), *ops(A)],
     }
     hlo = program([Instruction(1, "call", "call", calls=[5])], circle)
-    assert told(hlo.origin("call")) == ("recovered", {"step.1/a.1": 1})
+    assert state_and_parts(hlo.origin("call")) == ("recovered", {"step.1/a.1": 1})
     assert hlo.damaged
     hlo = program([Instruction(1, "call", "call", calls=[99])])
-    assert told(hlo.origin("call")) == ("none", {})
+    assert state_and_parts(hlo.origin("call")) == ("none", {})
     assert hlo.damaged
 
 
@@ -143,7 +146,9 @@ def test_calls_may_nest_deeply() -> None:
     bodies = {n: [Instruction(n, f"call.{n}", "call", calls=[n + 1])] for n in range(2000, 6000)} | {
         6000: ops(A)
     }
-    assert told(program([Instruction(1, "call", "call", calls=[2000])], bodies).origin("call")) == (
+    assert state_and_parts(
+        program([Instruction(1, "call", "call", calls=[2000])], bodies).origin("call")
+    ) == (
         "recovered",
         {"step.1/a.1": 1},
     )
@@ -169,7 +174,7 @@ GOOD = module(
 )
 def test_ops_of_unreadable_programs_keep_their_own_scopes(tmp_path: Path, hlo: bytes, says: str) -> None:
     ops = find_ops(training(tmp_path, RUN, hlo).traces[0])
-    assert [(name, *told(it)) for name, it in zip(ops.name, ops.origin, strict=True)] == [
+    assert [(name, *state_and_parts(origin)) for name, origin in zip(ops.name, ops.origin, strict=True)] == [
         ("dot.1", "none", {}),
         ("dot.2", "direct", {"step.1/b.2": 1}),
     ]
@@ -189,7 +194,7 @@ def test_a_program_with_another_id_is_not_used(tmp_path: Path) -> None:
 
 def test_metadata_and_program_complete_each_other(tmp_path: Path) -> None:
     ops = find_ops(training(tmp_path, RUN, GOOD).traces[0])
-    assert [told(origin) for origin in ops.origin] == [
+    assert [state_and_parts(origin) for origin in ops.origin] == [
         ("direct", {"step.1/a.1": 1}),
         ("direct", {"step.1/b.2": 1}),
     ]
@@ -247,5 +252,5 @@ def test_nested_computations_have_a_bounded_number_of_scopes() -> None:
 def test_computations_that_each_call_the_next_twice_are_counted_no_further_than_weights_go() -> None:
     bodies = {n: [Instruction(n, f"call.{n}", "call", calls=[n + 1, n + 1])] for n in range(2000, 2200)}
     hlo = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2200: ops(A, B)})
-    [(_, one), (_, other)] = hlo.origin("call").parts
-    assert one == other <= 1 << 40
+    [(_, first), (_, second)] = hlo.origin("call").parts
+    assert first == second <= 1 << 40

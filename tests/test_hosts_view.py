@@ -54,17 +54,17 @@ def test_every_column_has_every_host_and_step(example: dict[str, Any]) -> None:
 
 def test_the_verdict_of_the_example(example: dict[str, Any]) -> None:
     verdict, hosts = example["verdict"], example["hosts"]
-    late = pod.LATE_HOST
-    assert (verdict["kind"], verdict["hosts"], verdict["cause"]) == ("late", [late], "input")
-    assert verdict["text"].startswith(f"{pod.name_of(late)} arrives last in ")
-    assert example["order"][0] == late
-    assert hosts["named"] == [host == late for host in range(16)]
-    assert example["steps"]["last"] == [late] * 12
+    late_host = pod.LATE_HOST
+    assert (verdict["kind"], verdict["hosts"], verdict["cause"]) == ("late", [late_host], "input")
+    assert verdict["text"].startswith(f"{pod.name_of(late_host)} arrives last in ")
+    assert example["order"][0] == late_host
+    assert hosts["named"] == [host == late_host for host in range(16)]
+    assert example["steps"]["last"] == [late_host] * 12
     assert all(example["steps"]["clear"])
-    assert (hosts["differs"][late], hosts["once"][late]) == ("input", False)
-    assert hosts["differs_us"][late] == pytest.approx(38_000, rel=0.01)
+    assert (hosts["differs"][late_host], hosts["once"][late_host]) == ("input", False)
+    assert hosts["differs_us"][late_host] == pytest.approx(38_000, rel=0.01)
     assert hosts["too_wide"] == [False] * 16
-    assert {int(key) for key in example["step_class_us"]} == {late, example["median_host"]}
+    assert {int(key) for key in example["step_class_us"]} == {late_host, example["median_host"]}
     truth = [pod.DEMO.clocks[host].ahead_ps / US for host in range(16)]
     errors = np.array(hosts["offset_us"]) - truth
     assert np.ptp(errors) < 12  # one of the clocks gains 25 us per second
@@ -113,20 +113,24 @@ def test_states_without_arrivals() -> None:
     even = hosts_view(compared(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["named"])
-    partial = hosts_view(compared(SMALL), of=64)
-    assert partial["read"] == {"hosts": 6, "of": 64}
+    part_of_hosts = hosts_view(compared(SMALL), of=64)
+    assert part_of_hosts["read"] == {"hosts": 6, "of": 64}
 
 
 def test_host_rows_of_the_report() -> None:
     rows: Any = host_rows(compared(SMALL))
     assert [row["name"] for row in rows] == [pod.name_of(host) for host in range(6)]
-    late = rows[4]
-    assert late["last_share"] == late["last"] / late["shared"] == max(row["last_share"] for row in rows)
-    assert late["duty_cycle"] == min(row["duty_cycle"] for row in rows)  # waiting in a collective is busy
+    late_row = rows[4]
+    assert (
+        late_row["last_share"]
+        == late_row["last"] / late_row["shared"]
+        == max(row["last_share"] for row in rows)
+    )
+    assert late_row["duty_cycle"] == min(row["duty_cycle"] for row in rows)  # waiting in a collective is busy
     assert sum(row["last"] for row in rows) == 30
     assert sum(row["others_wait_ps"] for row in rows) == sum(row["waits_ps"] for row in rows)
     assert {row["steps"] for row in rows} == {10}
-    assert late["idle_ps"]["input"] > 0
+    assert late_row["idle_ps"]["input"] > 0
     lone = host_rows(compared(replace(SMALL, hosts=1)))[0]
     assert (lone["clock_offset_ps"], lone["last_share"]) == (None, None)
 

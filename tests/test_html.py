@@ -71,33 +71,33 @@ def plain(text: str) -> str:
 
 
 def page(run: str, all_gaps: bool = False) -> tuple[Page, Any, str]:
-    its = xi.load(str(LOGDIR / run))
-    report = its.report(all_gaps)
+    loaded = xi.load(str(LOGDIR / run))
+    report = loaded.report(all_gaps)
     text = report_html(report)
     return Page(text), report, text
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_every_demo_log_is_a_page_under_two_megabytes(run: str) -> None:
-    its, report, text = page(run)
+    parser, report, text = page(run)
     assert len(text.encode()) < 2_000_000
-    assert report["session"]["name"] in its.text()
+    assert report["session"]["name"] in parser.text()
     for finding in report["findings"]:
-        assert plain(finding["title"]) in its.text()
-        assert plain(finding["advice"]) in its.text()
+        assert plain(finding["title"]) in parser.text()
+        assert plain(finding["advice"]) in parser.text()
 
 
 def test_findings_are_grouped_with_their_gain() -> None:
-    its, report, _ = page("synthetic_case_study_8_tpu_cores")
-    text = " ".join(its.text().split())
-    told = [
+    parser, report, _ = page("synthetic_case_study_8_tpu_cores")
+    text = " ".join(parser.text().split())
+    shown = [
         "Findings Mistakes what your code can leave out; what recurs first together at best 290.8 → 221.4 ms",
         "warning once SyncTensorsGraph.42210 is compiled in step 1209 −318.4 ms once mean step 290.8 → 259.0 ms",
         "backward cannot be seen on the device no time to gain",
         "Limits what remains then",
         "−23.5 % of what remains 221.4 → 169.3 ms",
     ]
-    places = [text.find(part) for part in told]
+    places = [text.find(part) for part in shown]
     assert -1 not in places
     assert places == sorted(places)
     titles = [text.index(plain(finding["title"])) for finding in report["findings"]]
@@ -112,11 +112,18 @@ def test_the_page_is_html_in_standards_mode(run: str) -> None:
 
 
 def test_the_page_makes_no_request_and_runs_no_script() -> None:
-    its, _, text = page("synthetic_case_study_8_tpu_cores")
-    assert ("meta", "content", "default-src 'none'; style-src 'unsafe-inline'") in its.attributes
-    assert {tag for tag, _, _ in its.attributes} & {"script", "link", "img", "iframe", "a", "form"} == set()
-    assert not [key for _, key, _ in its.attributes if key.startswith("on") or key in ("src", "href")]
-    style = "".join(data for inside, data in its.texts if inside == "style")
+    parser, _, text = page("synthetic_case_study_8_tpu_cores")
+    assert ("meta", "content", "default-src 'none'; style-src 'unsafe-inline'") in parser.attributes
+    assert {tag for tag, _, _ in parser.attributes} & {
+        "script",
+        "link",
+        "img",
+        "iframe",
+        "a",
+        "form",
+    } == set()
+    assert not [key for _, key, _ in parser.attributes if key.startswith("on") or key in ("src", "href")]
+    style = "".join(data for inside, data in parser.texts if inside == "style")
     assert "@import" not in style
     assert re.findall(r"url\((?!#)", text) == []
     assert "prefers-color-scheme:dark" in style
@@ -124,8 +131,8 @@ def test_the_page_makes_no_request_and_runs_no_script() -> None:
 
 
 def test_idle_time_adds_up() -> None:
-    its, report, _ = page("synthetic_case_study_8_tpu_cores")
-    head, *parts, whole = its.rows["Idle time by cause"]
+    parser, report, _ = page("synthetic_case_study_8_tpu_cores")
+    head, *parts, whole = parser.rows["Idle time by cause"]
     assert head == ["What the host did", "Idle, ms", "Share", "All cores, ms"]
     for column, idle_ps in (
         (1, report["step_idle"]["idle_ps"]),
@@ -137,35 +144,35 @@ def test_idle_time_adds_up() -> None:
 
 
 def test_device_work_is_shown_by_annotation_and_by_op() -> None:
-    its, report, _ = page("synthetic_transformer_2_tpu_cores")
-    head, first, *_, total = its.rows["Device work by annotation"]
+    parser, report, _ = page("synthetic_transformer_2_tpu_cores")
+    head, first, *_, total = parser.rows["Device work by annotation"]
     assert head[-2:] == ["HBM, of peak", "Bound by"]
     assert [plain(cell) for cell in (first[0], first[1], first[2], first[-1])] == [
         "Training_Step/layers/attention", "448.476", "38.0 %", "memory",
     ]  # fmt: skip
-    _, *ops, every = its.rows["Device work by op"]
+    _, *ops, total_row = parser.rows["Device work by op"]
     assert len(ops) == len(report["ops"])
-    assert total[1:] == every[4:-1]
-    assert "Peaks (TPU v6 Lite): 918.0 TFLOP/s and 1 638 GB/s, from the capture." in its.text()
+    assert total[1:] == total_row[4:-1]
+    assert "Peaks (TPU v6 Lite): 918.0 TFLOP/s and 1 638 GB/s, from the capture." in parser.text()
 
 
 def test_all_steps_and_gaps_are_shown() -> None:
-    its, report, _ = page("synthetic_case_study_8_tpu_cores")
-    assert [row[0] for row in its.rows["Steps"][1:]] == [str(step["number"]) for step in report["steps"]]
-    gaps = [row for row in its.rows["Gaps"] if row[0] != "Device"]
+    parser, report, _ = page("synthetic_case_study_8_tpu_cores")
+    assert [row[0] for row in parser.rows["Steps"][1:]] == [str(step["number"]) for step in report["steps"]]
+    gaps = [row for row in parser.rows["Gaps"] if row[0] != "Device"]
     assert [plain(row[2]) for row in gaps] == [
-        f"{it['duration_ps'] / 1e9:.3f}" for it in report["gaps"]["items"]
+        f"{gap['duration_ps'] / 1e9:.3f}" for gap in report["gaps"]["items"]
     ]
-    chains = its.rows["What led to the end of the longest"]
+    chains = parser.rows["What led to the end of the longest"]
     sums = [float(plain(row[-1])) for row in chains if row[0] == "Sum"]
     assert sums[0] == pytest.approx(report["gaps"]["items"][0]["duration_ps"] / 1e9, abs=0.001)
-    assert "72.143" in its.text()
+    assert "72.143" in parser.text()
 
 
 def test_the_page_has_the_gaps_of_the_document() -> None:
     ops = [(f"op.{number}", number * 30_000_000, 10_000_000) for number in range(1102)]
-    its = session(capture(thread("python", ("forward", 0, 40_000_000_000)), Core(ops)))
-    few, many = (Page(report_html(session_report(its, all_gaps))) for all_gaps in (False, True))
+    traced = session(capture(thread("python", ("forward", 0, 40_000_000_000)), Core(ops)))
+    few, many = (Page(report_html(session_report(traced, all_gaps))) for all_gaps in (False, True))
     assert "1 101 from 10 µs up; the 1 000 longest" in few.text()
     assert len([row for row in few.rows["Gaps"] if row[0] != "Device"]) == 1000
     assert len([row for row in many.rows["Gaps"] if row[0] != "Device"]) == 1101
@@ -175,15 +182,15 @@ def test_names_are_escaped() -> None:
     name = '<script>alert("1")</script>&amp;<b onload=x>'
     events = (name, 0, 90, {"_r": 1, "step_num": 3}), ("StepMarker", 40, 20)
     trace = capture(thread("python", *events), Core([(name, 0, 10), (name, 50_000_000, 10)], [(name, 0, 10)]))
-    its = session(trace)
-    parsed = Page(report_html(session_report(its)))
+    traced = session(trace)
+    parsed = Page(report_html(session_report(traced)))
     assert {"script", "b onload"} & {tag for tag, _, _ in parsed.attributes} == set()
     assert name in parsed.text()
 
 
 def test_an_empty_capture_has_a_page() -> None:
-    its = session(capture(thread("python", ("forward", 0, 10))))
-    text = Page(report_html(session_report(its))).text()
+    traced = session(capture(thread("python", ("forward", 0, 10))))
+    text = Page(report_html(session_report(traced))).text()
     assert "No device was traced" in text
     assert "No findings." in text or "Findings" in text
 
@@ -196,21 +203,21 @@ def test_a_bar_is_as_high_as_its_parts() -> None:
 
     steps = [step(1, 1, tracing=2, wait=1), step(2, 4, tracing=1)]
     svg = steps_chart(steps)
-    heights = [float(it) for it in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
+    heights = [float(match) for match in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
     assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px stand for the 4 ms of the device
-    lines = [float(it) for it in re.findall(r'y1="([\d.]+)" y2="[\d.]+" class="busy"', svg)]
+    lines = [float(match) for match in re.findall(r'y1="([\d.]+)" y2="[\d.]+" class="busy"', svg)]
     assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
 
 
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, its = tmp_path / "report.html", str(write_session(tmp_path / "s", "vm"))
-    assert main(["report", its, "--html", str(path)]) == 0
+    path, logdir = tmp_path / "report.html", str(write_session(tmp_path / "s", "vm"))
+    assert main(["report", logdir, "--html", str(path)]) == 0
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", f"{path}: the report as a page\n")
     Page(path.read_text(encoding="utf-8"))
-    assert main(["report", its, "--html", str(path), "--json"]) == 0
+    assert main(["report", logdir, "--html", str(path), "--json"]) == 0
     assert capsys.readouterr().out.startswith("{")
-    assert main(["report", its, "--html", str(tmp_path / "missing" / "report.html")]) == 3
+    assert main(["report", logdir, "--html", str(tmp_path / "missing" / "report.html")]) == 3
     [line] = capsys.readouterr().err.splitlines()
     assert "can be written with --html" in line
 
@@ -226,12 +233,14 @@ class TestInAPipeline:
         assert (tmp_path / "report.html").stat().st_size > 10_000
 
     def test_the_documented_example_is_that_command(self) -> None:
-        told = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
-        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", told)
+        documentation = (Path(__file__).parents[1] / "docs/command-line.md").read_text()
+        assert re.search(r"xla-insights report \S+ --fail-on warning --html report\.html", documentation)
 
 
 def test_sidecar_files_are_shown() -> None:
-    its, report, _ = page("torch_xla_dynamo_graph_break")
-    assert "Graph break at /opt/xla-demo/train.py:73 in forward: Unsupported Tensor.item() call" in its.text()
-    counters = dict(its.rows["Text files beside the capture"][1:])
+    parser, report, _ = page("torch_xla_dynamo_graph_break")
+    assert (
+        "Graph break at /opt/xla-demo/train.py:73 in forward: Unsupported Tensor.item() call" in parser.text()
+    )
+    counters = dict(parser.rows["Text files beside the capture"][1:])
     assert counters["UncachedCompile"] == str(report["metrics"]["counters"]["UncachedCompile"])

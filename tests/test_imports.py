@@ -51,7 +51,7 @@ def rank(part: str) -> int:
 
 def parts_imported(path: Path) -> set[str]:
     """The parts of the package that a file imports, at its top or inside a function."""
-    found = set()
+    parts = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -60,8 +60,8 @@ def parts_imported(path: Path) -> set[str]:
             assert node.level == 0, f"{path.name} imports relatively"
             base = node.module or ""
             names = [f"{base}.{alias.name}" if base == "tb_xla_insights" else base for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("tb_xla_insights.")}
-    return found - {"__version__"}
+        parts |= {name.split(".")[1] for name in names if name.startswith("tb_xla_insights.")}
+    return parts - {"__version__"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
@@ -145,22 +145,22 @@ def test_requests_import_nothing_of_analyses_side_by_side() -> None:
     ):
         for path in (PACKAGE / part).rglob("*.py"):
             functions = [
-                it for it in ast.walk(ast.parse(path.read_text())) if isinstance(it, ast.FunctionDef)
+                item for item in ast.walk(ast.parse(path.read_text())) if isinstance(item, ast.FunctionDef)
             ]
             for node in (
-                node for it in functions for node in ast.walk(it) if isinstance(node, ast.ImportFrom)
+                node for item in functions for node in ast.walk(item) if isinstance(node, ast.ImportFrom)
             ):
                 modules.add(node.module or "")
     ours = {
-        it
-        for it in modules
-        if it.startswith("tb_xla_insights.") and not it.startswith("tb_xla_insights.capture")
+        item
+        for item in modules
+        if item.startswith("tb_xla_insights.") and not item.startswith("tb_xla_insights.capture")
     }
     check = (
         "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_answers(); "
     )
-    found = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{check}print(*sys.modules)"], capture_output=True, text=True, check=True
     )
     assert ours
-    assert ours <= set(found.stdout.split())
+    assert ours <= set(completed.stdout.split())

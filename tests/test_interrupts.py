@@ -29,10 +29,10 @@ class Stall:
     """Keeps whoever asks waiting."""
 
     def __init__(self) -> None:
-        self.asked, self.over = threading.Event(), threading.Event()
+        self.is_asked, self.over = threading.Event(), threading.Event()
 
     def __call__(self, *_: object) -> bool:
-        self.asked.set()
+        self.is_asked.set()
         return self.over.wait()
 
 
@@ -58,14 +58,14 @@ def interrupted(
     finally:
         signal.signal(number, before)
     try:
-        assert stall.asked.wait(60)
+        assert stall.is_asked.wait(60)
         for _ in range(times):
             os.killpg(process.pid, number)
-        out, said = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=60)
     finally:
         stall.over.set()
         process.kill()
-    return process.returncode, out, said
+    return process.returncode, out, errors
 
 
 @pytest.mark.parametrize("stalled", [HOSTS[0], SESSION + "/"])
@@ -82,15 +82,15 @@ def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebSto
     """The signal comes twice where what started the command passes it on. The file is begun, as all but the last host
     are read; with it goes what is kept for later."""
     store.faults[HOSTS[3]] = stall = Stall()
-    out, kept = tmp_path / "out", tmp_path / "kept"
+    out, temporary = tmp_path / "out", tmp_path / "kept"
     out.mkdir()
-    kept.mkdir()
+    temporary.mkdir()
     (out / "t.json").write_text("old")
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "export", f"{store.address}/logs"]
     command += ["--format", "chrome", "-o", str(out / "t.json")]
-    told = interrupted(command, stall, os.environ | {"TMPDIR": str(kept)}, number, times)
-    assert told == (128 + number, "", "xla-insights: stopped\n")
-    assert [path.name for path in [*out.iterdir(), *kept.iterdir()]] == ["t.json"]
+    errors = interrupted(command, stall, os.environ | {"TMPDIR": str(temporary)}, number, times)
+    assert errors == (128 + number, "", "xla-insights: stopped\n")
+    assert [path.name for path in [*out.iterdir(), *temporary.iterdir()]] == ["t.json"]
     assert (out / "t.json").read_text() == "old"
 
 

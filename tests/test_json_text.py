@@ -17,7 +17,9 @@ DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").gl
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 )
-DOCUMENTS = st.recursive(SCALARS, lambda its: st.lists(its) | st.dictionaries(st.text(), its), max_leaves=20)
+DOCUMENTS = st.recursive(
+    SCALARS, lambda children: st.lists(children) | st.dictionaries(st.text(), children), max_leaves=20
+)
 
 
 @given(DOCUMENTS, st.booleans())

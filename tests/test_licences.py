@@ -46,21 +46,25 @@ def licences(installed: Distribution) -> set[str]:
 
 def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
     """What these requirements bring with what they require in turn, as far as it is installed."""
-    seen: set[tuple[str, str]] = set()
+    visited: set[tuple[str, str]] = set()
     while requirements:
-        wanted = requirements.pop()
-        for extra in {"", *wanted.extras}:
-            key = (canonicalize_name(wanted.name), extra)
-            if key in seen:
+        requirement = requirements.pop()
+        for extra in {"", *requirement.extras}:
+            key = (canonicalize_name(requirement.name), extra)
+            if key in visited:
                 continue
-            seen.add(key)
+            visited.add(key)
             try:
-                installed = distribution(wanted.name)
+                installed = distribution(requirement.name)
             except PackageNotFoundError:
                 continue
             yield installed
             required = map(Requirement, installed.requires or [])
-            requirements += [it for it in required if not it.marker or it.marker.evaluate({"extra": extra})]
+            requirements += [
+                candidate
+                for candidate in required
+                if not candidate.marker or candidate.marker.evaluate({"extra": extra})
+            ]
 
 
 @pytest.mark.parametrize(
@@ -68,10 +72,12 @@ def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
 )
 def test_what_is_installed_with_the_project_may_be_used_with_it(extra: str) -> None:
     lines = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
-    found = {it.name: licences(it) - FREE for it in brought([Requirement(line) for line in lines])}
-    if not found:
+    not_free = {
+        package.name: licences(package) - FREE for package in brought([Requirement(line) for line in lines])
+    }
+    if not not_free:
         pytest.skip(f"the extra {extra} is not installed")
-    assert {name: names for name, names in found.items() if names} == {}
+    assert {name: names for name, names in not_free.items() if names} == {}
 
 
 def test_the_page_is_of_its_own_modules_alone() -> None:

@@ -42,9 +42,9 @@ def store(logdir: Path) -> Store:
 
 
 def replace(path: Path, steps: int) -> None:
-    beside = path.with_name("copied")
-    small_space(steps).write(beside)
-    beside.replace(path)
+    copy = path.with_name("copied")
+    small_space(steps).write(copy)
+    copy.replace(path)
 
 
 def steps_of(store: Store) -> int:
@@ -53,12 +53,12 @@ def steps_of(store: Store) -> int:
 
 def read_while(path: Path, happens: Callable[[], Any]) -> int:
     """How many steps are read of a capture that is open when something happens to it."""
-    told: list[int] = []
+    codes: list[int] = []
 
     def progress(_: int, __: int) -> None:
-        if not told:
+        if not codes:
             happens()
-        told.append(1)
+        codes.append(1)
 
     return round(read_host(str(path), "vm", load_catalog(), progress).span_ps[1] / STEP_PS)
 
@@ -115,11 +115,11 @@ def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) 
     store._loads.clear()
     routes = Routes(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):
-        asked = {"session": SESSION, "mark": fingerprint, "start_ps": "0", "end_ps": "5", "px": "9"}
+        arguments = {"session": SESSION, "mark": fingerprint, "start_ps": "0", "end_ps": "5", "px": "9"}
         with pytest.raises(
             FilesChangedError, match="its files have changed, and it was read again; reload the page"
         ):
-            routes[route](Arguments(f"data/{route}", asked))
+            routes[route](Arguments(f"data/{route}", arguments))
     assert routes["session"](Arguments("data/session", {"session": SESSION}))["mark"] != fingerprint
 
 
@@ -153,12 +153,12 @@ def test_a_session_removed_during_listing_hides_no_other(
 
 
 def test_two_servers_of_a_logdir_give_the_same_fingerprints(path: Path, store: Store, logdir: Path) -> None:
-    other = Store(Listing([Root(str(logdir))]), session_opener())
-    assert steps_of(store) == steps_of(other) == 3
-    assert store.load(SESSION).fingerprint == other.load(SESSION).fingerprint
+    second_store = Store(Listing([Root(str(logdir))]), session_opener())
+    assert steps_of(store) == steps_of(second_store) == 3
+    assert store.load(SESSION).fingerprint == second_store.load(SESSION).fingerprint
     replace(path, 5)
-    other.load(SESSION, reload=True)
-    assert (steps_of(store), steps_of(other)) == (3, 5)
+    second_store.load(SESSION, reload=True)
+    assert (steps_of(store), steps_of(second_store)) == (3, 5)
 
 
 def test_a_host_that_is_read_again_is_the_one_of_the_report(tmp_path: Path) -> None:

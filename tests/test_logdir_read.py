@@ -21,7 +21,7 @@ def session(tmp_path: Path) -> SessionFiles:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         (
             ("w-0", "w-1", "w-3"),
@@ -39,9 +39,9 @@ def session(tmp_path: Path) -> SessionFiles:
         ((), ""),
     ],
 )
-def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], told: str) -> None:
-    found = missing_hosts(names)
-    assert [diagnostic.message.startswith(told) for diagnostic in found] == [True] * bool(told)
+def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], message: str) -> None:
+    missing = missing_hosts(names)
+    assert [diagnostic.message.startswith(message) for diagnostic in missing] == [True] * bool(message)
 
 
 def test_every_host_is_read_in_order_and_reports_its_progress(session: SessionFiles) -> None:

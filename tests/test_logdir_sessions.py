@@ -91,9 +91,9 @@ def test_a_time_that_is_no_date_hides_no_session(
     real = os.stat
 
     def stat(path: str) -> SimpleNamespace:
-        found = real(path)
+        result = real(path)
         names = ("st_mode", "st_dev", "st_ino", "st_size", "st_ctime_ns")
-        return SimpleNamespace(**{name: getattr(found, name) for name in names}, st_mtime_ns=time_ns)
+        return SimpleNamespace(**{name: getattr(result, name) for name in names}, st_mtime_ns=time_ns)
 
     monkeypatch.setattr("tb_xla_insights.logdir.files.os.stat", stat)
     [session] = find_sessions([Root(str(tmp_path))])
@@ -178,8 +178,8 @@ def test_groups_lead_the_names(tmp_path: Path) -> None:
 def test_equal_names_under_two_roots_are_distinguished(tmp_path: Path) -> None:
     capture(tmp_path / "x/plugins/profile/s")
     capture(tmp_path / "y/plugins/profile/s")
-    found = names(Root(str(tmp_path / "x")), Root(str(tmp_path / "y")))
-    assert sorted(found) == sorted(["s", f"{str(tmp_path).strip('/')}/y/s"])
+    listed = names(Root(str(tmp_path / "x")), Root(str(tmp_path / "y")))
+    assert sorted(listed) == sorted(["s", f"{str(tmp_path).strip('/')}/y/s"])
 
 
 @pytest.fixture

@@ -41,9 +41,9 @@ class Opener:
     def __call__(self, load: Load) -> LoadedHosts:
         self.may_go_on.wait()
         self.opened.append(load.files.name)
-        nothing: Any = SimpleNamespace()
+        trace: Any = SimpleNamespace()
         held: Any = {"column": np.empty(self.size, np.uint8), "stopped": load.stopped}
-        return LoadedHosts(load.files, nothing, nothing, held)
+        return LoadedHosts(load.files, trace, trace, held)
 
 
 def store_of(logdir: Path, session_opener: Any, budget: int = 10**9) -> Store:
@@ -158,11 +158,11 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
 
 
 def test_memory_is_granted_in_order_of_request() -> None:
-    room, order, inside = MemoryGate(10), [], [threading.Event() for _ in range(3)]
+    gate, order, inside = MemoryGate(10), [], [threading.Event() for _ in range(3)]
     leave = [threading.Event() for _ in range(3)]
 
     def take(number: int, needed: int) -> None:
-        with room.acquire(needed, lambda: False):
+        with gate.acquire(needed, lambda: False):
             order.append(number)
             inside[number].set()
             leave[number].wait()
@@ -172,17 +172,17 @@ def test_memory_is_granted_in_order_of_request() -> None:
     inside[0].wait()
     for number in (1, 2):
         threads[number].start()
-        while len(room._waiting) < number:
-            room.wake_waiting()
+        while len(gate._waiting) < number:
+            gate.wake_waiting()
     assert order == [0]  # the last one would fit, but comes after one that does not
     leave[0].set()
     inside[1].wait()
-    assert (order, room.used_bytes) == ([0, 1], 99)  # alone, whatever it needs
+    assert (order, gate.used_bytes) == ([0, 1], 99)  # alone, whatever it needs
     for event in leave:
         event.set()
     for thread in threads:
         thread.join()
-    assert (order, room.used_bytes) == ([0, 1, 2], 0)
+    assert (order, gate.used_bytes) == ([0, 1, 2], 0)
 
 
 def test_memoised_results_of_views_count_as_memory_of_their_session(logdir: Path) -> None:
@@ -251,20 +251,20 @@ def test_reading_building_and_drawing_have_their_share_of_the_progress(logdir: P
 
     def after(seconds: float) -> tuple[Any, ...]:
         now[0] += seconds
-        told = load.progress()
-        return tuple(told[key] for key in keys)
+        progress = load.progress()
+        return tuple(progress[key] for key in keys)
 
-    one, other = load.hosts
-    one.update(200, 400)
-    other.bytes = 400
+    first, second = load.hosts
+    first.update(200, 400)
+    second.bytes = 400
     assert after(0) == ("reading", 0.0875, None)  # a guess
     assert after(2) == ("reading", 0.0875, 20.9)
     assert [host["state"] for host in load.progress()["hosts"]] == ["reading", "waiting"]
-    one.update(400, 400)
+    first.update(400, 400)
     assert after(0) == ("reading", 0.175, 9.4)
-    other.update(400, 400)
+    second.update(400, 400)
     assert after(2)[:2] == ("building", 0.4597)  # the first of them has built for a while
-    one.state = other.state = "ready"
+    first.state = second.state = "ready"
     assert after(0)[:2] == ("building", 0.6)
     load.stage_progress.begin_drawing()
     parts = [after(1)[:2] for _ in range(10)]

@@ -23,7 +23,7 @@ F = "Training_Step.1/forward.2/aten__mm:aten__mm"
 BARE = "aten__mm:aten__mm"
 
 
-def one(tmp_path: Path, *ops: tuple[str, int, str], hlo: bytes | None = None) -> SessionTrace:
+def one_step(tmp_path: Path, *ops: tuple[str, int, str], hlo: bytes | None = None) -> SessionTrace:
     return training(tmp_path, [Step(PHASES, [(950_000, ops)])], hlo)
 
 
@@ -34,21 +34,21 @@ def lost(session: SessionTrace) -> dict[str, str]:
     }
 
 
-def told(found: SessionTrace) -> Finding | None:
+def lost_finding(traced: SessionTrace) -> Finding | None:
     """The finding about lost annotations."""
     return next(
-        (finding for finding in find_findings(found) if finding.id == "annotations_not_propagated"), None
+        (finding for finding in find_findings(traced) if finding.id == "annotations_not_propagated"), None
     )
 
 
 def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
-    loaded = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
+    loaded = one_step(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE))
     assert lost(loaded) == {
         "data_loading": "no ops of its own",
         "backward": "autograd thread",
         "update": "no ops of its own",
     }
-    finding = told(loaded)
+    finding = lost_finding(loaded)
     assert finding is not None
     assert (finding.severity, finding.gain, finding.cost_ps) == ("info", None, 0)
     assert finding.evidence["unexplained_ps"] == 40
@@ -57,9 +57,9 @@ def test_backward_is_lost_to_autograds_thread(tmp_path: Path) -> None:
 
 
 def test_without_bare_ops_nothing_ran_on_autograds_thread(tmp_path: Path) -> None:
-    loaded = one(tmp_path, ("dot.1", 60, F))
+    loaded = one_step(tmp_path, ("dot.1", 60, F))
     assert lost(loaded)["backward"] == "no ops of its own"
-    assert told(loaded) is None
+    assert lost_finding(loaded) is None
 
 
 def test_a_backward_pass_is_recognised_by_its_thread() -> None:
@@ -80,10 +80,10 @@ def test_a_backward_pass_is_recognised_by_its_thread() -> None:
 
 def test_flag_off(tmp_path: Path) -> None:
     hlo = module([Instruction(1, "dot.1", "dot"), Instruction(2, "fusion.2", "fusion")])
-    loaded = one(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
+    loaded = one_step(tmp_path, ("dot.1", 60, ""), ("fusion.2", 40, ""), hlo=hlo)
     assert set(lost(loaded).values()) == {"flag off"}
     assert len(lost(loaded)) == 5
-    finding = told(loaded)
+    finding = lost_finding(loaded)
     assert finding is not None
     assert "XLA_HLO_DEBUG=1" in finding.advice
     assert [diagnostic.id for diagnostic in propagation_diagnostics(loaded)] == ["no_hlo_scopes"]
@@ -93,7 +93,7 @@ def test_flag_off(tmp_path: Path) -> None:
 
 
 def test_a_program_that_cannot_be_read_does_not_say_that_the_flag_was_off(tmp_path: Path) -> None:
-    loaded = one(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
+    loaded = one_step(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
     assert lost(loaded) == {}
     assert [diagnostic.severity for diagnostic in propagation_diagnostics(loaded)] == ["warning"]
 
@@ -104,7 +104,7 @@ def test_scopes_that_only_hand_tensors_over_have_no_ops(tmp_path: Path) -> None:
         Instruction(1, "p0.1", "parameter", data), Instruction(2, "bitcast.1", "bitcast", data, operands=[1]),
         Instruction(3, "add.7", "add", work), Instruction(4, "dot.1", "dot", F.split(":")[0]),
     ])  # fmt: skip
-    assert lost(one(tmp_path, ("dot.1", 60, ""), hlo=hlo)) == {
+    assert lost(one_step(tmp_path, ("dot.1", 60, ""), hlo=hlo)) == {
         "data_loading": "no ops of its own",
         "backward": "no ops of its own",
         "update": "optimised away",
@@ -168,5 +168,5 @@ def test_device_time_without_annotation_by_kind_and_line(tmp_path: Path) -> None
 
 
 def test_annotations_of_unreadable_programs_are_not_reported_as_without_ops(tmp_path: Path) -> None:
-    loaded = one(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff")
+    loaded = one_step(tmp_path, ("dot.1", 60, F), ("dot.2", 40, BARE), ("copy.1", 5, ""), hlo=b"\xff\xff")
     assert lost(loaded) == {"backward": "autograd thread"}

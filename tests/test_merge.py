@@ -39,8 +39,11 @@ from tb_xla_insights.trace.read import read_trace
 SEEDS = range(30)
 
 
-def summaries_of(its: SessionTrace, **options: Any) -> list[HostSummary]:
-    return [summarise(trace, its.name, its.path, **options) for trace in its.traces]
+def summaries_of(merged_session: SessionTrace, **options: Any) -> list[HostSummary]:
+    return [
+        summarise(trace, merged_session.name, merged_session.path, **options)
+        for trace in merged_session.traces
+    ]
 
 
 def several(seed: int) -> SessionTrace:
@@ -83,20 +86,22 @@ def test_a_weighted_median_counts_values_by_their_weight() -> None:
     for seed in SEEDS:
         pick = random.Random(seed)
         values = [(pick.randint(0, 9), pick.randint(0, 4)) for _ in range(5)] + [(3, 1)]
-        every = sorted(value for value, weight in values for _ in range(weight))
-        assert weighted_median(values) == every[(len(every) - 1) // 2]
+        repeated = sorted(value for value, weight in values for _ in range(weight))
+        assert weighted_median(values) == repeated[(len(repeated) - 1) // 2]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_host_has_its_own_report(seed: int) -> None:
-    its = session(several(seed).traces[0])
-    report: Any = session_report(its)
-    assert report == merged(summaries_of(its))
-    own: Any = host_report(its)
-    assert report.keys() - own.keys() == {"hosts", "verdict"}
-    late = {"findings", "mistakes"} if any(row["id"] == "straggler" for row in report["findings"]) else set()
-    assert {name: report[name] for name in own.keys() - late} == {
-        name: own[name] for name in own.keys() - late
+    alone = session(several(seed).traces[0])
+    report: Any = session_report(alone)
+    assert report == merged(summaries_of(alone))
+    expected: Any = host_report(alone)
+    assert report.keys() - expected.keys() == {"hosts", "verdict"}
+    excluded = (
+        {"findings", "mistakes"} if any(row["id"] == "straggler" for row in report["findings"]) else set()
+    )
+    assert {name: report[name] for name in expected.keys() - excluded} == {
+        name: expected[name] for name in expected.keys() - excluded
     }
 
 
@@ -136,45 +141,45 @@ def test_hosts_may_be_added_in_any_order(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_are_those_over_all_traces(seed: int) -> None:
-    its = join_hosts("session", "run/session", several(seed).traces, [])
-    report: Any = session_report(its, all_gaps=True)
-    assert report["session"]["duration_ps"] == its.duration_ps
-    assert report["session"]["start_unix_ns"] == str(its.start_unix_ns)
-    assert report["devices"] == device_summaries(its)
-    assert report["steps"] == steps_report(its)
-    assert report["step_idle"] == step_idle_report(its)
-    assert report["transfers"] == transfers_report(its)
+    joined = join_hosts("session", "run/session", several(seed).traces, [])
+    report: Any = session_report(joined, all_gaps=True)
+    assert report["session"]["duration_ps"] == joined.duration_ps
+    assert report["session"]["start_unix_ns"] == str(joined.start_unix_ns)
+    assert report["devices"] == device_summaries(joined)
+    assert report["steps"] == steps_report(joined)
+    assert report["step_idle"] == step_idle_report(joined)
+    assert report["transfers"] == transfers_report(joined)
     assert report["early_executions"] == [
-        row | {"cause": None, "frame": None} for row in early_executions_report(its)
+        row | {"cause": None, "frame": None} for row in early_executions_report(joined)
     ]
-    assert _sorted(report["compiles"]) == _sorted(compiles_report(its))
-    gaps, known = report["gaps"], dict[str, Any](gaps_report(its, all_gaps=True))
+    assert _sorted(report["compiles"]) == _sorted(compiles_report(joined))
+    gaps, all_gaps = report["gaps"], dict[str, Any](gaps_report(joined, all_gaps=True))
     assert _sorted(_without(gaps.pop("items"), "explained_by")) == _sorted(
-        _without(known.pop("items"), "explained_by")
+        _without(all_gaps.pop("items"), "explained_by")
     )
-    assert _sorted(gaps.pop("patterns")) == _sorted(known.pop("patterns"))
-    assert gaps == known
-    assert _sorted(report["collectives"]) == _sorted(collectives_report(its))
+    assert _sorted(gaps.pop("patterns")) == _sorted(all_gaps.pop("patterns"))
+    assert gaps == all_gaps
+    assert _sorted(report["collectives"]) == _sorted(collectives_report(joined))
     tables: Any = (
-        (report["executions"], executions_report(its)),
-        (report["programs"], programs_report(its)),
+        (report["executions"], executions_report(joined)),
+        (report["programs"], programs_report(joined)),
     )
-    for rows, told in tables:
+    for rows, expected_rows in tables:
         assert _sorted(_without(rows, "spread", "kind", "causes")) == _sorted(
-            _without(told, "spread", "kind")
+            _without(expected_rows, "spread", "kind")
         )
-        for row, same in zip(rows, told, strict=True):
+        for row, expected_row in zip(rows, expected_rows, strict=True):
             for column, spread in row["spread"].items():
-                assert spread["min"] == same["spread"][column]["min"]
-                assert spread["max"] == same["spread"][column]["max"]
-    propagation, found = report["propagation"], dict[str, Any](propagation_report(its))
+                assert spread["min"] == expected_row["spread"][column]["min"]
+                assert spread["max"] == expected_row["spread"][column]["max"]
+    propagation, all_propagation = report["propagation"], dict[str, Any](propagation_report(joined))
     for name in ("device_ps", "direct_ps", "recovered_ps", "bare_ps", "none_ps"):
-        assert propagation[name] == found["propagation"][name]
-    ops: Any = session_ops(its)
+        assert propagation[name] == all_propagation["propagation"][name]
+    ops: Any = session_ops(joined)
     for name, rows in ops.items():
         total = sum(row["device_ps"] for row in rows)
         assert sum(row["device_ps"] for row in propagation[name]) == total
-    assert _sorted(report["annotations"]) == _sorted(found["annotations"])
+    assert _sorted(report["annotations"]) == _sorted(all_propagation["annotations"])
 
 
 def _without(rows: Sequence[Mapping[str, Any]], *names: str) -> list[Row]:
@@ -188,27 +193,27 @@ def _sorted(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
     trace = several(seed).traces[0]
-    one: Any = session_report(session(trace))
+    single: Any = session_report(session(trace))
     two: Any = session_report(session(renamed(trace, "w-0"), renamed(trace, "w-1")))
     for name in ("count", "total_ps", "listed_ps"):
-        assert two["gaps"][name] == 2 * one["gaps"][name]
-    assert two["gaps"]["by_class_ps"] == {name: 2 * ps for name, ps in one["gaps"]["by_class_ps"].items()}
-    assert len(two["steps"]) == 2 * len(one["steps"])
+        assert two["gaps"][name] == 2 * single["gaps"][name]
+    assert two["gaps"]["by_class_ps"] == {name: 2 * ps for name, ps in single["gaps"]["by_class_ps"].items()}
+    assert len(two["steps"]) == 2 * len(single["steps"])
     for name in ("step_ps", "median_ps", "work_ps", "stall_ps", "idle_ps", "by_class_ps", "small_ps"):
-        assert two["step_idle"][name] == one["step_idle"][name], name
-    for row, same in zip(two["gaps"]["patterns"], one["gaps"]["patterns"], strict=True):
-        assert row["per_step_ps"] == same["per_step_ps"]
+        assert two["step_idle"][name] == single["step_idle"][name], name
+    for row, counterpart in zip(two["gaps"]["patterns"], single["gaps"]["patterns"], strict=True):
+        assert row["per_step_ps"] == counterpart["per_step_ps"]
     for name in two["transfers"]:
-        assert two["transfers"][name]["per_step"] == one["transfers"][name]["per_step"]
+        assert two["transfers"][name]["per_step"] == single["transfers"][name]["per_step"]
     for name in ("kind", "share", "load_hidden", "send_hidden", "verdict"):
-        assert two["input_pipeline"][name] == one["input_pipeline"][name], name
-    if one["outside"]:
-        assert two["outside"]["share"] == one["outside"]["share"]
+        assert two["input_pipeline"][name] == single["input_pipeline"][name], name
+    if single["outside"]:
+        assert two["outside"]["share"] == single["outside"]["share"]
     assert {row["id"]: row["cost_ps"] for row in two["findings"]} == {
-        row["id"]: 2 * row["cost_ps"] for row in one["findings"]
+        row["id"]: 2 * row["cost_ps"] for row in single["findings"]
     }
     for row in two["findings"]:
-        same = next(it for it in one["findings"] if it["id"] == row["id"])
+        counterpart = next(finding for finding in single["findings"] if finding["id"] == row["id"])
         for name in (
             "title",
             "brief",
@@ -220,40 +225,42 @@ def test_two_copies_double_the_sums_and_keep_the_means(seed: int) -> None:
             "kind",
             "step_ps",
         ):
-            assert row[name] == same[name], name
-        assert row["step_if_fixed_ps"] == same["step_if_fixed_ps"]
+            assert row[name] == counterpart[name], name
+        assert row["step_if_fixed_ps"] == counterpart["step_if_fixed_ps"]
         assert row["evidence"]["hosts"] == row["evidence"]["of_hosts"] == 2
-    assert two["mistakes"] == one["mistakes"]
+    assert two["mistakes"] == single["mistakes"]
 
 
 def test_no_more_gaps_are_held_than_listed() -> None:
-    trace = next(its for its in map(several, SEEDS) if merged(summaries_of(its))["gaps"]["items"]).traces[0]
+    trace = next(
+        candidate for candidate in map(several, SEEDS) if merged(summaries_of(candidate))["gaps"]["items"]
+    ).traces[0]
     summary = summarise(trace, "session", "run")
     gap = summary.document["gaps"]["items"][0]
     summary.document["gaps"]["items"] = [gap | {"duration_ps": 2000 - number} for number in range(1000)]
-    made, every = ReportMerger("session", "run"), ReportMerger("session", "run", all_gaps=True)
+    merger, complete = ReportMerger("session", "run"), ReportMerger("session", "run", all_gaps=True)
     for number in range(3):
-        made.add(dataclasses.replace(summary, host=f"w-{number}"))
-        every.add(dataclasses.replace(summary, host=f"w-{number}"))
-        assert len(made._gaps.items) == 1000
-    assert [row["duration_ps"] for row in made.document()["gaps"]["items"]] == [
+        merger.add(dataclasses.replace(summary, host=f"w-{number}"))
+        complete.add(dataclasses.replace(summary, host=f"w-{number}"))
+        assert len(merger._gaps.items) == 1000
+    assert [row["duration_ps"] for row in merger.document()["gaps"]["items"]] == [
         2000 - number // 3 for number in range(1000)
     ]
-    assert len(every.document()["gaps"]["items"]) == 3000
+    assert len(complete.document()["gaps"]["items"]) == 3000
 
 
 def test_the_comparison_is_cached_until_a_host_is_added() -> None:
     (summary,) = summaries_of(session(several(0).traces[0]))
-    made = ReportMerger("session", "run")
-    assert made.comparison is None
-    made.add(dataclasses.replace(summary, host="w-1"))
-    first = made.comparison
-    made.document()
-    assert made.comparison is first
-    made.add(dataclasses.replace(summary, host="w-0"))
-    both = made.comparison
-    assert both is not None
-    assert [host.name for host in both.hosts] == ["w-0", "w-1"]
+    merger = ReportMerger("session", "run")
+    assert merger.comparison is None
+    merger.add(dataclasses.replace(summary, host="w-1"))
+    first = merger.comparison
+    merger.document()
+    assert merger.comparison is first
+    merger.add(dataclasses.replace(summary, host="w-0"))
+    comparison = merger.comparison
+    assert comparison is not None
+    assert [host.name for host in comparison.hosts] == ["w-0", "w-1"]
 
 
 def test_a_summary_can_be_pickled() -> None:
@@ -265,10 +272,10 @@ def test_a_summary_can_be_pickled() -> None:
 
 @pytest.mark.parametrize("name", ["torch_xla_early_item", "torch_xla_dynamo_graph_break"])
 def test_all_instants_of_a_real_report_shift(name: str) -> None:
-    (first,) = (dict[str, Any](it.document) for it in summaries_of(session(demo(name))))
+    (first,) = (dict[str, Any](summary.document) for summary in summaries_of(session(demo(name))))
     trace = demo(name)
     trace.shift(7_000_000)
-    (second,) = (dict[str, Any](it.document) for it in summaries_of(session(trace)))
+    (second,) = (dict[str, Any](summary.document) for summary in summaries_of(session(trace)))
     for key in first.keys() - {"session", "devices", "step_idle"}:
         assert shifted(first[key], 7_000_000) == second[key], key
 
@@ -276,7 +283,7 @@ def test_all_instants_of_a_real_report_shift(name: str) -> None:
 def test_real_hosts(shared_traces: Path) -> None:
     """The hosts of a real session, with all that only real captures have."""
     folder = shared_traces / "torch_xla" / "multihost_server_debug"
-    (path,) = {it.parent for it in folder.rglob("*.xplane.pb")}
+    (path,) = {capture_file.parent for capture_file in folder.rglob("*.xplane.pb")}
 
     def traces() -> list[Trace]:
         return [host_trace(file) for file in sorted(path.glob("*.xplane.pb"))]

@@ -72,67 +72,69 @@ def with_findings(
     return HostSummary(host, 1_700_000_000_000_000_000, document, collectives)
 
 
-def found(*summaries: HostSummary) -> dict[str, Row]:
+def findings_by_id(*summaries: HostSummary) -> dict[str, Row]:
     return {row["id"]: row for row in merged(summaries)["findings"]}
 
 
 class TestFindings:
     def test_a_finding_of_most_hosts_has_the_texts_of_the_median_host(self) -> None:
-        row = found(
+        row = findings_by_id(
             *(with_findings(f"w-{n}", ("early_sync", gain)) for n, gain in enumerate((0.1, 0.5, 0.3)))
         )
-        told = row["early_sync"]
-        assert told["title"] == "early_sync of w-2"
-        assert told["detail"] == "Evidence of w-2 (w-2, the median of 3 hosts)."
-        assert told["gain"] == pytest.approx(0.3)
-        assert told["step_if_fixed_ps"] == 70
-        assert told["cost_ps"] == 30
-        assert told["severity"] == "critical" if told["gain"] >= 0.3 else "warning"
+        finding = row["early_sync"]
+        assert finding["title"] == "early_sync of w-2"
+        assert finding["detail"] == "Evidence of w-2 (w-2, the median of 3 hosts)."
+        assert finding["gain"] == pytest.approx(0.3)
+        assert finding["step_if_fixed_ps"] == 70
+        assert finding["cost_ps"] == 30
+        assert finding["severity"] == "critical" if finding["gain"] >= 0.3 else "warning"
 
     def test_a_finding_of_few_hosts_has_the_texts_of_the_worst_host(self) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(6)]
         hosts += [with_findings("w-6", ("early_sync", 0.4)), with_findings("w-7", ("early_sync", 0.2))]
-        told = found(*hosts)["early_sync"]
-        assert told["detail"] == "Evidence of w-6 (w-6, the worst of 2 hosts that have it, of 8)."
-        assert told["brief"] == "early_sync on 2 of 8 hosts"
-        assert told["gain"] == pytest.approx(0.6 / 8)
-        assert told["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)
-        assert told["severity"] == "info"
-        assert told["evidence"] == {"hosts": 2, "of_hosts": 8, "host": "w-6"}
+        finding = findings_by_id(*hosts)["early_sync"]
+        assert finding["detail"] == "Evidence of w-6 (w-6, the worst of 2 hosts that have it, of 8)."
+        assert finding["brief"] == "early_sync on 2 of 8 hosts"
+        assert finding["gain"] == pytest.approx(0.6 / 8)
+        assert finding["step_if_fixed_ps"] == round((6 * 100 + 60 + 80) / 8)
+        assert finding["severity"] == "info"
+        assert finding["evidence"] == {"hosts": 2, "of_hosts": 8, "host": "w-6"}
 
     def test_one_host_alone_is_named(self) -> None:
-        told = found(with_findings("w-0"), with_findings("w-1", ("early_sync", 0.4)))["early_sync"]
-        assert told["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
-        assert told["brief"] == "early_sync on w-1"
+        finding = findings_by_id(with_findings("w-0"), with_findings("w-1", ("early_sync", 0.4)))[
+            "early_sync"
+        ]
+        assert finding["detail"] == "On w-1 alone, of 2 hosts: Evidence of w-1."
+        assert finding["brief"] == "early_sync on w-1"
 
     def test_hosts_with_the_same_name_are_distinct(self) -> None:
-        told = found(
+        finding = findings_by_id(
             with_findings("w", ("early_sync", 0.4)),
             with_findings("w", ("early_sync", 0.2)),
             with_findings("w"),
         )
-        assert told["early_sync"]["gain"] == pytest.approx(0.2)
-        assert told["early_sync"]["evidence"]["hosts"] == 2
+        assert finding["early_sync"]["gain"] == pytest.approx(0.2)
+        assert finding["early_sync"]["evidence"]["hosts"] == 2
 
     def test_hosts_are_weighted_by_the_time_of_their_steps(self) -> None:
         many, few = with_findings("a", ("early_sync", 0.4), steps=9), with_findings("b", steps=1)
-        told = found(many, few)["early_sync"]
-        assert told["gain"] == pytest.approx(0.36)
-        assert told["step_if_fixed_ps"] == 64
+        finding = findings_by_id(many, few)["early_sync"]
+        assert finding["gain"] == pytest.approx(0.36)
+        assert finding["step_if_fixed_ps"] == 64
 
     def test_a_gain_is_a_share_of_the_mean_step(self) -> None:
         slow, fast = with_findings("a", ("early_sync", 0.5)), with_findings("b")
         for step in fast.document["steps"]:
             step["duration_ps"] = 20
         fast.document["mistakes"] |= {"step_ps": 20, "usual_step_ps": 20, "step_if_fixed_ps": 20}
-        told = found(slow, fast)["early_sync"]
-        assert (told["step_ps"], told["step_if_fixed_ps"]) == (60, 35)
-        assert told["gain"] == pytest.approx((60 - 35) / 60)
+        finding = findings_by_id(slow, fast)["early_sync"]
+        assert (finding["step_ps"], finding["step_if_fixed_ps"]) == (60, 35)
+        assert finding["gain"] == pytest.approx((60 - 35) / 60)
 
     def test_windows_are_on_the_sessions_time_base(self) -> None:
-        late = with_findings("b", ("early_sync", 0.4))
-        late = dataclasses.replace(late, base_unix_ns=late.base_unix_ns + 3)
-        (window,) = found(with_findings("a"), late)["early_sync"]["windows"]
+        shifted = with_findings("b", ("early_sync", 0.4))
+        shifted = dataclasses.replace(shifted, base_unix_ns=shifted.base_unix_ns + 3)
+        (window,) = findings_by_id(with_findings("a"), shifted)["early_sync"]["windows"]
         assert window == {"start_ps": 3001, "end_ps": 3002, "device": None}
 
     def test_a_limit_of_few_hosts_keeps_the_steps_of_the_others(self) -> None:
@@ -142,8 +144,8 @@ class TestFindings:
     def test_an_irrelevant_limit_of_one_host_is_removed(self) -> None:
         hosts = [with_findings("a", ("tracing_bound", 0.0)), *(with_findings(f"w-{n}") for n in range(9))]
         hosts[0].document["findings"][0]["cost_ps"] = 30
-        assert "tracing_bound" in found(*hosts[:2])
-        assert "tracing_bound" not in found(*hosts)
+        assert "tracing_bound" in findings_by_id(*hosts[:2])
+        assert "tracing_bound" not in findings_by_id(*hosts)
 
     def test_a_detail_after_a_colon_keeps_the_capital_of_names(self) -> None:
         assert detail_after_colon("The device idles 1 ms.") == "the device idles 1 ms."
@@ -151,13 +153,13 @@ class TestFindings:
 
     def test_the_devices_are_the_bottleneck_if_no_host_has_a_mistake(self) -> None:
         bound = [with_findings(f"w-{n}", device_bound=True) for n in range(10)]
-        assert "device_bound" in found(*bound)
-        assert "device_bound" in found(*bound[1:], with_findings("w-0"))
-        assert "device_bound" not in found(*bound, with_findings("w-10"), with_findings("w-11"))
-        assert "device_bound" not in found(*bound, with_findings("w-10", ("early_sync", 0.2)))
+        assert "device_bound" in findings_by_id(*bound)
+        assert "device_bound" in findings_by_id(*bound[1:], with_findings("w-0"))
+        assert "device_bound" not in findings_by_id(*bound, with_findings("w-10"), with_findings("w-11"))
+        assert "device_bound" not in findings_by_id(*bound, with_findings("w-10", ("early_sync", 0.2)))
 
 
-def told(*lines: tuple[str, str]) -> list[Row]:
+def merged_diagnostics(*lines: tuple[str, str]) -> list[Row]:
     """The merged diagnostics of hosts with one diagnostic each."""
     summaries = []
     for host, message in lines:
@@ -172,46 +174,50 @@ class TestDiagnostics:
     def test_a_diagnostic_of_one_host_names_it(self) -> None:
         rows = merged([with_findings("a"), with_findings("b")])["diagnostics"]
         assert [row["message"].endswith("(on both hosts)") for row in rows] == [True] * len(rows)
-        assert told(("a", "1 step is cut."), ("b", "It is whole."))[0] == {
+        assert merged_diagnostics(("a", "1 step is cut."), ("b", "It is whole."))[0] == {
             "id": "partial_steps", "severity": "info", "message": "1 step is cut.", "host": "a",
         }  # fmt: skip
 
     def test_equal_diagnostics_of_many_hosts_are_merged(self) -> None:
-        rows = told(*((f"w-{n}", "2 steps are cut.") for n in range(5)), ("w-5", "Other."))
+        rows = merged_diagnostics(*((f"w-{n}", "2 steps are cut.") for n in range(5)), ("w-5", "Other."))
         assert rows[0]["message"] == "2 steps are cut. (on 5 of 6 hosts)"
         assert rows[0]["hosts"] == 5
         assert "host" not in rows[0]
 
     def test_diagnostics_that_differ_in_numbers_alone_are_merged(self) -> None:
-        rows = told(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
+        rows = merged_diagnostics(("w-10", "7 steps are cut."), ("w-9", "12 steps are cut."))
         assert [row["message"] for row in rows] == [
             "12 steps are cut. (on both hosts; the numbers are those of w-9)"
         ]
 
     def test_hosts_that_could_not_be_read_come_first(self) -> None:
-        made = ReportMerger("session", "run/session")
-        made.add(with_findings("a"))
-        made.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
-        assert made.document()["diagnostics"][0]["id"] == "skipped_host"
+        merger = ReportMerger("session", "run/session")
+        merger.add(with_findings("a"))
+        merger.skip(Diagnostic("skipped_host", "warning", "b.pb: cut", "b"))
+        assert merger.document()["diagnostics"][0]["id"] == "skipped_host"
 
     def test_hosts_that_run_something_else_are_reported(self) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(4)]
         hosts[2].document["steps"] = [step | {"name": "eval"} for step in hosts[2].document["steps"]]
-        (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
+        (row,) = (
+            diagnostic for diagnostic in merged(hosts)["diagnostics"] if diagnostic["id"] == "hosts_differ"
+        )
         assert row["message"].startswith(
             "1 host of 4 runs something other than the others (w-2: 4 steps eval; the others: 4 steps train)"
         )
 
     @pytest.mark.parametrize(
-        ("count", "who"),
+        ("count", "hosts_text"),
         [(2, "Both hosts run something of their own"), (5, "Each of 5 hosts runs something of its own")],
     )
-    def test_hosts_that_all_run_something_else_have_no_usual_one(self, count: int, who: str) -> None:
+    def test_hosts_that_all_run_something_else_have_no_usual_one(self, count: int, hosts_text: str) -> None:
         hosts = [with_findings(f"w-{n}") for n in range(count)]
         for host, name in zip(hosts, "abcde", strict=False):
             host.document["steps"] = [step | {"name": name} for step in host.document["steps"]]
-        (row,) = (it for it in merged(hosts)["diagnostics"] if it["id"] == "hosts_differ")
-        assert row["message"].startswith(who)
+        (row,) = (
+            diagnostic for diagnostic in merged(hosts)["diagnostics"] if diagnostic["id"] == "hosts_differ"
+        )
+        assert row["message"].startswith(hosts_text)
         assert "the others" not in row["message"]
 
     @pytest.mark.parametrize(("steps", "differs"), [(4, False), (6, False), (7, True), (1, True), (0, False)])

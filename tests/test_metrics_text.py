@@ -64,43 +64,43 @@ OLD_EXPLAIN = """Dynamo produced 3 graphs with 2 graph breaks and 6 ops
 
 class TestMetrics:
     def test_a_report_inside_a_log_is_read(self) -> None:
-        found = parse_metrics(REPORT, "m.txt")
-        assert found
-        assert found.metrics["CompileTime"] == {
+        parsed = parse_metrics(REPORT, "m.txt")
+        assert parsed
+        assert parsed.metrics["CompileTime"] == {
             "samples": 6,
             "total": 1_147_508_595_000,
             "unit": "ps",
             "percentiles": {"1": 57_628_070_000, "99": 292_135_357_000},
         }
-        assert found.metrics["OutboundData"]["total"] == round(171.02 * 1024)
-        assert (found.metrics["OutboundData"]["unit"], found.metrics["TensorsGraphSize"]["unit"]) == (
+        assert parsed.metrics["OutboundData"]["total"] == round(171.02 * 1024)
+        assert (parsed.metrics["OutboundData"]["unit"], parsed.metrics["TensorsGraphSize"]["unit"]) == (
             "bytes",
             None,
         )
-        assert found.counters["UncachedCompile"] == 6
-        assert found.fallbacks() == {"special_i1": 12}
-        assert found.unread == []
+        assert parsed.counters["UncachedCompile"] == 6
+        assert parsed.fallbacks() == {"special_i1": 12}
+        assert parsed.unread == []
 
     def test_figures_accept_all_names_of_a_metric(self) -> None:
-        found = parse_metrics(REPORT)
-        assert found
-        assert found.samples("CompileTime", "XrtCompile") == 6
-        assert found.total("ps", "CompileTime") == 1_147_508_595_000
-        assert found.total("ps", "OutboundData") is None
-        assert found.samples("ExecuteTime") is None
+        parsed = parse_metrics(REPORT)
+        assert parsed
+        assert parsed.samples("CompileTime", "XrtCompile") == 6
+        assert parsed.total("ps", "CompileTime") == 1_147_508_595_000
+        assert parsed.total("ps", "OutboundData") is None
+        assert parsed.samples("ExecuteTime") is None
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Counter: \n", "Metrics are good\n  Value: 3\n"])
     def test_what_is_none(self, text: str) -> None:
         assert parse_metrics(text) is None
 
     def test_unread_lines_are_reported_and_the_rest_is_used(self) -> None:
-        found = parse_metrics(
+        parsed = parse_metrics(
             "Counter: A\n  Value: many\nCounter: B\n  Value: 2\nMetric: C\n  Accumulator: 3parsecs\n  Mood: good\n",
             "m",
         )
-        assert found
-        assert (found.counters, found.metrics["C"]["total"]) == ({"B": 2}, None)
-        assert [(it.line, it.text) for it in found.unread] == [
+        assert parsed
+        assert (parsed.counters, parsed.metrics["C"]["total"]) == ({"B": 2}, None)
+        assert [(line.line, line.text) for line in parsed.unread] == [
             (2, "Value: many"),
             (6, "Accumulator: 3parsecs"),
             (7, "Mood: good"),
@@ -110,34 +110,34 @@ class TestMetrics:
         "samples", ["Samples: 6", "TotalSamples: about 6", "TotalSamples: -6", "Accumulator: 01s"]
     )
     def test_an_unknown_number_of_samples_is_none(self, samples: str) -> None:
-        found = parse_metrics(f"Metric: CompileTime\n  {samples}\n")
-        assert found
-        assert found.samples("CompileTime") is None
+        parsed = parse_metrics(f"Metric: CompileTime\n  {samples}\n")
+        assert parsed
+        assert parsed.samples("CompileTime") is None
 
     @pytest.mark.parametrize(
         "line", ["TotalSamples: {}", "Accumulator: {}", "Accumulator: {}s", "Percentiles: 1%={}KB"]
     )
     def test_too_many_digits_are_not_understood(self, line: str) -> None:
-        found = parse_metrics(f"Metric: C\n  {line.format('9' * 5000)}\n")
-        assert found
-        assert (found.metrics["C"]["samples"], found.metrics["C"]["total"]) == (None, None)
-        assert [it.line for it in found.unread] == [2]
+        parsed = parse_metrics(f"Metric: C\n  {line.format('9' * 5000)}\n")
+        assert parsed
+        assert (parsed.metrics["C"]["samples"], parsed.metrics["C"]["total"]) == (None, None)
+        assert [unread.line for unread in parsed.unread] == [2]
 
     @given(st.integers(0, len(REPORT)))
     def test_a_report_cut_anywhere_has_no_wrong_value(self, length: int) -> None:
         """What a cut report has, the whole one has; a number without an end is left out and said."""
-        all_of_it, found = parse_metrics(REPORT), parse_metrics(REPORT[:length])
+        all_of_it, parsed = parse_metrics(REPORT), parse_metrics(REPORT[:length])
         assert all_of_it
-        if found is None:
+        if parsed is None:
             return
-        assert found.counters.items() <= all_of_it.counters.items()
-        for name, entry in found.metrics.items():
-            known = all_of_it.metrics[name]
-            assert entry["samples"] in (None, known["samples"])
-            assert entry["total"] in (None, known["total"])
-            assert entry["percentiles"].items() <= known["percentiles"].items()
+        assert parsed.counters.items() <= all_of_it.counters.items()
+        for name, entry in parsed.metrics.items():
+            metric = all_of_it.metrics[name]
+            assert entry["samples"] in (None, metric["samples"])
+            assert entry["total"] in (None, metric["total"])
+            assert entry["percentiles"].items() <= metric["percentiles"].items()
         if not REPORT[:length].endswith("\n") and REPORT[:length].splitlines()[-1].startswith("  Value: "):
-            assert found.unread
+            assert parsed.unread
 
 
 class TestNumbers:
@@ -157,12 +157,12 @@ class TestNumbers:
         assert parse_count(text) == value
 
     @pytest.mark.parametrize(
-        ("text", "found"),
+        ("text", "expected"),
         [("716.00", (716.0, None)), ("1654", (1654.0, None)), ("-0.25", (-0.25, None)), ("12.00B", (12, "bytes")),
          ("171.02KB", (175_124, "bytes")), ("1.50PB", (3 << 49, "bytes"))],
     )  # fmt: skip
-    def test_numbers_and_sizes(self, text: str, found: tuple[float, str | None]) -> None:
-        assert parse_quantity(text) == found
+    def test_numbers_and_sizes(self, text: str, expected: tuple[float, str | None]) -> None:
+        assert parse_quantity(text) == expected
 
     @pytest.mark.parametrize(
         "text", ["", "KB", "3 parsecs", "1s-2ms", "1,234KB", "1,5", "1.2.3", "ms", "1e5", "٣"]
@@ -173,10 +173,10 @@ class TestNumbers:
 
 class TestExplanation:
     def test_reasons_and_places(self) -> None:
-        found = parse_explain(EXPLAIN, "d.txt")
-        assert found
-        assert (found.graphs, found.breaks, found.ops, found.unread) == (3, 2, 18, [])
-        assert found.reasons == [
+        parsed = parse_explain(EXPLAIN, "d.txt")
+        assert parsed
+        assert (parsed.graphs, parsed.breaks, parsed.ops, parsed.unread) == (3, 2, 18, [])
+        assert parsed.reasons == [
             {
                 "reason": "Unsupported Tensor.item() call",
                 "place": "train.py:73 in forward",
@@ -187,35 +187,35 @@ class TestExplanation:
         ]
 
     def test_the_wording_of_pytorch_2_0(self) -> None:
-        found = parse_explain(OLD_EXPLAIN)
-        assert found
-        assert (found.graphs, found.breaks, found.ops, found.unread) == (3, 2, 6, [])
-        assert found.reasons == [
+        parsed = parse_explain(OLD_EXPLAIN)
+        assert parsed
+        assert (parsed.graphs, parsed.breaks, parsed.ops, parsed.unread) == (3, 2, 6, [])
+        assert parsed.reasons == [
             {"reason": "call_function BuiltinVariable(print)", "place": "t.py:16 in example"},
             {"reason": "generic_jump", "place": "t.py:17 in example"},
         ]
 
     def test_several_explanations_in_one_file_add_up(self) -> None:
-        found = parse_explain(EXPLAIN + "some text\n" + EXPLAIN)
-        assert found
-        assert (found.graphs, found.breaks, len(found.reasons)) == (6, 4, 4)
+        parsed = parse_explain(EXPLAIN + "some text\n" + EXPLAIN)
+        assert parsed
+        assert (parsed.graphs, parsed.breaks, len(parsed.reasons)) == (6, 4, 4)
 
     def test_a_place_is_the_programs_own(self) -> None:
         inside = "      <FrameSummary file /venv/site-packages/torch/nn/module.py, line 9 in _call>\n"
-        found = parse_explain(EXPLAIN.replace("  Break Reason 2", f"{inside}  Break Reason 2"))
-        assert found
-        assert found.reasons[0]["place"] == "train.py:73 in forward"
+        parsed = parse_explain(EXPLAIN.replace("  Break Reason 2", f"{inside}  Break Reason 2"))
+        assert parsed
+        assert parsed.reasons[0]["place"] == "train.py:73 in forward"
 
     def test_a_cut_explanation_reports_missing_reasons(self) -> None:
-        found = parse_explain(EXPLAIN.partition("  Break Reason 2")[0], "d.txt")
-        assert found
-        assert (found.breaks, len(found.reasons)) == (2, 1)
-        assert [it.text for it in found.unread] == ["2 breaks, but only 1 reasons"]
+        parsed = parse_explain(EXPLAIN.partition("  Break Reason 2")[0], "d.txt")
+        assert parsed
+        assert (parsed.breaks, len(parsed.reasons)) == (2, 1)
+        assert [line.text for line in parsed.unread] == ["2 breaks, but only 1 reasons"]
 
     def test_an_explanation_cut_before_its_reasons_reports_it(self) -> None:
-        found = parse_explain(EXPLAIN.partition("Break Reasons")[0], "d.txt")
-        assert found
-        assert [it.text for it in found.unread] == ["2 breaks, but only 0 reasons"]
+        parsed = parse_explain(EXPLAIN.partition("Break Reasons")[0], "d.txt")
+        assert parsed
+        assert [line.text for line in parsed.unread] == ["2 breaks, but only 0 reasons"]
 
     @pytest.mark.parametrize("text", ["", "hello\n", "Graph Count: many\n", REPORT])
     def test_what_is_none(self, text: str) -> None:
@@ -227,7 +227,9 @@ def test_real_files(shared_traces: Path) -> None:
         metrics = parse_metrics(path.read_text())
         assert metrics
         assert metrics.unread == []
-        assert all(it["total"] is not None and it["percentiles"] for it in metrics.metrics.values())
+        assert all(
+            metric["total"] is not None and metric["percentiles"] for metric in metrics.metrics.values()
+        )
         assert not parse_debug(path.read_text()).unread
     folder = shared_traces / "torch_xla/tiny_dynamo_train"
     metrics = parse_metrics((folder / "metrics_report.txt").read_text())

@@ -28,14 +28,16 @@ def ordered(intervals: list[Interval]) -> list[Interval]:
 def nested(*lines: list[Interval]) -> tuple[list[int], list[int], list[int]]:
     rows = [interval for line in lines for interval in line]
     firsts = np.cumsum([0, *(len(line) for line in lines)]).tolist()
-    start, end = (np.array([row[side] for row in rows], np.int64) for side in (0, 1))
+    start, end = (np.array([row[column] for row in rows], np.int64) for column in (0, 1))
     ranges = [(first, len(line)) for first, line in zip(firsts, lines, strict=False)]
     depth, parent = nest_events(start, end - start, ranges)
-    own: list[int] = []
+    own_times: list[int] = []
     for first, count in ranges:
-        its = slice(first, first + count)
-        own += self_times(start[its], (end - start)[its], parent[its], first).tolist()
-    return depth.tolist(), parent.tolist(), own
+        rows_of_line = slice(first, first + count)
+        own_times += self_times(
+            start[rows_of_line], (end - start)[rows_of_line], parent[rows_of_line], first
+        ).tolist()
+    return depth.tolist(), parent.tolist(), own_times
 
 
 def innermost(rows: list[Interval], row: int) -> int:
@@ -63,15 +65,15 @@ def test_nothing_that_is_drawn_at_one_depth_overlaps(intervals: list[Interval]) 
     for row in range(len(rows)):
         assert depth[row] == 0 if row == 0 else depth[row] >= 0
         assert parent[row] < 0 or depth[parent[row]] < depth[row]
-        for other in range(row):
-            if depth[other] == depth[row]:
-                assert rows[other][1] <= rows[row][0]
+        for earlier in range(row):
+            if depth[earlier] == depth[row]:
+                assert rows[earlier][1] <= rows[row][0]
 
 
 @given(INTERVALS, INTERVALS)
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_lines_do_not_know_of_each_other(one: list[Interval], two: list[Interval]) -> None:
-    first, second = ordered(one), ordered(two)
+def test_lines_do_not_know_of_each_other(first_line: list[Interval], second_line: list[Interval]) -> None:
+    first, second = ordered(first_line), ordered(second_line)
     depth, parent, self_ps = nested(first, second)
     alone = nested(first), nested(second)
     assert depth == alone[0][0] + alone[1][0]
@@ -103,8 +105,8 @@ def test_nothing_nests_in_nothing() -> None:
 def test_the_nearest_of_some_is_found_however_far_above() -> None:
     deep = 500
     parent = np.arange(-1, deep - 1, dtype=np.int32)
-    found = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))
-    assert found.tolist() == [-1, 0, 7]
+    ancestors = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))
+    assert ancestors.tolist() == [-1, 0, 7]
     assert nearest_enclosing(
         parent, np.array([-1, 6, deep - 1], np.int32), np.array([7], np.int32)
     ).tolist() == [

@@ -43,9 +43,9 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def cell(thing: Any) -> Page:
-    made = thing._repr_html_()
-    assert type(made) is str
-    return Page(made)
+    markup = thing._repr_html_()
+    assert type(markup) is str
+    return Page(markup)
 
 
 def test_a_session_shows_verdict_findings_and_devices(session: xi.Session) -> None:
@@ -53,7 +53,7 @@ def test_a_session_shows_verdict_findings_and_devices(session: xi.Session) -> No
     text = parsed.text()
     assert report["verdict"]["text"].replace("\u202f", " ") in text
     assert str(report["session"]["description"]) in text
-    assert "synthetic" in [own for tag, own in parsed.texts if tag == "span"]
+    assert "synthetic" in [content for tag, content in parsed.texts if tag == "span"]
     assert all(finding["title"] in text for finding in report["findings"])
     rows = [row for table in parsed.rows.values() for row in table]
     assert [row[0] for row in rows[1:]] == [device["name"] for device in report["devices"]]
@@ -100,12 +100,12 @@ def test_an_empty_table_says_so() -> None:
 
 def test_show_opens_the_report_in_a_frame_of_its_own(session: xi.Session, shown: list[str]) -> None:
     session.show(height=321)
-    [made] = shown
-    frames = {key: value for tag, key, value in Page(made).attributes if tag == "iframe"}
+    [frame] = shown
+    frames = {key: value for tag, key, value in Page(frame).attributes if tag == "iframe"}
     assert frames["srcdoc"] == str(report_html(session.document()))
     assert (frames["sandbox"], frames["height"]) == ("", "321")
-    assert not made.startswith("<iframe")  # of which IPython warns
-    assert unescape(made) != made
+    assert not frame.startswith("<iframe")  # of which IPython warns
+    assert unescape(frame) != frame
 
 
 def test_without_ipython_show_says_what_to_install(
@@ -125,12 +125,12 @@ class TestTheExample:
         notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
         place = {"metadata": {"path": str(NOTEBOOK.parent)}}
         nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()
-        told = [
+        outputs = [
             output.get("data", {}).get("text/html") or output.get("text", "")
             for cell in notebook.cells
             if cell.cell_type == "code"
             for output in cell.outputs
         ]
-        assert "The 8 devices are" in told[0]
-        assert "72.143" in told[2]
-        assert "<iframe" in told[-1]
+        assert "The 8 devices are" in outputs[0]
+        assert "72.143" in outputs[2]
+        assert "<iframe" in outputs[-1]

@@ -25,12 +25,12 @@ def all_told(space: Space) -> SessionTrace:
 
 
 def with_plane(name: str) -> Space:
-    made = Training()
-    plane = made.space.plane(name)
+    space = Training()
+    plane = space.space.plane(name)
     plane.line("XLA Modules", timestamp_ns=EPOCH).event("SyncTensorsGraph.1(7)", 100 * US, 5 * US, run_id=4)
     plane.line("XLA Ops", timestamp_ns=EPOCH).event("fusion.1", 100 * US, 5 * US)
-    made.python.event("DoEnqueueProgram", 90 * US, US, device_ordinal=1, run_id=4)
-    return made.space
+    space.python.event("DoEnqueueProgram", 90 * US, US, device_ordinal=1, run_id=4)
+    return space.space
 
 
 @pytest.mark.parametrize(
@@ -49,47 +49,47 @@ def test_devices_of_any_number_are_told_and_have_a_name_of_their_own(plane: str,
 
 
 def test_lines_and_names_may_share_their_ids() -> None:
-    made = Training()
-    made.host.lines.append(made.python)
-    made.device.lines += [made.ops, made.modules]
+    space = Training()
+    space.host.lines.append(space.python)
+    space.device.lines += [space.ops, space.modules]
     for number in range(3):
-        made.host.event_metadata(f"again.{number}", 1)
-        made.device.event_metadata(f"again.{number}", 1)
-    made.host.stat_ids |= {"one": 1, "two": 1, "three": LARGEST}
-    all_told(made.space)
+        space.host.event_metadata(f"again.{number}", 1)
+        space.device.event_metadata(f"again.{number}", 1)
+    space.host.stat_ids |= {"one": 1, "two": 1, "three": LARGEST}
+    all_told(space.space)
 
 
 @pytest.mark.parametrize("number", [LARGEST, SMALLEST, -1, 1 << 60])
 def test_times_of_any_size_are_survived(number: int) -> None:
-    made = Training()
-    made.host.line("python", id=7, timestamp_ns=number).event("Training_Step", 0, STEP, _r=1, step_num=8)
-    for line in (made.python, made.ops, made.modules):
+    space = Training()
+    space.host.line("python", id=7, timestamp_ns=number).event("Training_Step", 0, STEP, _r=1, step_num=8)
+    for line in (space.python, space.ops, space.modules):
         line.event("fusion.1", number, STEP)
         line.event("fusion.1", STEP, number)
         line.event("fusion.1", number, number)
-    all_told(made.space)
+    all_told(space.space)
 
 
 @pytest.mark.parametrize(
     "number", [LARGEST, SMALLEST, Uint(2**64 - 1), "9" * 5000, "\u00b2", "\uff11\uff12", 1e308]
 )
 def test_numbers_in_stats_and_names_are_survived(number: int | str | float) -> None:
-    made = Training()
+    space = Training()
     stats = dict.fromkeys(
         ("run_id", "queue_id", "device_ordinal", "program_id", "_p", "flops", "bytes_accessed"), number
     )
-    made.python.event("Training_Step", 3 * STEP, STEP, _r=1, step_num=number)
-    made.python.event("DoEnqueueProgram", 3 * STEP + US, US, stats)
-    made.modules.event(f"SyncTensorsGraph.1({number})", 3 * STEP + 40 * US, 50 * US, stats)
-    made.ops.event(named(made.device, f"fusion.{number}", dict(stats)), 3 * STEP + 60 * US, 5 * US, stats)
+    space.python.event("Training_Step", 3 * STEP, STEP, _r=1, step_num=number)
+    space.python.event("DoEnqueueProgram", 3 * STEP + US, US, stats)
+    space.modules.event(f"SyncTensorsGraph.1({number})", 3 * STEP + 40 * US, 50 * US, stats)
+    space.ops.event(named(space.device, f"fusion.{number}", dict(stats)), 3 * STEP + 60 * US, 5 * US, stats)
     groups = f"replica_groups=[1,{number}]<=[{number}]"
     collective = {"hlo_category": "all-reduce", "tf_op": f"a.{number}/b.{number}/aten__mm:"}
-    made.op(f"%all-reduce.1 = f32[{number}] all-reduce(), {groups}", 3 * STEP + 70 * US, US, **collective)
-    made.device.line("Steps", timestamp_ns=EPOCH).event(f"{number}", 0, STEP)
-    made.device.stats |= {
+    space.op(f"%all-reduce.1 = f32[{number}] all-reduce(), {groups}", 3 * STEP + 70 * US, US, **collective)
+    space.device.line("Steps", timestamp_ns=EPOCH).event(f"{number}", 0, STEP)
+    space.device.stats |= {
         "peak_teraflops_per_second": float("inf"),
         "peak_hbm_bw_gigabytes_per_second": 5e-324,
     }
-    pool = made.host.line("tf_XLAEigen/1", id=3, timestamp_ns=EPOCH)
+    pool = space.host.line("tf_XLAEigen/1", id=3, timestamp_ns=EPOCH)
     pool.event("dot", 3 * STEP, US, {"hlo_op": "dot", "hlo_module": "m", **stats})
-    all_told(made.space)
+    all_told(space.space)

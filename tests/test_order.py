@@ -39,7 +39,7 @@ def ops(*phases: tuple[str, int]) -> list[tuple[str, int, str]]:
     return [(f"dot.{n}", time, SCOPE[phase]) for n, (phase, time) in enumerate(phases)]
 
 
-def one(tmp_path: Path, *phases: tuple[str, int]) -> SessionTrace:
+def one_step(tmp_path: Path, *phases: tuple[str, int]) -> SessionTrace:
     return training(tmp_path, [Step(PHASES, [(950_000, ops(*phases))])])
 
 
@@ -53,7 +53,7 @@ def test_segments_of_one_phase_are_counted_per_run(tmp_path: Path) -> None:
         ("loss", 6),
         ("forward", 1),
     ]
-    (order,) = find_order(one(tmp_path, *body).traces[0])
+    (order,) = find_order(one_step(tmp_path, *body).traces[0])
     assert order.sequence == [
         ("forward", 15),
         ("", 3),
@@ -67,7 +67,7 @@ def test_segments_of_one_phase_are_counted_per_run(tmp_path: Path) -> None:
 
 
 def test_phases_are_in_host_order(tmp_path: Path) -> None:
-    loaded = one(tmp_path, ("update", 10), ("forward", 10))
+    loaded = one_step(tmp_path, ("update", 10), ("forward", 10))
     assert find_phases(loaded.traces[0]).name == ["data", "forward", "loss", "update"]
     assert propagation_report(loaded)["propagation"]["inversion_share"] == 0.5
 
@@ -95,10 +95,10 @@ def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
     """Steps that train have three phases, one that evaluates has the first of them."""
     names = ["forward", "loss", "optim"]
     steps: list[Step] = []
-    for kind, program, its in [*[("Train", 7, names)] * 3, ("Eval", 8, names[:1])]:
-        body = [(f"dot.{n}", 10, f"{kind}.1/{name}.{n}/aten__mm:") for n, name in enumerate(its, 2)]
+    for kind, program, phase_names in [*[("Train", 7, names)] * 3, ("Eval", 8, names[:1])]:
+        body = [(f"dot.{n}", 10, f"{kind}.1/{name}.{n}/aten__mm:") for n, name in enumerate(phase_names, 2)]
         run = 950_000 + STEP_PS * len(steps), body
-        steps.append(Step([(name, 100_000) for name in its], [run], name=kind, program=program))
+        steps.append(Step([(name, 100_000) for name in phase_names], [run], name=kind, program=program))
     trace = training(tmp_path, steps).traces[0]
     assert find_phases(trace).name == names
     assert [(order.program_id, [name for name, _ in order.sequence]) for order in find_order(trace)] == [
@@ -108,7 +108,7 @@ def test_two_kinds_of_steps_share_a_phase(tmp_path: Path) -> None:
 
 
 def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) -> None:
-    view = propagation_view(one(tmp_path, ("forward", 10), ("update", 5), ("", 2), ("forward", 3)))
+    view = propagation_view(one_step(tmp_path, ("forward", 10), ("update", 5), ("", 2), ("forward", 3)))
     host = view["strips"]["host"]
     assert [row["name"] for row in host] == ["data", "forward", "loss", "update", "StepMarker"]
     assert [(host[row["host"]]["name"], row["device"], row["inverted"]) for row in view["ribbons"]] == [
@@ -123,7 +123,7 @@ def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) 
 
 def test_more_stretches_than_can_be_drawn_are_joined(tmp_path: Path) -> None:
     many = [("forward", 50 if n == 400 else 2) if n % 2 else ("", 1 + 90 * (n == 500)) for n in range(1000)]
-    view = propagation_view(one(tmp_path, *many))
+    view = propagation_view(one_step(tmp_path, *many))
     strip = view["strips"]["device"]
     assert len(strip) <= 401
     assert sum(segment["merged"] for segment in strip) == view["order"]["runs"] == 1000
@@ -137,16 +137,18 @@ body = st.lists(st.tuples(st.sampled_from(ORDER), st.integers(1, 50)), min_size=
 @given(body)
 def test_runs_and_inversions_by_definition(phases: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as folder:
-        orders = find_order(one(Path(folder), *phases).traces[0])
+        orders = find_order(one_step(Path(folder), *phases).traces[0])
     if not any(name for name, _ in phases):
         assert orders == []
         return
     (order,) = orders
-    joined = [(name, [time for _, time in its]) for name, its in groupby(phases, key=lambda entry: entry[0])]
+    joined = [
+        (name, [time for _, time in segment]) for name, segment in groupby(phases, key=lambda entry: entry[0])
+    ]
     assert order.sequence == [(name, sum(times)) for name, times in joined]
-    late = sum(time for n, (name, time) in enumerate(phases)
+    late_ps = sum(time for n, (name, time) in enumerate(phases)
                if name and any(ORDER.index(before) > ORDER.index(name) for before, _ in phases[:n]))  # fmt: skip
-    assert order.inversion_share == late / sum(time for _, time in phases)
+    assert order.inversion_share == late_ps / sum(time for _, time in phases)
 
 
 @settings(max_examples=20, deadline=None)
@@ -155,13 +157,13 @@ def test_inversion_does_not_depend_on_ops_within_a_segment(
     phases: list[tuple[str, int]], random: object
 ) -> None:
     changed = []
-    for _, its in groupby(phases, key=lambda entry: entry[0]):
-        group = list(its)
+    for _, segment in groupby(phases, key=lambda entry: entry[0]):
+        group = list(segment)
         random.shuffle(group)  # type: ignore[attr-defined]
         changed += group
     with TemporaryDirectory() as folder:
-        before = find_order(one(Path(folder), *phases).traces[0])
-        after = find_order(one(Path(folder), *changed).traces[0])
+        before = find_order(one_step(Path(folder), *phases).traces[0])
+        after = find_order(one_step(Path(folder), *changed).traces[0])
     assert [(order.runs, order.inversion_share, order.sequence) for order in before] == [
         (entry.runs, entry.inversion_share, entry.sequence) for entry in after
     ]
@@ -178,7 +180,7 @@ TRUTH = case_study.truth()
 
 def test_the_case_study_matches_its_plan(demo: SessionTrace) -> None:
     trace = demo.traces[0]
-    step = next(n for n, it in enumerate(steps_of(trace)) if it.number == TRUTH.gap_step)
+    step = next(n for n, candidate in enumerate(steps_of(trace)) if candidate.number == TRUTH.gap_step)
     runs = device_phase_segments(trace, 0, select_runs(trace, step, 0))
     assert tuple(phase_sequence(find_phases(trace), runs)) == TRUTH.phase_order
     times = {row.path: row.device_ps for row in annotation_rows(trace, step, 0) if row.device_ps}
@@ -186,18 +188,20 @@ def test_the_case_study_matches_its_plan(demo: SessionTrace) -> None:
 
 
 def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> None:
-    index = next(n for n, it in enumerate(steps_of(demo.traces[0])) if it.number == TRUTH.gap_step)
+    index = next(n for n, step in enumerate(steps_of(demo.traces[0])) if step.number == TRUTH.gap_step)
     view = propagation_view(demo, index)
     assert view["device"]["name"] == "TPU:0"
-    assert {key: it for key, it in view["coverage"].items() if key != "device_ps"} == vars(TRUTH.coverage)
+    assert {key: value for key, value in view["coverage"].items() if key != "device_ps"} == vars(
+        TRUTH.coverage
+    )
     assert view["coverage"]["device_ps"] == TRUTH.run_ps
     assert {row["path"].rpartition("/")[2]: row["reason"] for row in view["lost"]} == TRUTH.lost_annotations
     assert view["order"]["runs"] == len(TRUTH.phase_order)
     assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
-    late = sum(
+    late_ps = sum(
         time for name, time in TRUTH.phase_order[2:] if name == "forward"
     )  # FINISH_UPDATE comes second
-    assert view["order"]["inversion_share"] == late / TRUTH.run_ps
+    assert view["order"]["inversion_share"] == late_ps / TRUTH.run_ps
 
 
 def test_the_case_study_as_a_whole(demo: SessionTrace) -> None:

@@ -36,11 +36,11 @@ def test_both_parts_by_class_of_host_work() -> None:
     ).replace(".0 ms", ".0\N{NARROW NO-BREAK SPACE}ms").replace(" %", "\N{NARROW NO-BREAK SPACE}%")
 
 
-@pytest.mark.parametrize(("first", "told"), [(9, False), (10, True)])
-def test_it_is_reported_from_a_tenth_of_the_capture_on(first: int, told: bool) -> None:
+@pytest.mark.parametrize(("first", "is_reported"), [(9, False), (10, True)])
+def test_it_is_reported_from_a_tenth_of_the_capture_on(first: int, is_reported: bool) -> None:
     outside = outside_span_report(session(host(first, 100)))
     assert outside is not None
-    assert (outside["text"] is not None) == told
+    assert (outside["text"] is not None) == is_reported
     assert "after" not in (outside["text"] or "")
 
 

@@ -41,13 +41,13 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = tmp_path_factory.mktemp("source")
     for name in ("tb_xla_insights", "frontend"):
         for path in (ROOT / name).rglob("*"):
-            known = path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts)
-            if known and path.suffix not in (".so", ".pyd"):
+            is_source = path.is_file() and not {"__pycache__", "node_modules", "packed"} & set(path.parts)
+            if is_source and path.suffix not in (".so", ".pyd"):
                 copy = source / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(path.read_bytes())
-    beside = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
-    for name in (*beside, "pack.js", "package.json"):
+    root_files = ("setup.py", "pyproject.toml", "MANIFEST.in", "CHANGELOG.md", "README.md", "LICENSE")
+    for name in (*root_files, "pack.js", "package.json"):
         (source / name).write_bytes((ROOT / name).read_bytes())
     assert (ROOT / "node_modules/rolldown").is_dir(), "the page cannot be packed: run npm ci"
     (source / "node_modules").symlink_to(ROOT / "node_modules")
@@ -157,9 +157,9 @@ def test_without_npm_the_page_is_not_packed_and_the_build_warns(source: Path, tm
     (hidden / "npm").write_text("#!/bin/sh\nexit 9\n")
     (hidden / "npm").chmod(0o755)
     shutil.rmtree(source / "frontend/packed", ignore_errors=True)
-    wheel, told = built(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
+    wheel, output = built(source, tmp_path / "wheel", PATH=f"{hidden}{os.pathsep}{os.environ['PATH']}")
     assert set(page_of(wheel)) == set(read_sources(ROOT / "frontend"))
-    [line] = [line for line in told.splitlines() if "the page is not packed" in line]
+    [line] = [line for line in output.splitlines() if "the page is not packed" in line]
     assert "returned non-zero exit status 9" in line
 
 
@@ -198,8 +198,8 @@ def test_the_changelog_begins_with_the_version() -> None:
 def test_without_a_compiler_the_build_names_the_remedy_in_one_line(source: Path, tmp_path: Path) -> None:
     done = build(source, tmp_path, CC="no-such-compiler")
     assert done.returncode
-    told = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"
-    assert [line for line in done.stdout.splitlines() if line.strip() == told]
+    error = "The kernels need a C compiler, and no-such-compiler is missing: install gcc or clang, or ziglang with pip"
+    assert [line for line in done.stdout.splitlines() if line.strip() == error]
 
 
 def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile) -> None:

@@ -59,21 +59,21 @@ def test_nothing_is_packed_where_nothing_was(folder: Path, tmp_path: Path) -> No
     assert not is_packed(tmp_path / "missing")
 
 
-def imported(path: Path, found: re.Pattern[str]) -> set[Path]:
-    matches = found.finditer(path.read_text())
+def imported(path: Path, pattern: re.Pattern[str]) -> set[Path]:
+    matches = pattern.finditer(path.read_text())
     return {(path.parent / next(filter(None, match.groups()))).resolve() for match in matches}
 
 
 def reached(entry: Path) -> set[Path]:
     """A module and all that it imports at once, directly or not."""
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     waiting = [entry.resolve()]
     while waiting:
         path = waiting.pop()
-        if path not in seen:
-            seen.add(path)
+        if path not in visited:
+            visited.add(path)
             waiting += imported(path, STATIC)
-    return seen
+    return visited
 
 
 def test_every_module_is_imported_at_once_or_with_a_view() -> None:

@@ -114,16 +114,16 @@ def test_quoted_cells(file: Path) -> None:
 
 
 def test_what_is_no_plain_number_is_a_path(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    paths = []
 
     def steps_of(path: str) -> SessionSteps:
-        asked.append(path)
+        paths.append(path)
         return timed(5)
 
     monkeypatch.setenv("HOME", "/home/someone")
     file.write_text("model,a,b\nx,1/0,~/run\ny,s3://bucket/run,/runs/2\n")
     read_pairs(str(file), steps_of)
-    assert asked == [str(file.parent / "1/0"), "/home/someone/run", "s3://bucket/run", "/runs/2"]
+    assert paths == [str(file.parent / "1/0"), "/home/someone/run", "s3://bucket/run", "/runs/2"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
@@ -142,7 +142,7 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "no pairs"),
         ("model,first\n", "no pairs"),
@@ -170,14 +170,14 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
         ("column,a\nfirst,1.5\n", "line 1: column is no column of models"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, said: str) -> None:
-    def none(path: str) -> SessionSteps:
+def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, message: str) -> None:
+    def unused(path: str) -> SessionSteps:
         raise InputError(f"no such session as {path}")
 
     file.write_text(text)
     with pytest.raises(InputError) as caught:
-        read_pairs(str(file), none)
-    assert said in str(caught.value)
+        read_pairs(str(file), unused)
+    assert message in str(caught.value)
     assert str(caught.value).startswith(str(file))
     assert "\n" not in str(caught.value)
 
@@ -191,12 +191,12 @@ def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
 
 
 def test_the_step_time_of_a_session(tmp_path: Path) -> None:
-    found = session_steps(session(loop(steps=3).trace()))
-    assert [step["duration_ps"] for step in found.steps] == [1000 * 10**6] * 3
-    assert found.samples is None
+    steps = session_steps(session(loop(steps=3).trace()))
+    assert [step["duration_ps"] for step in steps.steps] == [1000 * 10**6] * 3
+    assert steps.samples is None
     import tb_xla_insights as xi
 
     path = write_session(tmp_path / "s", "vm")
     (path / RECORD_FILE).write_text('{"samples_per_step": 64}')
-    found = session_steps(xi.load(str(path)).trace)
-    assert ([step["duration_ps"] for step in found.steps], found.samples) == ([9 * MS] * 3, 64)
+    steps = session_steps(xi.load(str(path)).trace)
+    assert ([step["duration_ps"] for step in steps.steps], steps.samples) == ([9 * MS] * 3, 64)

@@ -21,10 +21,10 @@ DEMO_LOGS = sorted(path for path in (Path(__file__).parents[1] / "demo_logs").gl
 
 
 def test_tasks_run_at_the_same_time_and_answer_in_order() -> None:
-    both = threading.Barrier(2)
+    barrier = threading.Barrier(2)
 
     def meet(number: int) -> int:
-        both.wait(60)
+        barrier.wait(60)
         return number
 
     assert run_parallel([partial(meet, number) for number in range(6)]) == [*range(6)]
@@ -82,7 +82,7 @@ def test_a_report_is_the_same_in_any_order(logdir: Path, monkeypatch: pytest.Mon
     def text() -> str:
         return json.dumps(xi.load(str(logdir)).report())
 
-    found = text()
+    report_text = text()
     for module in ("report.host_document", "trace.build", "xplane.columns", "xplane.read"):
         monkeypatch.setattr(f"tb_xla_insights.{module}.run_parallel", one_by_one)
-    assert text() == found
+    assert text() == report_text

@@ -38,17 +38,17 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
     """After how many hosts reports are made."""
     parts: HostExtras[Row] = HostExtras(lambda _: {})
-    made: list[int] = []
+    counts: list[int] = []
 
     def show(_: PartialReport) -> None:
-        made.append(len(parts.results))
+        counts.append(len(parts.results))
 
     reports: Any = PartialReporter(reader, parts, show, lambda: reader.now)  # type: ignore[arg-type]
     for host in range(hosts):
         reader.now += seconds_per_host
         parts.results[host] = {}
         reports.update(object())
-    return made
+    return counts
 
 
 def test_reports_are_built_after_1_2_4_8_hosts() -> None:
@@ -66,25 +66,25 @@ def test_slow_reports_are_built_less_often() -> None:
 def test_hosts_read_are_reported_while_another_is_awaited() -> None:
     reader = Reader(0.0)
     parts: HostExtras[Row] = HostExtras(lambda _: {}, {0: {}, 1: {}, 2: {}})
-    made: list[PartialReport] = []
-    reports: Any = PartialReporter(reader, parts, made.append, lambda: reader.now)  # type: ignore[arg-type]
+    partial_reports: list[PartialReport] = []
+    reports: Any = PartialReporter(reader, parts, partial_reports.append, lambda: reader.now)  # type: ignore[arg-type]
     reports.update(object())
     reports.update(object())
-    assert len(made) == 1
+    assert len(partial_reports) == 1
     parts.results[3] = {}
     parts.results[4] = {}
     reports.update(object())
-    assert len(made) == 1
+    assert len(partial_reports) == 1
     reader.now += 2.0
     reports.update(object())
-    assert len(made) == 2
+    assert len(partial_reports) == 2
 
 
 def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None:
     def finding(name: str, kind: str) -> Row:
         return {"id": name, "kind": kind, "brief": f"{name} there", "gain": 0.5}
 
-    told = partial_report(
+    report = partial_report(
         document(
             finding("early_sync", "mistake"),
             finding("exposed_collectives", "limit"),
@@ -93,8 +93,8 @@ def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None
             finding("straggler", "mistake"),
         )
     )
-    assert [finding["id"] for finding in told["findings"]] == ["early_sync", "recompilation", "straggler"]
-    text = told["verdict"]["text"].replace("\u202f", " ")
+    assert [finding["id"] for finding in report["findings"]] == ["early_sync", "recompilation", "straggler"]
+    text = report["verdict"]["text"].replace("\u202f", " ")
     assert (
         text
         == "So far the 4 devices of 2 hosts are 90.0 % busy; seen: early_sync there, recompilation there and 1 more."
@@ -102,10 +102,10 @@ def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None
 
 
 def test_the_partial_verdict_without_findings_is_the_busy_time() -> None:
-    one: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
+    with_device: Any = document(hosts=1) | {"devices": [{"span_ps": 1000, "busy_ps": 900}]}
     assert (
-        partial_report(one)["verdict"]["text"].replace("\u202f", " ")
+        partial_report(with_device)["verdict"]["text"].replace("\u202f", " ")
         == "So far the device of 1 host is 90.0 % busy."
     )
-    none: Any = document(hosts=3) | {"devices": []}
-    assert partial_report(none)["verdict"]["text"] == "So far no device work is known, of 3 hosts."
+    without_device: Any = document(hosts=3) | {"devices": []}
+    assert partial_report(without_device)["verdict"]["text"] == "So far no device work is known, of 3 hosts."

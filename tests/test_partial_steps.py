@@ -44,8 +44,8 @@ def test_launches_after_the_last_step_are_a_cut_step(outside: int) -> None:
         simulation.host("forward", 300)
         simulation.launch(100)
         if number < 4 - outside:
-            simulation.made.step(begin, simulation.now - begin, number + 5)
-    assert count_partial_steps(simulation.made.trace()) == outside
+            simulation.tpu.step(begin, simulation.now - begin, number + 5)
+    assert count_partial_steps(simulation.tpu.trace()) == outside
 
 
 def test_last_step_without_duration_is_whole() -> None:

@@ -40,8 +40,8 @@ def get(client: Client, route: str, **arguments: Any) -> TestResponse:
 def document(answer: TestResponse) -> dict[str, Any]:
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    found: dict[str, Any] = json.loads(answer.data)
-    return found
+    parsed: dict[str, Any] = json.loads(answer.data)
+    return parsed
 
 
 def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
@@ -205,7 +205,8 @@ def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
     ready = opened(client, name)
     assert ready["state"] == "ready"
     [device, *_] = (
-        f"{host}/{own}" for host, own in zip(*map(ready["devices"].get, ("host", "name")), strict=True)
+        f"{host}/{device_name}"
+        for host, device_name in zip(*map(ready["devices"].get, ("host", "name")), strict=True)
     )
     window = {"session": name, "start_ps": 0, "end_ps": 10, "device": device}
     assert data(client, "window", **window)["duration_ps"] == 10

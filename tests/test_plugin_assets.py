@@ -46,7 +46,7 @@ def client(assets: Assets) -> Client:
     return Client(application(assets.serve))
 
 
-def beside(entry: str, place: str) -> str:
+def resolved(entry: str, place: str) -> str:
     """The address of a file under the digest of the entry."""
     return "/".join([*entry.split("/")[:3], place])
 
@@ -66,7 +66,7 @@ def test_modules_are_served_with_their_type_and_cached(
     if is_packed:
         pack(folder)
     assets = Assets(folder)
-    address = beside(assets.entry(), place)
+    address = resolved(assets.entry(), place)
     answer = client(assets).get(address, headers={"Accept-Encoding": "gzip, br"})
     assert answer.status_code == 200
     assert gzip.decompress(answer.data).decode() == content
@@ -128,7 +128,7 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
     packed = assets.entry()
     (folder / "lib/other.js").write_text("export const edited = 1;\n")
     edited = assets.entry()
-    assert "edited" in client(assets).get(beside(edited, "lib/other.js")).text
+    assert "edited" in client(assets).get(resolved(edited, "lib/other.js")).text
     pack(folder, b"packed again")
     again = assets.entry()
     assert client(assets).get(again).text == "packed again"
@@ -155,7 +155,7 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
 def test_nothing_else_is_served(folder: Path, place: str) -> None:
     pack(folder)
     assets = Assets(folder)
-    answer = client(assets).get(beside(assets.entry(), place))
+    answer = client(assets).get(resolved(assets.entry(), place))
     assert answer.status_code == 404
     assert list(answer.get_json(force=True)) == ["error"]
 
@@ -167,7 +167,7 @@ def test_a_script_of_another_version_is_not_mixed_in(folder: Path) -> None:
     assert assets.entry() == first == Assets(folder).entry()
     (folder / "lib/other.js").write_text("export const other = 2;\n")
     assert assets.entry() != first
-    answer = client(assets).get(beside(first, "lib/other.js"))
+    answer = client(assets).get(resolved(first, "lib/other.js"))
     assert answer.status_code == 404
     assert "reload the page" in answer.get_json(force=True)["error"]
 

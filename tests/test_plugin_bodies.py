@@ -37,12 +37,12 @@ def port(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     server.server_close()
 
 
-def asked(
+def answer_to(
     port: int, parts: Iterator[bytes], *headers: str, method: str = "POST"
 ) -> tuple[int, str | None, bool]:
     """The status, what was wrong, and whether the connection was cut while the body was still being sent."""
-    own = [f"{name}: {value}" for name, value in OWN.items()]
-    head = [f"{method} {BASE}/data/{'capture_cancel' if method == 'POST' else 'sessions'} HTTP/1.1", *own,
+    header_lines = [f"{name}: {value}" for name, value in OWN.items()]
+    head = [f"{method} {BASE}/data/{'capture_cancel' if method == 'POST' else 'sessions'} HTTP/1.1", *header_lines,
             "Content-Type: application/json", *headers, "", ""]  # fmt: skip
     received: list[bytes] = []
 
@@ -69,35 +69,35 @@ def asked(
 
 
 def test_the_largest_body(client: Client) -> None:
-    for size, found in ((LIMIT, 200), (LIMIT + 1, 413)):
+    for size, status in ((LIMIT, 200), (LIMIT + 1, 413)):
         content = b"{" + b" " * (size - 2) + b"}"
         answer = client.post(
             f"{BASE}/data/capture_cancel", headers={**OWN, "Content-Type": "application/json"}, data=content
         )
-        assert answer.status_code == found
+        assert answer.status_code == status
 
 
 def test_a_body_in_chunks(port: int) -> None:
     chunks = "Transfer-Encoding: chunked"
-    assert asked(port, iter([b"2\r\n{}\r\n0\r\n\r\n"]), chunks)[:2] == (200, None)
-    assert asked(port, iter([b"2\r\n[]\r\n0\r\n\r\n"]), chunks)[:2] == NO_OBJECT
-    assert asked(port, iter([b"no length\r\n"]), chunks)[:2] == NO_OBJECT
+    assert answer_to(port, iter([b"2\r\n{}\r\n0\r\n\r\n"]), chunks)[:2] == (200, None)
+    assert answer_to(port, iter([b"2\r\n[]\r\n0\r\n\r\n"]), chunks)[:2] == NO_OBJECT
+    assert answer_to(port, iter([b"no length\r\n"]), chunks)[:2] == NO_OBJECT
 
 
 def test_a_chunk_that_is_shorter_than_announced(port: int) -> None:
     """Werkzeug makes up what is missing, so that a few bytes would fill the memory."""
-    assert asked(port, iter([b"ffffffffffffffff\r\n{}"]), "Transfer-Encoding: chunked")[:2] == TOO_LARGE
+    assert answer_to(port, iter([b"ffffffffffffffff\r\n{}"]), "Transfer-Encoding: chunked")[:2] == TOO_LARGE
 
 
 def test_a_body_without_an_end(port: int) -> None:
     endless = repeat(bytes(10**6))
     chunks = repeat(b"F4240\r\n" + bytes(10**6) + b"\r\n")
-    assert asked(port, endless, "Content-Length: 10000000000") == (*TOO_LARGE, True)
-    assert asked(port, chunks, "Transfer-Encoding: chunked") == (*TOO_LARGE, True)
-    assert asked(port, endless, "Content-Length: 2") == (*NO_OBJECT, True)
-    assert asked(port, endless) == (200, None, True)
-    assert asked(port, endless, "Content-Length: 10000000000", method="GET") == (200, None, True)
+    assert answer_to(port, endless, "Content-Length: 10000000000") == (*TOO_LARGE, True)
+    assert answer_to(port, chunks, "Transfer-Encoding: chunked") == (*TOO_LARGE, True)
+    assert answer_to(port, endless, "Content-Length: 2") == (*NO_OBJECT, True)
+    assert answer_to(port, endless) == (200, None, True)
+    assert answer_to(port, endless, "Content-Length: 10000000000", method="GET") == (200, None, True)
 
 
 def test_a_client_that_sends_slightly_too_much_gets_the_response(port: int) -> None:
-    assert asked(port, iter([bytes(10**6)]), "Content-Length: 1000000")[:2] == TOO_LARGE
+    assert answer_to(port, iter([bytes(10**6)]), "Content-Length: 1000000")[:2] == TOO_LARGE

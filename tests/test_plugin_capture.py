@@ -29,9 +29,9 @@ def client(logdir: Path) -> Client:
 
 def ended(client: Client) -> dict[str, Any]:
     """Polls until the capture is over."""
-    while (told := data(client, "capture_progress"))["state"] in ("waiting", "tracing", "collecting"):
+    while (progress := data(client, "capture_progress"))["state"] in ("waiting", "tracing", "collecting"):
         continue
-    return told
+    return progress
 
 
 def test_a_capture_is_a_session_that_the_page_can_open(
@@ -39,16 +39,16 @@ def test_a_capture_is_a_session_that_the_page_can_open(
 ) -> None:
     answer = post(client, "capture", addresses=profiler_server, duration_ms=200)
     assert document(answer)["state"] in ("waiting", "tracing")
-    told = ended(client)
-    assert (told["state"], told["message"]) == ("done", None)
-    assert (logdir / "plugins/profile" / told["session"]).is_dir()
-    assert told["session"] in [session["name"] for session in data(client, "sessions")["sessions"]]
-    assert opened(client, told["session"])["environment"]["framework"] == "jax"
+    progress = ended(client)
+    assert (progress["state"], progress["message"]) == ("done", None)
+    assert (logdir / "plugins/profile" / progress["session"]).is_dir()
+    assert progress["session"] in [session["name"] for session in data(client, "sessions")["sessions"]]
+    assert opened(client, progress["session"])["environment"]["framework"] == "jax"
 
 
 def test_the_page_is_told_where_captures_go(client: Client, logdir: Path) -> None:
-    told = data(client, "sessions")
-    assert (told["capture"], told["capture_logdir"]) == (True, str(logdir))
+    listing = data(client, "sessions")
+    assert (listing["capture"], listing["capture_logdir"]) == (True, str(logdir))
 
 
 def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
@@ -58,9 +58,9 @@ def test_a_logdir_below_the_directory_that_tensorboard_was_started_in(
     client = tensorboard("--logdir", "logs/")
     assert data(client, "sessions")["capture_logdir"] == str(tmp_path / "logs")
     assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
-    told = ended(client)
-    assert told["message"] is None
-    assert (tmp_path / "logs/plugins/profile" / told["session"]).is_dir()
+    progress = ended(client)
+    assert progress["message"] is None
+    assert (tmp_path / "logs/plugins/profile" / progress["session"]).is_dir()
 
 
 def test_a_session_missing_in_the_listing_is_reported(
@@ -68,9 +68,9 @@ def test_a_session_missing_in_the_listing_is_reported(
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.logdir.listing.list_sessions", lambda _: SessionList())
     assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
-    told = ended(client)
-    assert (told["state"], told["session"]) == ("done", None)
-    assert "is not among the sessions" in told["message"]
+    progress = ended(client)
+    assert (progress["state"], progress["session"]) == ("done", None)
+    assert "is not among the sessions" in progress["message"]
 
 
 def test_one_at_a_time_until_it_is_cancelled(client: Client, logdir: Path, profiler_server: str) -> None:
@@ -79,17 +79,17 @@ def test_one_at_a_time_until_it_is_cancelled(client: Client, logdir: Path, profi
     second = post(client, "capture", addresses=profiler_server)
     assert (second.status_code, "another capture" in document(second)["error"]) == (400, True)
     assert post(client, "capture_cancel").status_code == 200
-    told = ended(client)
-    assert (told["state"], told["session"]) == ("cancelled", None)
+    progress = ended(client)
+    assert (progress["state"], progress["session"]) == ("cancelled", None)
     assert sorted(logdir.rglob("*.pb")) == before
 
 
 def test_a_failure_is_reported_in_one_line(client: Client) -> None:
     address = f"localhost:{free_port()}"
     assert post(client, "capture", addresses=address, retries=0).status_code == 200
-    told = ended(client)
-    assert told["state"] == "error"
-    assert told["message"].startswith(f"{address}: nothing listens there")
+    progress = ended(client)
+    assert progress["state"] == "error"
+    assert progress["message"].startswith(f"{address}: nothing listens there")
 
 
 def test_before_the_first_capture_there_is_none(client: Client) -> None:
@@ -120,8 +120,8 @@ def test_bodies_that_are_no_json_object(client: Client, content: bytes) -> None:
 
 def test_a_body_that_ends_too_early(client: Client) -> None:
     headers = {**OWN, "Content-Type": "application/json"}
-    told = {"CONTENT_LENGTH": "100"}
-    answer = client.post(f"{BASE}/data/capture", headers=headers, data=b"{}", environ_overrides=told)
+    declared = {"CONTENT_LENGTH": "100"}
+    answer = client.post(f"{BASE}/data/capture", headers=headers, data=b"{}", environ_overrides=declared)
     assert answer.status_code == 400
     assert "must be a JSON object" in document(answer)["error"]
 
@@ -190,8 +190,8 @@ class TestWhoMayAsk:
 
     def test_capturing_can_be_turned_off(self, logdir: Path) -> None:
         client = tensorboard("--logdir", str(logdir), "--xla_insights_capture=off")
-        told = data(client, "sessions")
-        assert (told["capture"], told["capture_logdir"]) == (False, None)
+        listing = data(client, "sessions")
+        assert (listing["capture"], listing["capture_logdir"]) == (False, None)
         for route in ("capture", "capture_cancel"):
             answer = post(client, route, addresses="localhost:1")
             assert answer.status_code == 403

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from helpers import MS, small_space
 from test_plugin import data, document, get, opened, post, tensorboard
-from webstore import Answer, Asked, web_store
+from webstore import Answer, Request, web_store
 from werkzeug.test import Client
 
 DEMO = Path(__file__).parents[1] / "demo_logs/synthetic_pod_16_hosts"
@@ -71,51 +71,54 @@ def test_hosts_are_chosen_by_place_range_and_word(client: Client) -> None:
 def test_views_tell_of_all_hosts_what_they_tell_with_all_in_memory(client: Client, whole: Client) -> None:
     opened(client, "s")
     for route in ("overview", "counts", "gaps", "executions", "compiles"):
-        found, expected = data(client, route, session="s"), data(whole, route, session="s")
-        for answer in (found, expected):
+        document, expected = data(client, route, session="s"), data(whole, route, session="s")
+        for answer in (document, expected):
             answer.pop("strip", None)  # of the hosts that are looked at
             for name in ("work", "columns") if route == "overview" else ():
                 answer["steps"].pop(name)
-        assert found == expected, route
+        assert document == expected, route
 
 
 def test_steps_are_those_of_the_hosts_that_are_looked_at(client: Client, whole: Client) -> None:
     chosen_hosts = opened(client, "s")["chosen"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
     assert set(columns["host"]) == {f"w-{place}" for place in chosen_hosts}
-    every = data(whole, "overview", session="s")["steps"]["columns"]
-    same = [at for at, host in enumerate(every["host"]) if host in columns["host"]]
-    assert columns["index"] == [every["index"][at] for at in same]
-    assert columns["duration_ps"] == [every["duration_ps"][at] for at in same]
-    works = [data(it, "overview", session="s")["steps"]["work"] for it in (client, whole)]
-    assert works[0] == [it for it in works[1] if it["device"] in {work["device"] for work in works[0]}]
-    assert {index for it in works[0] for index in it["step"]} <= set(columns["index"])
-    other = data(client, "overview", session="s", hosts="4")["steps"]["columns"]
-    assert set(other["host"]) == {"w-4"}
+    all_steps = data(whole, "overview", session="s")["steps"]["columns"]
+    selected = [at for at, host in enumerate(all_steps["host"]) if host in columns["host"]]
+    assert columns["index"] == [all_steps["index"][at] for at in selected]
+    assert columns["duration_ps"] == [all_steps["duration_ps"][at] for at in selected]
+    works = [data(item, "overview", session="s")["steps"]["work"] for item in (client, whole)]
+    assert works[0] == [item for item in works[1] if item["device"] in {work["device"] for work in works[0]}]
+    assert {index for item in works[0] for index in item["step"]} <= set(columns["index"])
+    of_one_host = data(client, "overview", session="s", hosts="4")["steps"]["columns"]
+    assert set(of_one_host["host"]) == {"w-4"}
 
 
 def test_a_gap_has_that_of_another_host_in_the_same_step_beside_it() -> None:
     client = tensorboard("--logdir", str(DEMO))
     name = data(client, "sessions")["sessions"][0]["name"]
-    late, median = (opened(client, name)["ranks"][word] for word in ("slowest", "median"))
+    slowest, median = (opened(client, name)["ranks"][word] for word in ("slowest", "median"))
     gaps = data(client, "gaps", session=name)["items"]
-    gap = next(it for it in gaps if it["host"].endswith(f"-{late}"))
+    gap = next(item for item in gaps if item["host"].endswith(f"-{slowest}"))
     place = {"session": name, "device": gap["device"], "start_ps": gap["start_ps"]}
     assert data(client, "gap", **place)["beside"] is None
-    beside = data(client, "gap", **place, beside=median)["beside"]
-    assert beside["device"] == gap["device"].replace(f"-{late}/", f"-{median}/")
-    own = data(client, "gap", session=name, device=beside["device"], start_ps=beside["start_ps"])
-    assert own["step_number"] == gap["step_number"]
-    assert (own["duration_ps"], own["by_class_ps"]) == (beside["duration_ps"], beside["by_class_ps"])
-    assert sum(beside["chain_ps"].values()) == beside["duration_ps"] < gap["duration_ps"]
-    assert data(client, "gap", **place, beside=late)["beside"] is None
+    neighbour = data(client, "gap", **place, beside=median)["beside"]
+    assert neighbour["device"] == gap["device"].replace(f"-{slowest}/", f"-{median}/")
+    details = data(client, "gap", session=name, device=neighbour["device"], start_ps=neighbour["start_ps"])
+    assert details["step_number"] == gap["step_number"]
+    assert (details["duration_ps"], details["by_class_ps"]) == (
+        neighbour["duration_ps"],
+        neighbour["by_class_ps"],
+    )
+    assert sum(neighbour["chain_ps"].values()) == neighbour["duration_ps"] < gap["duration_ps"]
+    assert data(client, "gap", **place, beside=slowest)["beside"] is None
 
 
 def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Client) -> None:
     opened(client, "s")
     window = {"start_ps": 0, "end_ps": 50 * MS, "px": 1000, "rows": "h4.ann,h11.ann,h11.d0.ops"}
     assert data(client, "timeline", session="s", **window) == data(whole, "timeline", session="s", **window)
-    asked: list[tuple[str, dict[str, Any]]] = [
+    requests: list[tuple[str, dict[str, Any]]] = [
         ("event", {"event": "7.3"}),
         ("event", {"row": "h9.ann", "start_ps": 21 * MS}),
         ("neighbor", {"row": "h10.ann", "depth": 0, "start_ps": 0, "direction": "next"}),
@@ -126,15 +129,15 @@ def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Clie
     ]
     columns = data(client, "overview", session="s")["devices"]
     devices = {host: f"{host}/{name}" for host, name in zip(columns["host"], columns["name"], strict=True)}
-    for route, arguments in asked:
+    for route, arguments in requests:
         if "device" in arguments:
             arguments["device"] = devices["w-8"]
-        found, expected = (data(it, route, session="s", **arguments) for it in (client, whole))
-        for answer in (found, expected):
+        document, expected = (data(server, route, session="s", **arguments) for server in (client, whole))
+        for answer in (document, expected):
             if route == "propagation":  # these are of the hosts in view
                 for name in ("hosts", "means", "tree", "unannotated"):
                     answer.pop(name)
-        assert found == expected, (route, arguments)
+        assert document == expected, (route, arguments)
     gaps = data(whole, "gaps", session="s")["items"]
     for gap in gaps[:3]:
         place = {"device": gap["device"], "start_ps": gap["start_ps"]}
@@ -178,10 +181,10 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     client = tensorboard("--logdir", str(pod))
     data(client, "session", session="s")
     begun.wait()
-    told = data(client, "session", session="s")
-    assert told["state"] == "loading"
-    assert told["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_told": 4}
-    assert "head" not in told
+    answer = data(client, "session", session="s")
+    assert answer["state"] == "loading"
+    assert answer["partial"] == {"hosts_read": 5, "hosts_in_all": HOSTS, "hosts_told": 4}
+    assert "head" not in answer
     head = data(client, "session", session="s", seen=3)["head"]
     assert [host["name"] for host in head["session"]["hosts"]] == [f"w-{i}" for i in range(4)]
     assert len(head["devices"]["host"]) == 4
@@ -195,9 +198,9 @@ def test_the_first_hosts_can_be_looked_at_while_others_are_read(
     may_go_on.set()
     ready = opened(client, "s")
     assert [host["name"] for host in ready["session"]["hosts"]] == [f"w-{i}" for i in range(6)]
-    left = [it for it in ready["diagnostics"] if it["id"] == "skipped_host"]
+    left = [diagnostic for diagnostic in ready["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert len(left) == HOSTS - 6
-    assert all("stopped before" in it["message"] for it in left)
+    assert all("stopped before" in diagnostic["message"] for diagnostic in left)
     opened(client, "s", reload=True)
     overview = data(client, "overview", session="s")
     assert "partial" not in overview
@@ -229,20 +232,22 @@ def test_a_store_that_goes_away_is_told_of_each_host_and_what_came_before_is_sho
         for path in pod.rglob("*.pb"):
             store.files[f"/logs/{path.relative_to(pod)}"] = path.read_bytes()
 
-        def gone(answer: Answer, asked: Asked) -> bool:
-            host = int(asked.path.rpartition("-")[2].partition(".")[0])
-            return asked.method == "GET" and (host > 5 or len(store.of(asked.path)) > 1) and answer.reset()
+        def gone(answer: Answer, request: Request) -> bool:
+            host = int(request.path.rpartition("-")[2].partition(".")[0])
+            return (
+                request.method == "GET" and (host > 5 or len(store.of(request.path)) > 1) and answer.reset()
+            )
 
         store.faults = dict.fromkeys(store.files, gone)
         client = tensorboard("--logdir", f"{store.address}/logs")
         ready = opened(client, "s")
-        found: dict[str, list[str]] = {name: [] for name in ("skipped_host", "unread_trace")}
-        for it in ready["diagnostics"]:
-            if it["id"] in found:
-                found[it["id"]].append(it["host"])
-                assert "Connection reset" in it["message"]
-        assert found["skipped_host"] == [f"w-{i}" for i in range(6, HOSTS)]
-        assert len(found["unread_trace"]) == 2
+        hosts_by_id: dict[str, list[str]] = {name: [] for name in ("skipped_host", "unread_trace")}
+        for diagnostic in ready["diagnostics"]:
+            if diagnostic["id"] in hosts_by_id:
+                hosts_by_id[diagnostic["id"]].append(diagnostic["host"])
+                assert "Connection reset" in diagnostic["message"]
+        assert hosts_by_id["skipped_host"] == [f"w-{i}" for i in range(6, HOSTS)]
+        assert len(hosts_by_id["unread_trace"]) == 2
         assert (len(ready["devices"]["host"]), ready["chosen"], ready["rows"]) == (6, [], [])
         for route in ("overview", "counts", "gaps", "executions", "compiles", "hosts"):
             assert get(client, f"data/{route}", session="s").status_code == 200

@@ -21,7 +21,7 @@ def test_charges_of_random_arrivals_match_the_definition(count: int, parties: in
     end = begin.max(axis=1, keepdims=True) + random.integers(1, 20, (count, parties))
     zeros = np.zeros(count, np.int32)
     begins, ends = np.where(present, begin, 0), np.where(present, end, 0)
-    last, late, waits, charged = charge_waits(Instances(zeros, zeros, present, begins, begins, ends, []))
+    last, lateness, waits, charged = charge_waits(Instances(zeros, zeros, present, begins, begins, ends, []))
     for row in range(count):
         arrivals = {party: int(begin[row, party]) for party in range(parties) if present[row, party]}
         latest = max(arrivals.values())
@@ -29,9 +29,9 @@ def test_charges_of_random_arrivals_match_the_definition(count: int, parties: in
         assert arrivals[int(last[row])] == latest
         for party in range(parties):
             if party not in arrivals:
-                assert (waits[row, party], late[row, party], charged[row, party]) == (0, 0, -1)
+                assert (waits[row, party], lateness[row, party], charged[row, party]) == (0, 0, -1)
                 continue
-            assert late[row, party] == arrivals[party] - median
+            assert lateness[row, party] == arrivals[party] - median
             assert waits[row, party] == (0 if party == last[row] else latest - arrivals[party])
             assert (charged[row, party] >= 0) == (waits[row, party] > 0)
             if present.all() and waits[row, party]:

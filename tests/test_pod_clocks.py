@@ -35,9 +35,9 @@ def hosts_of(written: Pod) -> list[HostCollectives]:
 
 def errors_us(arrivals: Arrivals, written: Pod) -> list[float]:
     """The errors of the known clocks, relative to their median error."""
-    known = np.flatnonzero(arrivals.clocks.is_known)
-    ahead = np.array([written.clocks.get(host, Clock()).ahead_ps for host in known.tolist()])
-    errors = arrivals.clocks.offset_ps[known] - ahead
+    hosts = np.flatnonzero(arrivals.clocks.is_known)
+    ahead = np.array([written.clocks.get(host, Clock()).ahead_ps for host in hosts.tolist()])
+    errors = arrivals.clocks.offset_ps[hosts] - ahead
     return [float(error) for error in np.abs(errors - np.median(errors)) / US]
 
 

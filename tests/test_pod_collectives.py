@@ -148,6 +148,6 @@ def test_processes_of_a_recorded_training_share_run_ids() -> None:
 
 
 def test_a_late_host_waits_least() -> None:
-    late = Pod(hosts=2, cores=1, steps=3, late=(Late(0, "input", 30 * MS),))
-    late_host, waiting_host = (host_collectives(trace_of(space.to_bytes())) for space in pod.files(late))
+    late_pod = Pod(hosts=2, cores=1, steps=3, late=(Late(0, "input", 30 * MS),))
+    late_host, waiting_host = (host_collectives(trace_of(space.to_bytes())) for space in pod.files(late_pod))
     assert late_host.exposed_ps.sum() < waiting_host.exposed_ps.sum() / 3

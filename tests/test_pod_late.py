@@ -119,9 +119,9 @@ def test_late_hosts_are_found_with_their_cause(name: str) -> None:
     finding = straggler_finding(comparison)
     assert finding is not None
     assert comparison.state == "compared"
-    late = comparison.late_hosts.parties
-    assert sorted(late) == list(truth.hosts)
-    assert finding.evidence["hosts"] == [pod.name_of(host) for host in late]
+    parties = comparison.late_hosts.parties
+    assert sorted(parties) == list(truth.hosts)
+    assert finding.evidence["hosts"] == [pod.name_of(host) for host in parties]
     assert finding.evidence["cause"] == truth.cause
     assert finding.evidence["annotation"] == truth.annotation
     core = None if truth.core is None else f"{pod.name_of(truth.hosts[0])}/TPU:{truth.core}"
@@ -182,8 +182,8 @@ def test_a_late_host_hidden_by_a_later_one_is_found(cause: Cause) -> None:
 
 def test_lateness_of_a_class_is_relative_to_the_others() -> None:
     """Six of eight hosts are late: the median host of all is one of them."""
-    late = tuple(Late(host, "device", 8 * MS) for host in range(6))
-    comparison = compared(replace(POD, late=late))
+    late_hosts = tuple(Late(host, "device", 8 * MS) for host in range(6))
+    comparison = compared(replace(POD, late=late_hosts))
     assert sorted(comparison.late_hosts.parties) == [0, 1, 2, 3, 4, 5]
     assert comparison.late_ps(0) == pytest.approx(8 * MS, rel=0.05)
 
@@ -226,8 +226,8 @@ def test_lateness_within_the_clock_error_is_not_reported() -> None:
 
 
 def test_a_different_late_host_in_each_step() -> None:
-    late = tuple(Late(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
-    comparison = compared(replace(POD, late=late))
+    late_hosts = tuple(Late(step * 5 % HOSTS, "input", 40 * MS, (step,)) for step in range(STEPS))
+    comparison = compared(replace(POD, late=late_hosts))
     finding = straggler_finding(comparison)
     assert finding is not None
     assert (comparison.late_hosts.kind, comparison.late_hosts.parties) == ("changing", [])
@@ -287,8 +287,8 @@ def test_hosts_that_cannot_be_compared(changes: dict[str, object], state: str) -
 
 @pytest.mark.parametrize("extra", [5 * MS, 0])
 def test_cores_of_one_host(extra: int) -> None:
-    late = (Late(0, "device", extra, core=2),) if extra else ()
-    comparison = compared(replace(POD, hosts=1, cores=4, late=late))
+    late_cores = (Late(0, "device", extra, core=2),) if extra else ()
+    comparison = compared(replace(POD, hosts=1, cores=4, late=late_cores))
     assert comparison.state == "one_host"
     finding = straggler_finding(comparison)
     if not extra:
@@ -311,13 +311,13 @@ def test_the_median_host_is_one_that_is_not_late(cause: Cause) -> None:
 
 def test_exposed_time_without_waiting() -> None:
     """The exposed time without waiting equals that of the same pod without the late host."""
-    late, even = compared(replace(POD, late=(LOADER,))), compared(POD)
-    rows, truth = exposed_without_waiting(late), exposed_without_waiting(even)
+    with_late_host, even = compared(replace(POD, late=(LOADER,))), compared(POD)
+    rows, truth = exposed_without_waiting(with_late_host), exposed_without_waiting(even)
     for host in range(HOSTS):
         assert rows[host]["left_ps"] == rows[host]["exposed_ps"] - rows[host]["waiting_ps"]
         assert rows[host]["left_ps"] == pytest.approx(truth[host]["left_ps"], rel=0.02)
     assert rows[0]["waiting_ps"] > 0.7 * rows[0]["exposed_ps"]
-    assert (exposed_waits_ps(late.arrivals) >= 0).all()
+    assert (exposed_waits_ps(with_late_host.arrivals) >= 0).all()
 
 
 def test_a_cut_file_has_no_cause_and_is_no_median_host() -> None:
@@ -351,8 +351,8 @@ def test_hosts_without_devices_collectives_or_steps() -> None:
 
 def test_recorded_trainings_with_and_without_a_late_loader() -> None:
     """In one of them, one of four processes takes 30 ms more for its batch: the fixed step is that of the other one."""
-    late, steady = compare_hosts(recorded("late_loader")), compare_hosts(recorded("steady"))
-    finding = straggler_finding(late)
+    late_loader, steady = compare_hosts(recorded("late_loader")), compare_hosts(recorded("steady"))
+    finding = straggler_finding(late_loader)
     assert finding is not None
     assert finding.evidence["hosts"] == ["demo-w-2"]
     assert finding.evidence["last"] == [12]

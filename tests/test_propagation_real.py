@@ -58,9 +58,11 @@ def independently(path: Path) -> dict[str, float]:
             computation.id: {inner.name for inner in computation.instructions}
             for computation in module.computations
         }
-        for it in (instruction for body in module.computations for instruction in body.instructions):
-            named[id_, it.name] = it.opcode, it.metadata.op_name
-            inside[id_, it.name] = set().union(*(bodies[called] for called in it.called_computation_ids))
+        for candidate in (instruction for body in module.computations for instruction in body.instructions):
+            named[id_, candidate.name] = candidate.opcode, candidate.metadata.op_name
+            inside[id_, candidate.name] = set().union(
+                *(bodies[called] for called in candidate.called_computation_ids)
+            )
     recorded = cpu_ops.read(path)
     lasted = {op.flow: recorded.end_ps(op) - op.start_ps for op in recorded.ops}
     begins = []
@@ -133,7 +135,7 @@ def test_a_jax_capture_has_coverage_and_no_losses(sessions: dict[str, SessionTra
     assert set(reasons(loaded).values()) == {None}
     assert "annotations_not_propagated" not in {finding.id for finding in find_findings(loaded)}
     core = find_ops(loaded.traces[0]).devices[0]
-    direct = [k for k, it in enumerate(find_ops(loaded.traces[0]).state) if it == 0]
+    direct = [k for k, state in enumerate(find_ops(loaded.traces[0]).state) if state == 0]
     assert sum(int((core.key == k).sum()) for k in direct) == 304
 
 

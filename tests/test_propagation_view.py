@@ -116,8 +116,8 @@ def test_phases_of_the_case_study() -> None:
         for phase in view["order"]["by_phase"]
     }
     for name in times:
-        mine = [time for phase, time in truth.phase_order if phase == name]
-        assert times[name] == (len(mine), sum(mine))
+        phase_ps = [time for phase, time in truth.phase_order if phase == name]
+        assert times[name] == (len(phase_ps), sum(phase_ps))
     assert sum(time for _, time in times.values()) == truth.run_ps
 
 

@@ -128,20 +128,20 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
 ) -> None:
     start, end = window_of(events, level, part)
     expected = []
-    seen: list[Event] = []
+    remaining: list[Event] = []
     slices = buckets(events, level)
     for group in groups(touching(slices, start, end), level):
         members = [event for item in group for event in item]
         winners = [most([(event.name, event.length) for event in item]) for item in group]
-        seen = [event for event in events if event.id < members[0].id]
-        busy = len(covered(members) - covered(seen))
+        remaining = [event for event in events if event.id < members[0].id]
+        busy = len(covered(members) - covered(remaining))
         shape = members[0].start, max(event.end for event in members)
         kind = most([(event.kind, event.length) for event in group[0]])[0]
         count = len(members)
         expected.append((*shape, winners, kind, count, busy if count > 1 else 0, members[0].id))
-    found = listed(lane_of(events).view(start, end, level))
-    assert len(found) == len(expected)
-    for (s, e, name, *rest), (es, ee, winners, *expected_rest) in zip(found, expected, strict=True):
+    shown = listed(lane_of(events).view(start, end, level))
+    assert len(shown) == len(expected)
+    for (s, e, name, *rest), (es, ee, winners, *expected_rest) in zip(shown, expected, strict=True):
         assert (s, e, rest) == (es, ee, expected_rest)
         sums: Counter[int] = Counter()
         for winner, weight in winners:

@@ -1,4 +1,4 @@
-"""Captures behind URLs: what is asked of a store, and what comes of one that is slow, refuses or fails on the way."""
+"""Captures behind URLs: the requests to a store, and stores that are slow, refuse requests or fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from webstore import Answer, Asked, WebStore, web_store
+from webstore import Answer, Request, WebStore, web_store
 
 from tb_xla_insights.catalog import load_catalog
 from tb_xla_insights.cli.main import main
@@ -31,7 +31,7 @@ HOSTS = [f"{SESSION}/{name}.xplane.pb" for name in ("a", "b", "c", "d")]
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
-    """A session of four hosts, in a store that is asked for many blocks."""
+    """A session of four hosts whose files have many blocks, in a store."""
     monkeypatch.setattr(blocks, "BLOCK_BYTES", BLOCK)
     remote._cache.clear()
     with web_store() as served:
@@ -43,8 +43,8 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebStore]:
 def report(store: WebStore, capsys: pytest.CaptureFixture[str], path: str = "/logs") -> tuple[int, Any, str]:
     """Exit code, document and stderr of a report."""
     code = main(["report", f"{store.address}{path}", "--json"])
-    said = capsys.readouterr()
-    return code, json.loads(said.out) if said.out else None, said.err
+    output = capsys.readouterr()
+    return code, json.loads(output.out) if output.out else None, output.err
 
 
 def test_each_byte_is_requested_once_and_the_state_of_a_file_a_few_times(
@@ -85,26 +85,30 @@ def test_remote_and_local_captures_give_the_same_trace(
     store: WebStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.files = {f"{SESSION}/{CAPTURE.name}": CONTENT}
-    _, there, _ = report(store, capsys)
+    _, remote, _ = report(store, capsys)
     assert main(["report", str(CAPTURE), "--json"]) == 0
-    here = json.loads(capsys.readouterr().out)
+    local = json.loads(capsys.readouterr().out)
     for key in ("devices", "steps", "gaps", "executions", "compiles", "propagation", "findings"):
-        if "metrics_report" not in json.dumps(here[key]):
-            assert there[key] == here[key], key
+        if "metrics_report" not in json.dumps(local[key]):
+            assert remote[key] == local[key], key
 
 
 def test_hosts_and_blocks_are_requested_in_parallel(store: WebStore) -> None:
-    """Answers wait until all that may be under way at a time have been asked for: one after the other none comes."""
+    """Answers wait until the maximum of concurrent requests has arrived; sequential ones would never be answered."""
     last = HOSTS[-1]
     together = threading.Barrier(len(HOSTS))
     several = threading.Barrier(blocks.MAX_REQUESTS)
     met: list[str] = []
 
-    def first_blocks(_: Answer, asked: Asked) -> bool:
-        if asked.first == 0:
+    def first_blocks(_: Answer, request: Request) -> bool:
+        if request.first == 0:
             together.wait(60)
             met.append("hosts")
-        elif asked.path == last and asked.first is not None and asked.first // BLOCK <= blocks.MAX_REQUESTS:
+        elif (
+            request.path == last
+            and request.first is not None
+            and request.first // BLOCK <= blocks.MAX_REQUESTS
+        ):
             several.wait(60)
             met.append("blocks")
         return False
@@ -120,41 +124,41 @@ def test_progress_counts_the_bytes_received(store: WebStore, monkeypatch: pytest
     monkeypatch.setattr(blocks, "MAX_REQUESTS", 1)
     session = resolve(f"{store.address}/logs")
     readings = initial_readings(session)
-    seen: list[tuple[int, int]] = []
+    counts: list[tuple[int, int]] = []
 
-    def look(_: Answer, asked: Asked) -> bool:
-        if asked.first is not None:
-            seen.append((readings[0].bytes_read, readings[0].bytes))
+    def look(_: Answer, request: Request) -> bool:
+        if request.first is not None:
+            counts.append((readings[0].bytes_read, readings[0].bytes))
         return False
 
     store.faults[HOSTS[0]] = look
     read_session(session, load_catalog(), readings)
-    assert {size for _, size in seen} == {len(CONTENT)}
+    assert {size for _, size in counts} == {len(CONTENT)}
     # Each request finds what those before it brought; one block is shorter than the others.
-    assert [-(-read // BLOCK) for read, _ in seen] == list(range(len(seen)))
-    assert len(seen) > 10
+    assert [-(-read // BLOCK) for read, _ in counts] == list(range(len(counts)))
+    assert len(counts) > 10
     assert [(reading.bytes_read, reading.bytes, reading.state) for reading in readings] == [
         (len(CONTENT), len(CONTENT), "ready")
     ] * 4
 
 
-def at_block(number: int, fault: Callable[[Answer, Asked], bool]) -> Callable[[Answer, Asked], bool]:
+def at_block(number: int, fault: Callable[[Answer, Request], bool]) -> Callable[[Answer, Request], bool]:
     """The fault, of one block only."""
-    return lambda answer, asked: asked.first == number * BLOCK and fault(answer, asked)
+    return lambda answer, request: request.first == number * BLOCK and fault(answer, request)
 
 
-def replaced(store: WebStore) -> Callable[[Answer, Asked], bool]:
+def replaced(store: WebStore) -> Callable[[Answer, Request], bool]:
     """The file is another one, as long as before, from its third block on."""
 
-    def fault(_: Answer, asked: Asked) -> bool:
-        if asked.first == 2 * BLOCK:
-            store.files[asked.path] = store.files[asked.path][:-1] + b"\0"
+    def fault(_: Answer, request: Request) -> bool:
+        if request.first == 2 * BLOCK:
+            store.files[request.path] = store.files[request.path][:-1] + b"\0"
         return False
 
     return fault
 
 
-ANY_FAULT: dict[str, tuple[Callable[[Answer, Asked], bool], str]] = {
+ANY_FAULT: dict[str, tuple[Callable[[Answer, Request], bool], str]] = {
     "refused": (lambda answer, _: answer.refuse(403), r"access refused \(403 Forbidden\); check the credentials"),
     "unknown user": (lambda answer, _: answer.refuse(401), r"access refused \(401 Unauthorized\)"),
     "gone": (lambda answer, _: answer.refuse(404), "no such file; check the path"),
@@ -164,7 +168,7 @@ ANY_FAULT: dict[str, tuple[Callable[[Answer, Asked], bool], str]] = {
     "gone on the way": (at_block(3, lambda answer, _: answer.refuse(404)), "byte .*no such file"),
     "fails on the way": (at_block(3, lambda answer, _: answer.refuse(503)), "byte .*503 Service Unavailable"),
     "reset on the way": (at_block(3, lambda answer, _: answer.reset()), "byte .*cannot be read"),
-    "cut on the way": (at_block(3, lambda answer, asked: answer.cut(asked)), "byte .*cannot be read"),
+    "cut on the way": (at_block(3, lambda answer, request: answer.cut(request)), "byte .*cannot be read"),
 }  # fmt: skip
 
 
@@ -172,15 +176,15 @@ ANY_FAULT: dict[str, tuple[Callable[[Answer, Asked], bool], str]] = {
 def test_a_failing_host_is_reported_in_one_line_and_the_others_are_shown(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    fault, told = ANY_FAULT[kind]
+    fault, message = ANY_FAULT[kind]
     store.faults[HOSTS[1]] = fault
-    code, document, said = report(store, capsys)
+    code, document, errors = report(store, capsys)
     assert code == 0
-    assert "Traceback" not in said
+    assert "Traceback" not in errors
     assert [host["name"] for host in document["session"]["hosts"]] == ["a", "c", "d"]
     [skipped] = [diagnostic for diagnostic in document["diagnostics"] if diagnostic["id"] == "skipped_host"]
     assert skipped["host"] == "b"
-    assert re.match(re.escape(f"{store.address}{HOSTS[1]}: ") + told, skipped["message"])
+    assert re.match(re.escape(f"{store.address}{HOSTS[1]}: ") + message, skipped["message"])
     assert "\n" not in skipped["message"]
 
 
@@ -199,17 +203,17 @@ def test_a_file_that_changes_during_reading_is_reported(
 def test_the_command_fails_only_if_no_host_can_be_read(
     store: WebStore, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    fault, told = ANY_FAULT[kind]
+    fault, message = ANY_FAULT[kind]
     store.faults = dict.fromkeys(HOSTS, fault)
-    code, document, said = report(store, capsys)
+    code, document, errors = report(store, capsys)
     assert (code, document) == (3, None)
     assert re.fullmatch(
-        r"xla-insights: http://\S+/a\.xplane\.pb: " + told + r".* \(4 hosts, all fail\)\n", said
+        r"xla-insights: http://\S+/a\.xplane\.pb: " + message + r".* \(4 hosts, all fail\)\n", errors
     )
 
 
 def test_nothing_is_requested_after_a_failure(store: WebStore) -> None:
-    store.faults[HOSTS[0]] = lambda answer, asked: asked.first is not None and answer.refuse(403)
+    store.faults[HOSTS[0]] = lambda answer, request: request.first is not None and answer.refuse(403)
     with pytest.raises(InputError):
         read_session(resolve(f"{store.address}{HOSTS[0]}"), load_catalog())
     assert len(store.of(HOSTS[0])) == 1
@@ -230,15 +234,15 @@ def test_a_store_without_range_requests_sends_the_file_once(
 
 
 def test_a_response_of_the_wrong_length_is_an_error(store: WebStore) -> None:
-    def short(answer: Answer, _: Asked) -> bool:
+    def short(answer: Answer, _: Request) -> bool:
         answer.answer(206, CONTENT[:9])
         return True
 
     store.faults[HOSTS[0]] = at_block(2, short)
     with open_source(f"{store.address}{HOSTS[0]}") as source, pytest.raises(InputError) as raised:
         source.read(2 * BLOCK, 10)
-    told = f": byte {2 * BLOCK}: cannot be read (9 bytes came where {BLOCK} were asked for); try again or "
-    assert told in str(raised.value)
+    message = f": byte {2 * BLOCK}: cannot be read (9 bytes came where {BLOCK} were asked for); try again or "
+    assert message in str(raised.value)
 
 
 def test_a_file_is_not_fetched_whole_for_a_few_bytes(store: WebStore) -> None:
@@ -255,12 +259,12 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
     readings = initial_readings(session)
 
     def others_are_done() -> bool:
-        """Asked while somebody waits for the store: no patience is left once nobody else needs any."""
+        """Request while somebody waits for the store: no patience is left once nobody else needs any."""
         if [reading.state for reading in readings] == ["ready", "reading", "ready", "ready"]:
             monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0)
         return False
 
-    store.faults[HOSTS[1]] = lambda _, asked: asked.first == 2 * BLOCK and over.wait()
+    store.faults[HOSTS[1]] = lambda _, request: request.first == 2 * BLOCK and over.wait()
     try:
         trace = read_session(session, load_catalog(), readings, others_are_done)
     finally:
@@ -283,12 +287,12 @@ def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: py
         over.set()
 
 
-def stalling() -> tuple[Callable[[Answer, Asked], bool], threading.Event, threading.Event]:
+def stalling() -> tuple[Callable[[Answer, Request], bool], threading.Event, threading.Event]:
     """A fault that begins with the third block; what tells that it has begun, and what ends it."""
     asked_for, over = threading.Event(), threading.Event()
 
-    def stall(_: Answer, asked: Asked) -> bool:
-        if asked.first != 2 * BLOCK:
+    def stall(_: Answer, request: Request) -> bool:
+        if request.first != 2 * BLOCK:
             return False
         asked_for.set()
         return over.wait()
@@ -321,9 +325,9 @@ def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: 
     load = sessions.load("run/2026_01_02_00_00_00")
     try:
         assert asked_for.wait(60)
-        told = load.progress()
-        assert (told["bytes"], told["hosts"][0]["state"]) == (len(CONTENT), "reading")
-        assert BLOCK <= told["bytes_read"] < len(CONTENT)
+        progress = load.progress()
+        assert (progress["bytes"], progress["hosts"][0]["state"]) == (len(CONTENT), "reading")
+        assert BLOCK <= progress["bytes_read"] < len(CONTENT)
         assert sessions.stop("run/2026_01_02_00_00_00")
         assert load.wait(60)
     finally:
@@ -341,13 +345,13 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
         "run/2026_01_02_00_00_00",
         ["a", "b", "c", "d"],
     )
-    asked = [request.path for request in store.asked]
-    assert len(asked) == len(set(asked)) == 1 + 2 * 3 + 31
-    assert not [path for path in asked if path.endswith(".pb") or "deep" in path]
+    paths = [request.path for request in store.requests]
+    assert len(paths) == len(set(paths)) == 1 + 2 * 3 + 31
+    assert not [path for path in paths if path.endswith(".pb") or "deep" in path]
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("/nothing", "no such file or directory; check the path"),
         (f"{SESSION}/x.xplane.pb", "no such file or directory; check the path"),
@@ -355,15 +359,15 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
     ],
 )
 def test_a_missing_url_is_a_one_line_error(
-    store: WebStore, capsys: pytest.CaptureFixture[str], place: str, told: str
+    store: WebStore, capsys: pytest.CaptureFixture[str], place: str, message: str
 ) -> None:
     store.files["/empty/notes.txt"] = b""
     for command in ("report", "sessions"):
         assert main([command, f"{store.address}{place}"]) == 3
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert said.err.startswith(f"xla-insights: {store.address}{place}: {told}")
-        assert said.err.count("\n") == 1
+        output = capsys.readouterr()
+        assert output.out == ""
+        assert output.err.startswith(f"xla-insights: {store.address}{place}: {message}")
+        assert output.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
@@ -372,9 +376,9 @@ def test_a_logdir_that_cannot_be_listed_is_a_one_line_error(
 ) -> None:
     store.faults["/logs"] = lambda answer, _: answer.refuse(status)
     assert main(["sessions", f"{store.address}/logs"]) == 3
-    said = capsys.readouterr().err
-    what = "cannot be read" if status == 500 else "access refused"
-    assert re.fullmatch(rf"xla-insights: {store.address}/logs: {what} \({status} .*\); check .*\n", said)
+    errors = capsys.readouterr().err
+    reason = "cannot be read" if status == 500 else "access refused"
+    assert re.fullmatch(rf"xla-insights: {store.address}/logs: {reason} \({status} .*\); check .*\n", errors)
 
 
 def test_a_directory_that_is_refused_hides_no_other(store: WebStore) -> None:

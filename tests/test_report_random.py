@@ -70,8 +70,8 @@ def any_core(pick: random.Random, scale: int, number: int) -> Core:
 
     def op() -> Event:
         stats = {"hlo_category": pick.choice(CATEGORIES), "tf_op": pick.choice(SCOPES)}
-        own = {key: value for key, value in stats.items() if value}
-        return pick.choice(OPS), pick.randint(0, 60) * scale, pick.choice((0, 1, 2, 10)) * scale, own
+        known_stats = {key: value for key, value in stats.items() if value}
+        return pick.choice(OPS), pick.randint(0, 60) * scale, pick.choice((0, 1, 2, 10)) * scale, known_stats
 
     runs, ops = ([make() for _ in range(pick.choice((0, 1, 12)))] for make in (run, op))
     return Core(ops, runs, name=f"{pick.choice(('TPU', 'GPU'))}:{number}")
@@ -143,17 +143,17 @@ def any_gpu_hosts(pick: random.Random) -> list[Parts]:
                 of += [kernel] * pick.choice((1, 1, 1, 2))
         rows = [thread(name, *events) for name, events in threads.items()]
         cores = [Core(name=f"GPU:{number}", lines=lines) for number, lines in enumerate(streams)]
-        some = [any_core(pick, US, 2)] if pick.random() < 0.2 else []
-        hosts.append([*rows, *cores, *some])
+        extra_cores = [any_core(pick, US, 2)] if pick.random() < 0.2 else []
+        hosts.append([*rows, *cores, *extra_cores])
     return hosts
 
 
 @pytest.mark.parametrize("make", [any_session, any_gpus])
 @pytest.mark.parametrize("seed", range(150))
 def test_sums_hold(seed: int, make: Callable[[random.Random], SessionTrace]) -> None:
-    its = make(random.Random(seed))
-    report = session_report(its)
+    traced = make(random.Random(seed))
+    report = session_report(traced)
     check_sums(report)
-    if its.duration_ps:
-        some = window(its, its.duration_ps // 3, its.duration_ps // 3 + 1 + its.duration_ps // 5)
-        assert sum(some["by_class_ps"].values()) == some["duration_ps"]
+    if traced.duration_ps:
+        part = window(traced, traced.duration_ps // 3, traced.duration_ps // 3 + 1 + traced.duration_ps // 5)
+        assert sum(part["by_class_ps"].values()) == part["duration_ps"]

@@ -53,7 +53,7 @@ def report(folder: Path) -> Any:
 
 
 def loud(document: dict[str, Any]) -> set[str]:
-    return {it["id"] for it in document["findings"] if it["severity"] != "info"}
+    return {finding["id"] for finding in document["findings"] if finding["severity"] != "info"}
 
 
 @pytest.fixture(scope="module")
@@ -80,38 +80,43 @@ def test_sums_hold_exactly(documents: dict[str, dict[str, Any]]) -> None:
 
 def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> None:
     for name, document in documents.items():
-        found = document["findings"]
-        assert len({it["id"] for it in found}) == len(found)
+        findings = document["findings"]
+        assert len({finding["id"] for finding in findings}) == len(findings)
         mistake, limit = (
-            max((it["gain"] or 0.0 for it in found if it["kind"] == kind), default=0.0)
+            max((finding["gain"] or 0.0 for finding in findings if finding["kind"] == kind), default=0.0)
             for kind in ("mistake", "limit")
         )
         first = "limit" if limit >= 0.03 and mistake < min(0.1, limit / 4) else "mistake"
         places = [
-            (it["kind"] != first, it["gain"] is None, it["recurs"] == "once", -(it["gain"] or 0))
-            for it in found
-            if it["kind"]
+            (
+                finding["kind"] != first,
+                finding["gain"] is None,
+                finding["recurs"] == "once",
+                -(finding["gain"] or 0),
+            )
+            for finding in findings
+            if finding["kind"]
         ]
         assert places == sorted(places), name
         together = document["mistakes"]
-        for it in found:
-            if it["kind"] == "mistake" and it["step_if_fixed_ps"] is not None:
-                assert together["step_if_fixed_ps"] <= it["step_if_fixed_ps"], name
-            assert (it["gain_at_worst"] is None) == (it["step_if_fixed_ps"] is None)
-            assert 0 <= (it["gain_at_worst"] or 0) <= (it["gain"] or 0) <= 1
-            assert it["recurs"] != "once" or it["severity"] != "critical"
+        for finding in findings:
+            if finding["kind"] == "mistake" and finding["step_if_fixed_ps"] is not None:
+                assert together["step_if_fixed_ps"] <= finding["step_if_fixed_ps"], name
+            assert (finding["gain_at_worst"] is None) == (finding["step_if_fixed_ps"] is None)
+            assert 0 <= (finding["gain_at_worst"] or 0) <= (finding["gain"] or 0) <= 1
+            assert finding["recurs"] != "once" or finding["severity"] != "critical"
         steps = document["steps"]
         mean = sum(step["duration_ps"] for step in steps) / len(steps) if steps else 0
-        for it in found:
-            assert 0 < len(it["title"]) <= 60, it["title"]
-            assert it["detail"].endswith(".")
-            assert it["advice"].endswith(".")
-            if it["id"] not in ("dispatch_overhead", "graph_breaks"):
-                assert it["detail"].count(". ") <= 1, it["detail"]
-                assert ". " not in it["advice"], it["advice"]
-            if it["step_if_fixed_ps"] is not None and len(document["session"]["hosts"]) == 1:
-                assert 0 < it["step_if_fixed_ps"] <= mean + 1
-            for window in it["windows"]:
+        for finding in findings:
+            assert 0 < len(finding["title"]) <= 60, finding["title"]
+            assert finding["detail"].endswith(".")
+            assert finding["advice"].endswith(".")
+            if finding["id"] not in ("dispatch_overhead", "graph_breaks"):
+                assert finding["detail"].count(". ") <= 1, finding["detail"]
+                assert ". " not in finding["advice"], finding["advice"]
+            if finding["step_if_fixed_ps"] is not None and len(document["session"]["hosts"]) == 1:
+                assert 0 < finding["step_if_fixed_ps"] <= mean + 1
+            for window in finding["windows"]:
                 assert 0 <= window["start_ps"] <= window["end_ps"] <= document["session"]["duration_ps"]
 
 
@@ -123,13 +128,13 @@ def test_verdicts_fit_two_lines_of_the_page(documents: dict[str, dict[str, Any]]
 def test_each_scenario_finds_what_it_was_made_to_show(documents: dict[str, dict[str, Any]]) -> None:
     for name, id_ in SHOWS.items():
         assert documents[name]["findings"][0]["id"] == id_, name
-    spmd = {it["id"]: it for it in documents["spmd_fsdp_debug"]["findings"]}
+    spmd = {finding["id"]: finding for finding in documents["spmd_fsdp_debug"]["findings"]}
     assert spmd["exposed_collectives"]["cost_ps"] > 0
     stalls = documents["tpu_v6e_jax"]["findings"][0]
     assert stalls["id"] == "device_stalls"
     # Nothing else of this capture happens once in a step, so that all is measured on the mean step.
     assert stalls["gain"] == pytest.approx(1 - stalls["step_if_fixed_ps"] / stalls["step_ps"], abs=1e-12)
-    assert "device_bound" in {it["id"] for it in documents["dynamo_train_session"]["findings"]}
+    assert "device_bound" in {finding["id"] for finding in documents["dynamo_train_session"]["findings"]}
 
 
 def test_clean_runs_have_limits_and_no_mistakes(
@@ -157,7 +162,7 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
         1
     ] * 4  # nothing tells where the last one's step ends
     # The script calls block_until_ready in every step, and that is what it waits for most.
-    assert [it["id"] for it in document["findings"]] == [
+    assert [item["id"] for item in document["findings"]] == [
         "sync_every_step",
         "dispatch_overhead",
         "tracing_bound",
@@ -165,7 +170,7 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     old = documents["gpu_v100_tf"]  # its kernels name no program
     assert [device["modules"] for device in old["devices"]] == [0, 0]
     assert old["executions"] == []
-    assert "no_launches" in {it["id"] for it in old["diagnostics"]}
+    assert "no_launches" in {item["id"] for item in old["diagnostics"]}
 
 
 def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any]]) -> None:
@@ -181,28 +186,30 @@ def test_counts_agree_with_the_metrics_report(documents: dict[str, dict[str, Any
     )
     compiled = sum(row["duration_ps"] for row in document["compiles"])
     assert compiled == pytest.approx(metrics["CompileTime"]["total"], rel=0.02)
-    early = documents["tiny_early_item"]
-    reads = early["metrics"]["metrics"]["TransferFromDeviceTime"]["samples"]
+    early_item = documents["tiny_early_item"]
+    reads = early_item["metrics"]["metrics"]["TransferFromDeviceTime"]["samples"]
     # Three of nine steps came before the capture.
-    assert early["transfers"]["from_device"]["count"] == reads * 6 // 9
+    assert early_item["transfers"]["from_device"]["count"] == reads * 6 // 9
 
 
 @pytest.mark.parametrize("run", sorted(DEMOS))
 def test_demos(run: str) -> None:
-    found = {it["id"] for it in report(Path(LOGDIR) / run)["findings"]}
-    assert found >= DEMOS[run]
+    ids = {finding["id"] for finding in report(Path(LOGDIR) / run)["findings"]}
+    assert ids >= DEMOS[run]
 
 
 def test_a_pipeline_fails_on_what_it_asks_for(capsys: pytest.CaptureFixture[str]) -> None:
-    early, lazy = (str(Path(LOGDIR) / run) for run in ("torch_xla_early_item", "synthetic_dynamo_issue_lazy"))
-    assert main(["report", early, "--json", "--fail-on", "critical"]) == 1
+    early_item, lazy = (
+        str(Path(LOGDIR) / run) for run in ("torch_xla_early_item", "synthetic_dynamo_issue_lazy")
+    )
+    assert main(["report", early_item, "--json", "--fail-on", "critical"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["findings"][0]["severity"] == "critical"
-    assert main(["report", early, "--json"]) == 0
+    assert main(["report", early_item, "--json"]) == 0
     assert main(["report", lazy, "--fail-on", "warning"]) == 0
     text = capsys.readouterr().out.partition("Session  ")[2]
-    told = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms of it."
-    assert told in text.replace("\u202f", " "), (
+    sentence = "1 whole step, mean 39.000 ms: a core works for 17.832 ms and is idle for 21.168 ms of it."
+    assert sentence in text.replace("\u202f", " "), (
         "a duty cycle of 100 % is that of the only run, not of the step"
     )
 

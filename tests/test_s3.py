@@ -33,7 +33,7 @@ print({stat.name: stat.value for stat in event_stats(trace, int(trace.annotation
 CONTENT = CAPTURE.read_bytes()
 
 
-def given(address: str) -> dict[str, str]:
+def environment_for(address: str) -> dict[str, str]:
     """What the environment of a user with access to the endpoint has."""
     return {
         "AWS_ENDPOINT_URL": address,
@@ -49,7 +49,7 @@ def access() -> Iterator[dict[str, str]]:
     """The environment of a user with access to a bucket `profiles`, which has the demo as `logs/run`."""
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     with serving(command) as address:
-        environment = os.environ | given(address)
+        environment = os.environ | environment_for(address)
         upload = "import s3fs, sys; files = s3fs.S3FileSystem(); files.mkdir('profiles'); \
 files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
         subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=environment, check=True)
@@ -79,12 +79,12 @@ def test_a_report_is_that_of_the_same_files_on_a_disk(
 
     done = run(access, "report", "s3://profiles/logs", "--json")
     assert main(["report", str(DEMO), "--json"]) == 0
-    here = capsys.readouterr().out
-    there = json.loads(done.stdout)
-    assert there["session"]["path"].startswith("s3://profiles/logs/run/")
-    assert there["metrics"] is not None, "the metrics report beside the capture"
-    assert json.dumps(without_places(there)).replace("s3://profiles/logs/run", "") == json.dumps(
-        without_places(json.loads(here))
+    local = capsys.readouterr().out
+    remote = json.loads(done.stdout)
+    assert remote["session"]["path"].startswith("s3://profiles/logs/run/")
+    assert remote["metrics"] is not None, "the metrics report beside the capture"
+    assert json.dumps(without_places(remote)).replace("s3://profiles/logs/run", "") == json.dumps(
+        without_places(json.loads(local))
     ).replace(str(DEMO), "")
 
 
@@ -95,7 +95,7 @@ def test_stats_of_one_event_are_read_from_their_byte_range(access: dict[str, str
 
 
 @pytest.mark.parametrize(
-    ("path", "more", "told"),
+    ("path", "more", "message"),
     [
         ("s3://profiles/nothing", {}, "s3://profiles/nothing: "),
         ("s3://other", {}, "s3://other: "),
@@ -104,13 +104,13 @@ def test_stats_of_one_event_are_read_from_their_byte_range(access: dict[str, str
     ],
 )  # fmt: skip
 def test_an_unreadable_object_is_a_one_line_error(
-    access: dict[str, str], path: str, more: dict[str, str], told: str
+    access: dict[str, str], path: str, more: dict[str, str], message: str
 ) -> None:
     done = run(access | more, "report", path)
     assert done.returncode == 3
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"xla-insights: {told}")
+    assert line.startswith(f"xla-insights: {message}")
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    for name, value in given(f"http://{host}:{port}").items():
+    for name, value in environment_for(f"http://{host}:{port}").items():
         monkeypatch.setenv(name, value)
     s3fs.S3FileSystem.clear_instance_cache()
     client = boto3.client("s3")
@@ -149,8 +149,10 @@ def backend() -> Any:
     """Where the endpoint in this process keeps its buckets."""
     from moto.s3.models import s3_backends
 
-    [found] = [item for own in s3_backends.values() for item in own.values() if "counted" in item.buckets]
-    return found
+    [backend_of_bucket] = [
+        item for backends in s3_backends.values() for item in backends.values() if "counted" in item.buckets
+    ]
+    return backend_of_bucket
 
 
 def put_many(count: int) -> None:
@@ -212,11 +214,11 @@ def test_each_block_of_a_session_is_requested_once(counted: Any, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "message"),
     [("deleted", ": byte .*: no such file; check the path"), ("replaced", ": the file changed while it was read; .*")],
 )  # fmt: skip
 def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are_shown(
-    counted: Any, monkeypatch: pytest.MonkeyPatch, how: str, told: str
+    counted: Any, monkeypatch: pytest.MonkeyPatch, how: str, message: str
 ) -> None:
     import s3fs
 
@@ -238,34 +240,34 @@ def test_a_file_removed_or_changed_during_reading_is_reported_and_the_others_are
     trace = load("s3://counted/logs").trace
     assert [read.host for read in trace.traces] == ["a"]
     [skipped] = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
-    assert re.fullmatch(re.escape(f"s3://counted/{key}") + told, skipped.message)
+    assert re.fullmatch(re.escape(f"s3://counted/{key}") + message, skipped.message)
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [
         (lambda answer, _: answer.refuse(403), r"access refused \(Forbidden\); check the credentials"),
         (lambda answer, _: answer.refuse(500), r"cannot be read \(Internal Server Error\)"),
-        (lambda answer, asked: asked.method == "GET" and answer.refuse(403), "byte 0: access refused"),
-        (lambda answer, asked: asked.method == "GET" and answer.refuse(500), "byte 0: cannot be read"),
-        (lambda answer, asked: asked.method == "GET" and answer.reset(), "byte 0: cannot be read"),
-        (lambda answer, asked: asked.method == "GET" and answer.cut(asked), "byte 0: cannot be read"),
+        (lambda answer, request: request.method == "GET" and answer.refuse(403), "byte 0: access refused"),
+        (lambda answer, request: request.method == "GET" and answer.refuse(500), "byte 0: cannot be read"),
+        (lambda answer, request: request.method == "GET" and answer.reset(), "byte 0: cannot be read"),
+        (lambda answer, request: request.method == "GET" and answer.cut(request), "byte 0: cannot be read"),
     ],
 )
 def test_an_endpoint_that_fails_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: Any, told: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fault: Any, message: str
 ) -> None:
     import s3fs
 
     s3fs.S3FileSystem.clear_instance_cache()
     monkeypatch.setattr(s3fs.S3FileSystem, "retries", 2)
     with web_store() as store:
-        for name, value in given(store.address).items():
+        for name, value in environment_for(store.address).items():
             monkeypatch.setenv(name, value)
         path = "/profiles/vm.xplane.pb"
         store.files[path], store.faults[path] = CONTENT, fault
         assert main(["report", f"s3:/{path}"]) == 3
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert re.fullmatch(rf"xla-insights: s3:/{path}: {told}.*\n", said.err)
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert re.fullmatch(rf"xla-insights: s3:/{path}: {message}.*\n", output.err)
     s3fs.S3FileSystem.clear_instance_cache()

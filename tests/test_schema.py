@@ -68,8 +68,8 @@ def test_windows_fit(sessions: list[xi.Session]) -> None:
 
 
 def test_comparisons_fit(sessions: list[xi.Session]) -> None:
-    for one, other in zip(sessions, [*sessions[1:], sessions[0]], strict=True):
-        fits(one.compare(other), "compare")
+    for first, second in zip(sessions, [*sessions[1:], sessions[0]], strict=True):
+        fits(first.compare(second), "compare")
 
 
 def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
@@ -82,7 +82,9 @@ def test_reports_of_real_captures_fit(shared_traces: Path) -> None:
 def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
     for trace in (session.trace for session in sessions):
         gaps = gap_views.gaps(trace)
-        first = [gap_views.gap(trace, it["device"], it["start_ps"], beside=1) for it in gaps["items"][:1]]
+        first = [
+            gap_views.gap(trace, item["device"], item["start_ps"], beside=1) for item in gaps["items"][:1]
+        ]
         device = [trace.devices[0].id] if trace.devices else []
         fits_route(views.overview(trace), "overview")
         fits_route({"counts": views.counts(trace)}, "counts")

@@ -117,8 +117,8 @@ def test_longer_paths_are_cut_to_their_outermost_names(lengths: list[int]) -> No
     path = truncate_path("/".join(names)).split("/")
     assert len(path) <= MAX_LEVELS
     assert len("/".join(path)) <= MAX_PATH_LENGTH
-    for name, told in zip(names, path, strict=False):
-        assert told == name or (len(told) == 251 and name.startswith(told.removesuffix("…")))
+    for name, shown in zip(names, path, strict=False):
+        assert shown == name or (len(shown) == 251 and name.startswith(shown.removesuffix("…")))
     assert truncate_path("/".join(path)) == "/".join(path)
 
 

@@ -28,7 +28,7 @@ DEMO = Path(__file__).parents[1] / "demo_logs/torch_xla_baseline"
 
 
 def diagnostics(report: dict[str, Any], id_: str) -> list[str]:
-    return [it["message"] for it in report["diagnostics"] if it["id"] == id_]
+    return [diagnostic["message"] for diagnostic in report["diagnostics"] if diagnostic["id"] == id_]
 
 
 @pytest.fixture
@@ -57,12 +57,12 @@ class TestFinding:
         mark = "\ufeff" if encoding.startswith("utf-16") else ""
         for name, text in (("m.txt", metrics(6)), ("e.log", EXPLAIN), ("d.err", block("aa11"))):
             (run / name).write_text(mark + text, encoding=encoding, newline="\r\n")
-        found = report_of(run)["metrics"]
-        assert found["files"] == ["d.err", "e.log", "m.txt"]
-        assert found["metrics"]["ExecuteTime"]["samples"] == 6
-        assert found["dynamo"]["breaks"] > 0
-        assert found["debug"]["compilations"] == 1
-        assert found["unread"] == []
+        parsed = report_of(run)["metrics"]
+        assert parsed["files"] == ["d.err", "e.log", "m.txt"]
+        assert parsed["metrics"]["ExecuteTime"]["samples"] == 6
+        assert parsed["dynamo"]["breaks"] > 0
+        assert parsed["debug"]["compilations"] == 1
+        assert parsed["unread"] == []
 
     def test_files_of_the_run_and_the_session_are_read_whatever_their_names(self, run: Path) -> None:
         (run / "my notes.txt").write_text(REPORT)
@@ -73,7 +73,7 @@ class TestFinding:
         assert report["metrics"]["file"] == "my notes.txt"
         assert report["metrics"]["dynamo"]["breaks"] == 2
         assert set(report["metrics"]["files"]) == {"my notes.txt", "explained.log", "stderr.txt"}
-        assert {"cpu_fallback", "graph_breaks"} <= {it["id"] for it in report["findings"]}
+        assert {"cpu_fallback", "graph_breaks"} <= {finding["id"] for finding in report["findings"]}
 
     def test_very_long_lines_are_cut(self, run: Path) -> None:
         (run / "m.txt").write_text(
@@ -86,8 +86,8 @@ class TestFinding:
     def test_a_file_of_the_usual_name_comes_first(self, run: Path) -> None:
         (run / "a.txt").write_text(REPORT)
         (run / "metrics_report_rank0.txt").write_text(REPORT.replace("Value: 6", "Value: 7"))
-        found = report_of(run)["metrics"]
-        assert (found["file"], found["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
+        metrics = report_of(run)["metrics"]
+        assert (metrics["file"], metrics["counters"]["UncachedCompile"]) == ("metrics_report_rank0.txt", 7)
 
     def test_without_files_there_are_no_metrics(self, run: Path) -> None:
         session = xi.load(str(run)).trace
@@ -99,27 +99,27 @@ class TestFinding:
         system.pipe_file("/beside/run/plugins/profile/s/vm.xplane.pb", small_space().to_bytes())
         system.pipe_file("/beside/run/metrics_report.txt", REPORT.encode())
         try:
-            found: Any = xi.load("memory://beside").report()["metrics"]
+            metrics: Any = xi.load("memory://beside").report()["metrics"]
         finally:
             system.rm("/beside", recursive=True)
-        assert found["fallbacks"] == {"special_i1": 12}
+        assert metrics["fallbacks"] == {"special_i1": 12}
 
     def test_a_description_is_the_first_paragraph_as_one_line(
         self, run: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (run / "description.txt").write_text("of the run")
         assert report_of(run)["session"]["description"] == "of the run"
-        own = run / "plugins/profile/s/description.txt"
-        own.write_text("\nBatch 64,\n  <new> loader.\n\nMore on it below.\n")
+        description = run / "plugins/profile/s/description.txt"
+        description.write_text("\nBatch 64,\n  <new> loader.\n\nMore on it below.\n")
         report = report_of(run)
         assert report["session"]["description"] == "Batch 64, <new> loader."
         assert report["metrics"] is None
         assert "Batch 64, &lt;new&gt; loader." in report_html(report)
         assert main(["report", str(run)]) == 0
         assert "\nBatch 64, <new> loader.\n" in capsys.readouterr().out
-        own.write_text("x" * 1000)
+        description.write_text("x" * 1000)
         assert report_of(run)["session"]["description"] == "x" * 300 + "…"
-        own.write_text(" \n")
+        description.write_text(" \n")
         assert report_of(run)["session"]["description"] == "of the run"
 
     def test_a_missing_description_is_none(self, run: Path) -> None:
@@ -237,22 +237,22 @@ class TestBeforeAndAfter:
     ) -> None:
         (run / before).write_text(metrics(10))
         (run / after).write_text(metrics(16, more="Counter: aten::special_i1\n  Value: 4\n"))
-        found = report_of(run)["metrics"]
-        assert found["file"] == after
-        changed = found["difference"]
+        parsed = report_of(run)["metrics"]
+        assert parsed["file"] == after
+        changed = parsed["difference"]
         assert (changed["before"], changed["after"]) == (before, after)
         assert changed["metrics"] == {"ExecuteTime": {"samples": 6, "total": 6 * 10**9, "unit": "ps"}}
         assert changed["counters"] == {"aten::special_i1": 4}
         assert changed["fallbacks"] == {"special_i1": 4}
         assert changed["figures"]["execute_count"] == 6
-        [row] = [it for it in found["against_trace"] if it["what"] == "execute"]
+        [row] = [entry for entry in parsed["against_trace"] if entry["what"] == "execute"]
         assert row == {"what": "execute", "metrics": 16, "since": 6, "trace": 6, "agrees": True}
 
     def test_counts_that_are_not_understood_are_none(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(10))
         (run / "after.txt").write_text(metrics(16).replace("TotalSamples: 16", "TotalSamples: more than 10"))
         report = report_of(run)
-        [row] = [it for it in report["metrics"]["against_trace"] if it["what"] == "execute"]
+        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["what"] == "execute"]
         assert row == {"what": "execute", "metrics": None, "since": None, "trace": 6, "agrees": True}
         changed = report["metrics"]["difference"]["metrics"]["ExecuteTime"]
         assert changed == {"samples": None, "total": 6 * 10**9, "unit": "ps"}
@@ -276,10 +276,10 @@ class TestBeforeAndAfter:
         (run / "before.txt").write_text(metrics(10, more=counter.format(2, 9)))
         (run / "after.txt").write_text(metrics(16, more=counter.format(4, 3)))
         report = report_of(run)
-        found = report["metrics"]
-        assert (found["cleared"], found["figures"]["step_markers"]) == (True, None)
-        assert found["difference"]["counters"] == {"DynamoExtractCompiledGraph": 2}
-        assert found["difference"]["figures"]["execute_count"] == 6
+        parsed = report["metrics"]
+        assert (parsed["cleared"], parsed["figures"]["step_markers"]) == (True, None)
+        assert parsed["difference"]["counters"] == {"DynamoExtractCompiledGraph": 2}
+        assert parsed["difference"]["figures"]["execute_count"] == 6
         [message] = diagnostics(report, "metrics_disagree")
         assert (
             "after.txt: torch.compile cleared the counters whenever it extracted a graph (4 times)" in message
@@ -299,15 +299,15 @@ class TestBeforeAndAfter:
 
     def test_a_single_report_needs_no_partner(self, run: Path) -> None:
         (run / "before.txt").write_text(metrics(20))
-        found = report_of(run)["metrics"]
-        assert (found["file"], found["difference"]) == ("before.txt", None)
+        parsed = report_of(run)["metrics"]
+        assert (parsed["file"], parsed["difference"]) == ("before.txt", None)
 
 
 class TestDisagreement:
     def test_a_report_that_counts_less_than_the_trace_is_of_another_run(self, run: Path) -> None:
         (run / "m.txt").write_text(metrics(5))
         report = report_of(run)
-        [row] = [it for it in report["metrics"]["against_trace"] if it["what"] == "execute"]
+        [row] = [entry for entry in report["metrics"]["against_trace"] if entry["what"] == "execute"]
         assert (row["metrics"], row["trace"], row["agrees"]) == (5, 6, False)
         [message] = diagnostics(report, "metrics_disagree")
         assert message.startswith("m.txt counts 5 executions in all, the capture alone has 6")
@@ -342,11 +342,11 @@ class TestDisagreement:
         shutil.copy(shared_traces / "torch_xla/tiny_dynamic/stderr.txt", run)
         shutil.copy(shared_traces / "torch_xla/tiny_baseline/metrics_report.txt", run)
         report = report_of(run)
-        assert [it["cause"] for it in report["compiles"]] == [None]
-        said = " ".join(diagnostics(report, "debug_log_disagrees"))
-        assert "none of the 1 graph compiled in the capture" in said
-        assert "does not fit" in said
-        assert any("counts 9 executions in all" in it for it in diagnostics(report, "metrics_disagree"))
+        assert [item["cause"] for item in report["compiles"]] == [None]
+        messages = " ".join(diagnostics(report, "debug_log_disagrees"))
+        assert "none of the 1 graph compiled in the capture" in messages
+        assert "does not fit" in messages
+        assert any("counts 9 executions in all" in item for item in diagnostics(report, "metrics_disagree"))
 
 
 def test_the_text_report_shows_sidecar_files(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -355,9 +355,9 @@ def test_the_text_report_shows_sidecar_files(run: Path, capsys: pytest.CaptureFi
     (run / "explained.log").write_text(EXPLAIN)
     (run / "e.txt").write_text("".join(block("aa", "Execution") for _ in range(9)))
     assert main(["report", str(run)]) == 0
-    said = capsys.readouterr().out
-    assert "Metrics and trace (metrics_after.txt)" in said
-    assert "disagree" in said
-    assert "UncachedCompile 1 (0 in the capture)" in said
-    assert "Unsupported Tensor.item() call at train.py:73 in forward" in said
-    assert "9 executions; 0 and 6 of them are in the capture" in said
+    output = capsys.readouterr().out
+    assert "Metrics and trace (metrics_after.txt)" in output
+    assert "disagree" in output
+    assert "UncachedCompile 1 (0 in the capture)" in output
+    assert "Unsupported Tensor.item() call at train.py:73 in forward" in output
+    assert "9 executions; 0 and 6 of them are in the capture" in output

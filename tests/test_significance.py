@@ -39,7 +39,8 @@ def compare_medians(a: Numbers, b: Numbers) -> PermutationResult:
 def mean_rank(group: Numbers, pooled: Numbers) -> float:
     """The mean rank of a group; equal values share the mean of their ranks."""
     return fmean(
-        sum(other < value for other in pooled) + sum(other == value for other in pooled) / 2
+        sum(pooled_value < value for pooled_value in pooled)
+        + sum(pooled_value == value for pooled_value in pooled) / 2
         for value in group
     )
 

@@ -35,7 +35,7 @@ def test_the_site_builds_and_is_complete(tmp_path: Path) -> None:
     pages = [path.read_text() for path in (tmp_path / "build/site").rglob("*.html")]
     assert len(pages) > 25
     for page in pages:
-        asked = re.findall(
+        addresses = re.findall(
             r'<(?:script|img|source|iframe)[^>]+src(?:set)?="([^"]+)"|<link[^>]+href="([^"]+)"', page
         )
-        assert not [request for request in asked if re.match(r"(https?:)?//", "".join(request))]
+        assert not [request for request in addresses if re.match(r"(https?:)?//", "".join(request))]

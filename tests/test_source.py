@@ -126,7 +126,7 @@ def test_a_file_that_is_away_by_now_is_read_as_it_was(tmp_path: Path, away: Call
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "message"),
     [
         (TimeoutError(), "cannot be read (no answer in time); try again or copy the file to a local disk"),
         (KeyError(), "cannot be read (KeyError); try again or copy the file to a local disk"),
@@ -135,5 +135,5 @@ def test_a_file_that_is_away_by_now_is_read_as_it_was(tmp_path: Path, away: Call
         (OSError(5, "Internal\nError"), "cannot be read (Internal Error); try again or copy the file to a local disk"),
     ],
 )  # fmt: skip
-def test_what_a_store_says_is_one_line_with_what_to_do(error: Exception, told: str) -> None:
-    assert reason(error) == told
+def test_what_a_store_says_is_one_line_with_what_to_do(error: Exception, message: str) -> None:
+    assert reason(error) == message

@@ -36,10 +36,12 @@ def test_rows_survive_the_conversion() -> None:
 
 def test_rows_of_hosts_follow_each_other() -> None:
     rows_of_host = StepRows.from_rows(ROWS)
-    both = StepRows.joined([rows_of_host, StepRows.from_rows([]), rows_of_host.shifted(steps=COUNT, by_ps=7)])
+    joined = StepRows.joined(
+        [rows_of_host, StepRows.from_rows([]), rows_of_host.shifted(steps=COUNT, by_ps=7)]
+    )
     later = [step | {"index": step["index"] + COUNT, "start_ps": step["start_ps"] + 7} for step in ROWS]
-    assert both == [*ROWS, *later]
-    assert (both[COUNT - 1], both[COUNT]) == (ROWS[-1], later[0])
+    assert joined == [*ROWS, *later]
+    assert (joined[COUNT - 1], joined[COUNT]) == (ROWS[-1], later[0])
     assert not StepRows.from_rows([])
 
 

@@ -17,14 +17,14 @@ Sums = dict[str, list[float]]
 
 def ours(capture: Path, *columns: str) -> Sums:
     """Sums of columns by op, over all programs; of kernels that name no op none."""
-    found: Sums = defaultdict(lambda: [0.0] * len(columns))
+    sums: Sums = defaultdict(lambda: [0.0] * len(columns))
     row: Any
     for row in host_work(session(real_trace(capture)), [])["ops"]:
         if row["program"]:
-            found[row["op"]] = [
-                one + (row[name] or 0) for one, name in zip(found[row["op"]], columns, strict=True)
+            sums[row["op"]] = [
+                total + (row[name] or 0) for total, name in zip(sums[row["op"]], columns, strict=True)
             ]
-    return dict(found)
+    return dict(sums)
 
 
 def stock_rows(tmp_path: Path, capture: Path) -> list[dict[str, Any]]:
@@ -39,11 +39,11 @@ def test_a_tpus_ops_have_the_same_flops_and_bytes(shared_traces: Path, tmp_path:
         time_us = row["total_self_time"]
         amounts = row["model_flop_rate"] * time_us * 1e3, row["measured_memory_bw"] * time_us * 2**30 / 1e6
         theirs[row["hlo_op_name"]] = [row["occurrences"], *amounts]
-    mine = ours(capture, "executions", "model_flops", "bytes")
-    assert len(mine) == 17
-    assert mine == {op: pytest.approx(sums, rel=1e-6) for op, sums in theirs.items()}
+    own_sums = ours(capture, "executions", "model_flops", "bytes")
+    assert len(own_sums) == 17
+    assert own_sums == {op: pytest.approx(sums, rel=1e-6) for op, sums in theirs.items()}
     whole = ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"]["metrics"]
-    assert sum(flops for _, flops, _ in mine.values()) == int(whole["rawFlops"])
+    assert sum(flops for _, flops, _ in own_sums.values()) == int(whole["rawFlops"])
     self_ps = sum(time for (time,) in ours(capture, "self_ps").values())
     assert self_ps == pytest.approx(int(whole["rawTime"]), rel=1e-4)
 
@@ -52,18 +52,18 @@ def leaves(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The innermost nodes of its tree, by name."""
     if not node.get("children"):
         return {node["name"]: node["metrics"]}
-    return {name: its for child in node["children"] for name, its in leaves(child).items()}
+    return {name: leaf for child in node["children"] for name, leaf in leaves(child).items()}
 
 
 def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path) -> None:
     """Of fusions with a matrix product. It has none of calls of cuBLAS and adds those of element-wise ops."""
     capture = shared_traces / "other" / "mi300_jax08_attention"
     theirs = leaves(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
-    mine = ours(capture, "flops", "self_ps")
-    assert mine["gemm_fusion_dot_general.1"] == [
+    own_sums = ours(capture, "flops", "self_ps")
+    assert own_sums["gemm_fusion_dot_general.1"] == [
         float(theirs["gemm_fusion_dot_general.1"][name]) for name in ("rawFlops", "rawTime")
     ]
-    assert float(theirs["custom-call.1"]["rawFlops"]) == 0 < mine["custom-call.1"][0]
+    assert float(theirs["custom-call.1"]["rawFlops"]) == 0 < own_sums["custom-call.1"][0]
 
 
 @pytest.mark.parametrize("name", ["mi300_jax08_attention", "mi355_te_fused_attn"])
@@ -74,9 +74,9 @@ def test_a_gpus_fusions_have_the_same_bytes(shared_traces: Path, tmp_path: Path,
     for row in stock_rows(tmp_path, capture):
         if "fusion" in row["category"]:
             theirs[row["hlo_op_name"]] += row["measured_memory_bw"] * row["total_self_time"] * 2**30 / 1e6
-    mine = {op: nbytes for op, (nbytes,) in ours(capture, "bytes").items() if op in theirs}
-    assert len(mine) > 5
-    assert mine == pytest.approx(dict(theirs), rel=1e-6)
+    own_sums = {op: nbytes for op, (nbytes,) in ours(capture, "bytes").items() if op in theirs}
+    assert len(own_sums) > 5
+    assert own_sums == pytest.approx(dict(theirs), rel=1e-6)
 
 
 def test_it_counts_a_convolution_once_for_each_of_its_kernels(shared_traces: Path, tmp_path: Path) -> None:

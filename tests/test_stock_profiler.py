@@ -35,36 +35,36 @@ def ask(tmp_path: Path, capture: Path, tool: str) -> Any:
 def op_times(node: dict[str, Any], names: set[str]) -> dict[str, int]:
     """Time by op name, over all programs and cores: the topmost nodes of its tree that bear an op's name and are not a
     category that bears it too."""
-    found: dict[str, int] = defaultdict(int)
+    times: dict[str, int] = defaultdict(int)
     for child in node.get("children", []):
         if child["name"] in names and int(child["metrics"]["occurrences"]):
-            inner = [it["name"] for it in child.get("children", [])]
+            inner = [child_node["name"] for child_node in child.get("children", [])]
             if child["name"] not in inner and not set(inner) & names:
-                found[child["name"]] += int(child["metrics"]["rawTime"])
+                times[child["name"]] += int(child["metrics"]["rawTime"])
                 continue
         for name, time in op_times(child, names).items():
-            found[name] += time
-    return found
+            times[name] += time
+    return times
 
 
 def ours(trace: Trace, names: list[str]) -> dict[str, int]:
     """Own time by op name, over all devices; `names` says what each op is called, device by device."""
-    found: dict[str, int] = defaultdict(int)
+    sums: dict[str, int] = defaultdict(int)
     times = [time for device in trace.devices for time in device.ops.self_ps.tolist()]
     for name, time in zip(names, times, strict=True):
-        found[name] += time
-    return found
+        sums[name] += time
+    return sums
 
 
 def device_times(trace: Trace, names: list[str]) -> dict[str, int]:
     """What each op's stat `device_duration_ps` says, by op name, over all devices."""
-    found: dict[str, int] = defaultdict(int)
+    times: dict[str, int] = defaultdict(int)
     rows = [row for device in trace.devices for row in device.ops.row.tolist()]
     for name, row in zip(names, rows, strict=True):
         (time,) = (stat.value for stat in event_stats(trace, row) if stat.name == "device_duration_ps")
         assert isinstance(time, int)
-        found[name] += time
-    return found
+        times[name] += time
+    return times
 
 
 def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Path, tmp_path: Path) -> None:
@@ -72,21 +72,21 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
     trace = real_trace(capture)
     devices = device_summaries(join_hosts("s", "p", [trace], []))
     busy, span, idle = (sum(d[key] for d in devices) for key in ("busy_ps", "span_ps", "idle_ps"))
-    said = next(
+    duty_text = next(
         t["p"] for t in ask(tmp_path, capture, "overview_page") if "device_duty_cycle_percent" in t["p"]
     )
-    assert said["device_duty_cycle_percent"] == f"{100 * busy / span:.1f}%"
-    assert float(said["idle_time_high_confidence_ps"]) == pytest.approx(
+    assert duty_text["device_duty_cycle_percent"] == f"{100 * busy / span:.1f}%"
+    assert float(duty_text["idle_time_high_confidence_ps"]) == pytest.approx(
         idle, rel=1e-5
     )  # it prints six digits
 
     names = [trace.strings[name] for device in trace.devices for name in device.ops.name.tolist()]
-    mine = ours(trace, names)
-    theirs = op_times(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(mine))
-    own = device_times(trace, names)
-    assert theirs == own  # it adds up what the device itself measured ...
-    assert sum(mine.values()) == pytest.approx(
-        sum(own.values()), rel=1e-4
+    own_times = ours(trace, names)
+    theirs = op_times(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(own_times))
+    device_ps = device_times(trace, names)
+    assert theirs == device_ps  # it adds up what the device itself measured ...
+    assert sum(own_times.values()) == pytest.approx(
+        sum(device_ps.values()), rel=1e-4
     )  # ... of which events tell the common clock
 
 
@@ -100,9 +100,9 @@ def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Pa
         theirs[row["c"][column["hlo_op_name"]]["v"]] += row["c"][column["total_self_time"]]["v"]
     rows = np.concatenate([device.ops.row for device in trace.devices])
     named = trace.stats["hlo_op"].at(rows, -1).tolist()
-    mine = ours(trace, [trace.strings[name] if name >= 0 else "" for name in named])
-    mine.pop("", None)  # kernels of no op; it leaves them out as well
-    assert {name: time / 1e6 for name, time in mine.items()} == pytest.approx(dict(theirs), rel=1e-6)
+    own_times = ours(trace, [trace.strings[name] if name >= 0 else "" for name in named])
+    own_times.pop("", None)  # kernels of no op; it leaves them out as well
+    assert {name: time / 1e6 for name, time in own_times.items()} == pytest.approx(dict(theirs), rel=1e-6)
 
 
 def rows_of(table: dict[str, Any]) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ def rows_of(table: dict[str, Any]) -> list[dict[str, Any]]:
 
 def stream_spans(trace: Trace) -> int:
     """From the first to the last event on each GPU's streams, copies included, in ps."""
-    found = 0
+    total = 0
     for plane in trace.planes:
         lines = [
             line.rows
@@ -122,8 +122,8 @@ def stream_spans(trace: Trace) -> int:
         ]
         if lines:
             end = max(int(trace.end_ps[rows].max()) for rows in lines)
-            found += end - min(int(trace.start_ps[rows].min()) for rows in lines)
-    return found
+            total += end - min(int(trace.start_ps[rows].min()) for rows in lines)
+    return total
 
 
 @pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
@@ -136,12 +136,12 @@ def test_the_gpu_captures_have_the_same_kernels(shared_traces: Path, tmp_path: P
         if not row["kernel_name"].startswith("__amd_rocclr_copy"):
             theirs[row["kernel_name"]][0] += row["occurrences"]
             theirs[row["kernel_name"]][1] += row["total_duration_us"]
-    mine: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
+    own_kernels: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
     for kernel in np.concatenate([device.ops.row for device in trace.devices]).tolist():
-        mine[trace.name(kernel)][0] += 1
-        mine[trace.name(kernel)][1] += int(trace.duration_ps[kernel]) / 1e6
-    assert len(mine) > 4
-    assert dict(mine) == {kernel: pytest.approx(times, rel=1e-6) for kernel, times in theirs.items()}
+        own_kernels[trace.name(kernel)][0] += 1
+        own_kernels[trace.name(kernel)][1] += int(trace.duration_ps[kernel]) / 1e6
+    assert len(own_kernels) > 4
+    assert dict(own_kernels) == {kernel: pytest.approx(times, rel=1e-6) for kernel, times in theirs.items()}
 
 
 @pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
@@ -174,5 +174,5 @@ def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_p
     recorded = [int(trace.duration_ps[line.first]) / 1e9 for line in lines]
     assert step["stepTimeMs"] == pytest.approx(max(recorded))
     assert steps_of(trace)[0].duration_ps / 1e9 == pytest.approx(recorded[0])
-    busiest = max(it["busy_ps"] for it in device_summaries(join_hosts("s", "p", [trace], []))) / 1e9
+    busiest = max(row["busy_ps"] for row in device_summaries(join_hosts("s", "p", [trace], []))) / 1e9
     assert step["deviceComputeTimeMs"] == pytest.approx(busiest, rel=1e-3)

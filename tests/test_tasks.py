@@ -43,16 +43,18 @@ def in_processes(hosts: list[HostCapture], function: Callable[[Trace, HostCaptur
 
 
 def test_small_sessions_are_read_in_this_process_in_order(hosts: list[HostCapture]) -> None:
-    found = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
-    assert [name for name, _, _ in found] == list(NAMES)
-    assert {process for _, _, process in found} == {os.getpid()}
+    values = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
+    assert [name for name, _, _ in values] == list(NAMES)
+    assert {process for _, _, process in values} == {os.getpid()}
 
 
 def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> None:
-    here = [item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)]
-    there = in_processes(hosts, count)
-    assert [item[:2] for item in there] == [item[:2] for item in here]
-    assert os.getpid() not in {process for _, _, process in there}
+    in_this_process = [
+        item.value for item in run(hosts, count, load_catalog()) if isinstance(item, HostResult)
+    ]
+    in_pool = in_processes(hosts, count)
+    assert [item[:2] for item in in_pool] == [item[:2] for item in in_this_process]
+    assert os.getpid() not in {process for _, _, process in in_pool}
 
 
 def test_a_result_tells_where_the_host_lies_in_time(hosts: list[HostCapture]) -> None:
@@ -70,22 +72,22 @@ def test_a_host_that_fails_leaves_the_others(hosts: list[HostCapture], processes
     Path(hosts[1].path).write_text("<html>")
     Path(hosts[3].path).unlink()
     task = Task(count, load_catalog())
-    found = list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
-    assert [isinstance(item, Failure) for item in found] == [False, True, False, True, False]
-    assert all(item.message.startswith(item.host.path) for item in found if isinstance(item, Failure))
+    results = list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
+    assert [isinstance(item, Failure) for item in results] == [False, True, False, True, False]
+    assert all(item.message.startswith(item.host.path) for item in results if isinstance(item, Failure))
 
 
 def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_path: Path) -> None:
-    found = in_processes(hosts, partial(die_once, where="c", folder=str(tmp_path)))
+    results = in_processes(hosts, partial(die_once, where="c", folder=str(tmp_path)))
     assert (tmp_path / "died").exists()
-    assert [name for name, _ in found] == list(NAMES)
+    assert [name for name, _ in results] == list(NAMES)
 
 
 def test_a_host_whose_process_always_dies_is_said(hosts: list[HostCapture]) -> None:
-    found = in_processes(hosts, partial(die, where="c"))
-    assert [item.host.name for item in found if isinstance(item, Failure)] == ["c"]
-    assert [item[0] for item in found if isinstance(item, tuple)] == ["a", "b", "d", "e"]
-    failure = found[2]
+    results = in_processes(hosts, partial(die, where="c"))
+    assert [item.host.name for item in results if isinstance(item, Failure)] == ["c"]
+    assert [item[0] for item in results if isinstance(item, tuple)] == ["a", "b", "d", "e"]
+    failure = results[2]
     assert isinstance(failure, Failure)
     assert "killed" in failure.message
     assert hosts[2].path in failure.message
@@ -133,35 +135,39 @@ def held_back(names: str, until: threading.Event) -> Callable[[Trace, HostCaptur
 
 
 def test_a_host_that_takes_long_holds_up_no_other(hosts: list[HostCapture]) -> None:
-    late = threading.Event()
-    answers = run_in_threads(hosts, Task(held_back("a", late), load_catalog()), 2, in_order=False)
+    released = threading.Event()
+    answers = run_in_threads(hosts, Task(held_back("a", released), load_catalog()), 2, in_order=False)
     assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
-    late.set()
+    released.set()
     assert [item.host.name for item in answers] == ["a"]
 
 
 def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
-    late, asked = threading.Event(), []
+    released, requested = threading.Event(), []
 
     def should_continue() -> bool:
-        asked.append(1)
-        late.set()
+        requested.append(1)
+        released.set()
         return True
 
     answers = run_in_threads(
-        hosts, Task(held_back("a", late), load_catalog()), 2, in_order=True, should_continue=should_continue
+        hosts,
+        Task(held_back("a", released), load_catalog()),
+        2,
+        in_order=True,
+        should_continue=should_continue,
     )
     assert [item.host.name for item in answers] == list(NAMES)
-    assert asked
+    assert requested
 
 
 def test_who_says_stop_waits_for_no_host(hosts: list[HostCapture]) -> None:
-    late = threading.Event()
-    task = Task(held_back("".join(NAMES), late), load_catalog())
+    released = threading.Event()
+    task = Task(held_back("".join(NAMES), released), load_catalog())
     try:
         assert list(run_in_threads(hosts, task, 2, in_order=False, should_continue=lambda: False)) == []
     finally:
-        late.set()
+        released.set()
 
 
 @pytest.mark.parametrize("processes", [False, True])
@@ -170,9 +176,9 @@ def test_progress_is_in_bytes_of_each_host(hosts: list[HostCapture], processes: 
         assert progress.snapshot()[0] == [NOT_STARTED, NOT_STARTED]
         task = Task(count, load_catalog(), progress)
         list(run_in_processes(hosts, task, 2) if processes else map(task, hosts))
-        *told, other = progress.snapshot()
+        *readings, last = progress.snapshot()
     assert not Path(progress.path).exists()
     progress.record(0, 1, 1)  # as a thread may that still waits for a store
-    assert all(0 < read <= size for read, size in told)
-    assert [size for _, size in told] == [Path(host.path).stat().st_size for host in hosts]
-    assert other == [NOT_STARTED, NOT_STARTED]
+    assert all(0 < read <= size for read, size in readings)
+    assert [size for _, size in readings] == [Path(host.path).stat().st_size for host in hosts]
+    assert last == [NOT_STARTED, NOT_STARTED]

@@ -44,7 +44,7 @@ def text(content: str | bytes) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("made", "catalog", "pairs"),
+    ("content", "catalog", "pairs"),
     [
         (zeros, "larger than 8 MB", "larger than 8 MB"),
         (no_writer, "Expecting value", "no pairs"),
@@ -73,10 +73,10 @@ def text(content: str | bytes) -> Any:
     ],
 )
 def test_one_line_whatever_it_is(
-    made: Any, catalog: str, pairs: str, tmp_path: Path, capsys: Capture
+    content: Any, catalog: str, pairs: str, tmp_path: Path, capsys: Capture
 ) -> None:
     session, path = write_session(tmp_path / "s", "vm"), tmp_path / "text"
-    made(path)
+    content(path)
     for command, reason in (
         (["report", str(session), "--catalog", str(path)], catalog),
         (["compare", "--pairs", str(path)], pairs),

@@ -13,7 +13,7 @@ from tb_xla_insights.trace.threads import thread_labels
 
 
 def roles(trace: Trace) -> dict[str, str]:
-    return {each.name: each.role for each in trace.threads}
+    return {item.name: item.role for item in trace.threads}
 
 
 def flow_out(number: int) -> dict[str, int]:
@@ -55,9 +55,9 @@ def test_the_roles_of_a_pytorch_xla_process() -> None:
 
 
 def test_the_driving_thread_is_the_one_whose_flows_lead_to_the_executor() -> None:
-    other = [(f"evaluate{i}", 10 * i, 9, {"_r": 1}) for i in range(20)]
+    evaluations = [(f"evaluate{i}", 10 * i, 9, {"_r": 1}) for i in range(20)]
     trace = capture(
-        thread("python", *other),
+        thread("python", *evaluations),
         thread("worker", ("step", 0, 90, {"_r": 1}), ("ThreadpoolListener::Record", 60, 0, flow_out(1))),
         thread(
             "tf_pytorchxla/7",
@@ -144,15 +144,15 @@ def test_lines_of_devices_are_no_threads() -> None:
 )  # fmt: skip
 def test_threads_of_real_captures(shared_traces: Path, folder: str, expected: dict[str, int]) -> None:
     trace = real_trace(shared_traces / folder)
-    assert Counter(f"{each.name.split('/')[0]} {each.role}" for each in trace.threads) == expected
+    assert Counter(f"{item.name.split('/')[0]} {item.role}" for item in trace.threads) == expected
 
 
 def test_threads_of_a_real_tpu_host(shared_traces: Path) -> None:
     threads = real_trace(shared_traces / "public/tpu_v6e_jax").threads
-    assert [each.name for each in threads if each.role == "driving"] == ["main/3116817"]
-    found = {
-        role: {each.name.split("/")[0] for each in threads if each.role == role}
+    assert [item.name for item in threads if item.role == "driving"] == ["main/3116817"]
+    names_by_role = {
+        role: {item.name.split("/")[0] for item in threads if item.role == role}
         for role in ("executor", "compiler")
     }
-    assert "py_xla_execute" in found["executor"]
-    assert found["compiler"] == {"tfrt-dynamic-queue"}
+    assert "py_xla_execute" in names_by_role["executor"]
+    assert names_by_role["compiler"] == {"tfrt-dynamic-queue"}

@@ -27,20 +27,23 @@ ONE, OTHER = (str(LOGDIR / name) for name in ("torch_xla_baseline", "torch_xla_s
 class TestReport:
     def test_samples_per_second_of_the_median_and_the_mean_step(self) -> None:
         """Steps of 100, 200, 200 and 500 us: 5,000 and 4,000 steps per second."""
-        told = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
-        assert told == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
+        result = session_report(uneven(100, 200, 200, 500), samples_per_step=8)["throughput"]
+        assert result == {"samples_per_step": 8, "samples_per_s": {"median": 40_000, "mean": 32_000}}
 
     def test_unknown_samples_and_no_steps_have_none(self) -> None:
         assert session_report(uneven(100, 200))["throughput"] is None
-        none = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
-        assert session_report(none, samples_per_step=8)["throughput"] is None
+        stepless = session(capture(thread("python", ("forward", 0, 10)), Core([("dot", 2, 3)])))
+        assert session_report(stepless, samples_per_step=8)["throughput"] is None
 
-    @pytest.mark.parametrize(("recorded", "given", "used"), [(64, None, 64), (64, 32, 32), (0.5, None, 0.5)])
+    @pytest.mark.parametrize(("recorded", "option", "used"), [(64, None, 64), (64, 32, 32), (0.5, None, 0.5)])
     def test_given_samples_override_recorded_ones(
-        self, recorded: float, given: float | None, used: float
+        self, recorded: float, option: float | None, used: float
     ) -> None:
-        told = throughput([{"duration_ps": 100 * US}], {"samples_per_step": recorded}, given)
-        assert told == {"samples_per_step": used, "samples_per_s": {"median": used * 1e4, "mean": used * 1e4}}
+        result = throughput([{"duration_ps": 100 * US}], {"samples_per_step": recorded}, option)
+        assert result == {
+            "samples_per_step": used,
+            "samples_per_s": {"median": used * 1e4, "mean": used * 1e4},
+        }
 
     @pytest.mark.parametrize("written", [None, 0, -3, "64", True, float("inf"), [64]])
     def test_only_numbers_above_0_count_as_recorded(self, written: Any) -> None:
@@ -48,11 +51,11 @@ class TestReport:
 
     def test_as_text_and_json(self, capsys: Capture) -> None:
         assert main(["report", ONE, "--samples-per-step", "64", "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)["throughput"]
-        assert told == xi.load(ONE).report(samples_per_step=64)["throughput"]
+        result = json.loads(capsys.readouterr().out)["throughput"]
+        assert result == xi.load(ONE).report(samples_per_step=64)["throughput"]
         assert main(["report", ONE, "--samples-per-step", "64"]) == 0
         text = plain(capsys.readouterr().out)
-        median, mean = (plain(units.rate(told["samples_per_s"][name])) for name in ("median", "mean"))
+        median, mean = (plain(units.rate(result["samples_per_s"][name])) for name in ("median", "mean"))
         assert (
             f"Throughput: 64 samples per step: {median} per second at the median step, {mean} in the mean."
             in text
@@ -119,6 +122,6 @@ class TestCompare:
 
     def test_as_recorded(self, logdir: Path) -> None:
         (logdir / "plugins/profile/2026_01_01_00_00_00" / RECORD_FILE).write_text('{"samples_per_step": 128}')
-        one = xi.load(str(logdir), session="2026_01_01_00_00_00")
-        row = measure(one.compare(xi.load(str(logdir))), "samples_median")
-        assert (row["a"], row["b"]) == (128e12 / one.steps()[0]["duration_ps"], None)
+        loaded = xi.load(str(logdir), session="2026_01_01_00_00_00")
+        row = measure(loaded.compare(xi.load(str(logdir))), "samples_median")
+        assert (row["a"], row["b"]) == (128e12 / loaded.steps()[0]["duration_ps"], None)

@@ -45,8 +45,12 @@ def test_what_is_not_there_is_said_in_one_line(timeline: Timeline, ask: Any, mes
 
 
 def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
-    same = timeline.event_at("h0.steps", STEP)["occurrences"]
-    assert (same["count"], same["previous"]["name"], same["next"]["name"]) == (STEPS, "5", "7")
+    occurrences = timeline.event_at("h0.steps", STEP)["occurrences"]
+    assert (occurrences["count"], occurrences["previous"]["name"], occurrences["next"]["name"]) == (
+        STEPS,
+        "5",
+        "7",
+    )
 
 
 def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Timeline) -> None:
@@ -57,10 +61,13 @@ def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Ti
         ("StepMarker", "h0.t0", 1),
         ("SyncTensorsGraphInternal", "h0.t0", 2),
     ]
-    same = event["occurrences"]
-    assert (same["count"], same["index"], same["mean_ps"]) == (STEPS, 1, MS // 2)
-    assert (same["previous"]["start_ps"], same["next"]["start_ps"]) == (12 * MS, 2 * STEP + 12 * MS)
-    assert same["durations_ps"] == [MS // 2] * STEPS
+    occurrences = event["occurrences"]
+    assert (occurrences["count"], occurrences["index"], occurrences["mean_ps"]) == (STEPS, 1, MS // 2)
+    assert (occurrences["previous"]["start_ps"], occurrences["next"]["start_ps"]) == (
+        12 * MS,
+        2 * STEP + 12 * MS,
+    )
+    assert occurrences["durations_ps"] == [MS // 2] * STEPS
     assert event["thread"] == "python (driving)"
     assert event["class"] == "sync_prepare"
 
@@ -98,15 +105,15 @@ def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
 
 
 def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Path) -> None:
-    marks = Space()
-    host = marks.plane("/host:CPU")
-    one, two = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
-    one.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
-    one.event("PjRtCpuExecutable::ExecuteHelper", 2 * MS, MS)
-    hand_over(one, 11 * MS, two, 12 * MS, 1)
-    one.event("Wait for usage holds", 13 * MS, MS)
-    two.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
-    timeline = timeline_of(marks, tmp_path)
+    pool = Space()
+    host = pool.plane("/host:CPU")
+    producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
+    producer.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
+    producer.event("PjRtCpuExecutable::ExecuteHelper", 2 * MS, MS)
+    hand_over(producer, 11 * MS, consumer, 12 * MS, 1)
+    producer.event("Wait for usage holds", 13 * MS, MS)
+    consumer.event("ThunkExecutor::Execute", 12 * MS + 1000, MS)
+    timeline = timeline_of(pool, tmp_path)
     taken_up = timeline.event_at("h0.t1", 12 * MS + 1000)
     assert [item["name"] for item in taken_up["flow"]["from"]] == [
         "PjRtComputationClient::ExecuteComputation"
@@ -118,14 +125,14 @@ def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Pat
 
 
 def test_a_region_without_work_stands_for_itself(tmp_path: Path) -> None:
-    marks = Space()
-    host = marks.plane("/host:CPU")
-    one, two = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
-    one.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
-    hand_over(one, 1 * MS, two, 2 * MS, 1)
-    two.event("ThreadpoolListener::StopRegion", 3 * MS, 0)
-    two.event("ThunkExecutor::Execute", 4 * MS, MS)
-    timeline = timeline_of(marks, tmp_path)
+    pool = Space()
+    host = pool.plane("/host:CPU")
+    producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
+    producer.event("PjRtComputationClient::ExecuteComputation", 0, 10 * MS)
+    hand_over(producer, 1 * MS, consumer, 2 * MS, 1)
+    consumer.event("ThreadpoolListener::StopRegion", 3 * MS, 0)
+    consumer.event("ThunkExecutor::Execute", 4 * MS, MS)
+    timeline = timeline_of(pool, tmp_path)
     (partner,) = timeline.event_at("h0.t0", 0)["flow"]["to"]
     assert brief(partner) == ("ThreadpoolListener::StartRegion", "h0.t1", 0)
     assert [item["name"] for item in timeline.event(partner["event"])["flow"]["from"]] == [
@@ -139,9 +146,9 @@ def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:
 
 
 def test_marks_have_details_and_are_found_by_what_their_names_begin_with(timeline: Timeline) -> None:
-    found = timeline.search("end: dot")
-    assert found["count"] == 2 * STEPS
-    mark = timeline.event(found["hits"]["event"][0])
+    hits = timeline.search("end: dot")
+    assert hits["count"] == 2 * STEPS
+    mark = timeline.event(hits["hits"]["event"][0])
     assert mark["name"].startswith("end: dot")
     assert mark["row"] in ("h0.t2", "h0.t3")
     assert mark["occurrences"]["count"] == STEPS
@@ -157,16 +164,16 @@ def test_neighbours_of_a_slice(timeline: Timeline) -> None:
 
 
 def test_search_ignores_case_and_counts_each_event_once(timeline: Timeline) -> None:
-    found = timeline.search("DOT")
-    assert (found["count"], found["truncated"]) == (2 * STEPS, False)
-    assert [(item["name"], item["count"], item["total_ps"]) for item in found["names"]] == [
+    document = timeline.search("DOT")
+    assert (document["count"], document["truncated"]) == (2 * STEPS, False)
+    assert [(item["name"], item["count"], item["total_ps"]) for item in document["names"]] == [
         ("dot.2", STEPS, STEPS * 2 * MS),
         ("dot.1", STEPS, STEPS * MS),
     ]
-    hits = found["hits"]
+    hits = document["hits"]
     assert set(hits["row"]) == {"h0.d0.ops"}
     assert hits["s"] == sorted(hits["s"])
-    assert [found["names"][n]["name"] for n in hits["n"]] == ["dot.1", "dot.2"] * STEPS
+    assert [document["names"][n]["name"] for n in hits["n"]] == ["dot.1", "dot.2"] * STEPS
 
 
 def test_search_for_a_whole_name(timeline: Timeline) -> None:
@@ -183,9 +190,9 @@ def test_search_in_some_rows(timeline: Timeline) -> None:
 
 
 def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: Path) -> None:
-    found = timeline_of(space(600), tmp_path).search("dot")
-    assert (found["count"], found["truncated"], len(found["hits"]["s"])) == (1200, True, 1000)
-    assert found["hits"]["s"][-1] < 500 * STEP
+    hits = timeline_of(space(600), tmp_path).search("dot")
+    assert (hits["count"], hits["truncated"], len(hits["hits"]["s"])) == (1200, True, 1000)
+    assert hits["hits"]["s"][-1] < 500 * STEP
 
 
 def test_the_table_lists_what_touches_the_window_by_start(timeline: Timeline) -> None:
@@ -231,9 +238,9 @@ def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
 
 def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_path: Path) -> None:
     name = "f" * (MAX_NAME_LENGTH + 1)
-    made = Space()
-    made.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
-    timeline = timeline_of(made, tmp_path)
+    space_ = Space()
+    space_.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
+    timeline = timeline_of(space_, tmp_path)
     listed = name[:-1] + "…"
     assert timeline.view(0, 100, 100, ["h0.t0"])["names"] == [listed]
     event = timeline.event("0.0")
@@ -242,11 +249,11 @@ def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_
 
 
 def test_of_more_events_around_one_the_outermost_and_the_innermost_are_told(tmp_path: Path) -> None:
-    made = Space()
-    line = made.plane("/host:CPU").line("python", id=1)
+    space_ = Space()
+    line = space_.plane("/host:CPU").line("python", id=1)
     for depth in range(231):
         line.event(f"level_{depth}", depth, 1000 - 2 * depth)
-    timeline = timeline_of(made, tmp_path)
+    timeline = timeline_of(space_, tmp_path)
     event = timeline.event("0.230")
     names = [item["name"] for item in event["path"]]
     assert names[:100] == [f"level_{depth}" for depth in range(100)]

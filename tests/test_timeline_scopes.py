@@ -33,10 +33,10 @@ def steps(*ops: tuple[int, str]) -> list[Step]:
     return [Step(PHASES, [(AT, body)], INNER)]
 
 
-def lanes_of(found: SessionTrace) -> list[list[tuple[int, int, str]]]:
-    timeline = Timeline(found)
+def lanes_of(traced: SessionTrace) -> list[list[tuple[int, int, str]]]:
+    timeline = Timeline(traced)
     timeline.find_scopes()
-    view = timeline.view(0, 2 * found.duration_ps, 20_000, ["h0.d0.scopes"])
+    view = timeline.view(0, 2 * traced.duration_ps, 20_000, ["h0.d0.scopes"])
     return [
         [(start - AT, length, name) for start, length, name, _ in lane]
         for lane in slices(view, "h0.d0.scopes")
@@ -44,10 +44,10 @@ def lanes_of(found: SessionTrace) -> list[list[tuple[int, int, str]]]:
 
 
 def test_one_depth_per_enclosing_scope(tmp_path: Path) -> None:
-    found = training(
+    traced = training(
         tmp_path, steps((100, FIRST), (200, FORWARD), (300, UPDATE), (400, "aten__mm:"), (500, UPDATE))
     )
-    assert lanes_of(found) == [
+    assert lanes_of(traced) == [
         [(0, 600, "Training_Step"), (600, 400, ""), (1000, 500, "Training_Step")],
         [(0, 300, "forward"), (300, 300, "update"), (1000, 500, "update")],
         [(0, 100, "attention")],
@@ -55,8 +55,8 @@ def test_one_depth_per_enclosing_scope(tmp_path: Path) -> None:
 
 
 def test_repetitions_stay_apart(tmp_path: Path) -> None:
-    found = training(tmp_path, steps((100, FIRST), (200, FIRST), (300, AGAIN)))
-    assert lanes_of(found)[2] == [(0, 300, "attention"), (300, 300, "attention")]
+    traced = training(tmp_path, steps((100, FIRST), (200, FIRST), (300, AGAIN)))
+    assert lanes_of(traced)[2] == [(0, 300, "attention"), (300, 300, "attention")]
 
 
 def test_a_device_without_scopes_has_no_row(tmp_path: Path) -> None:
@@ -105,16 +105,16 @@ def test_the_rows_come_once_below_the_ops(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("tb_xla_insights.timeline.host.scope_tracks", counted)
     asking = [threading.Thread(target=timeline.find_scopes) for _ in range(4)]
-    for one in asking:
-        one.start()
-    for one in asking:
-        one.join()
-    found = timeline.rows()
+    for request in asking:
+        request.start()
+    for request in asking:
+        request.join()
+    rows = timeline.rows()
     assert len(calls) == 1
-    assert not found["more_rows"]
-    kinds = [row["kind"] for row in found["rows"] if row["device"]]
+    assert not rows["more_rows"]
+    kinds = [row["kind"] for row in rows["rows"] if row["device"]]
     assert kinds == ["modules", "ops", "scopes"]
-    assert (found["rows"][-1]["depths"], found["rows"][-1]["events"]) == (3, 3)
+    assert (rows["rows"][-1]["depths"], rows["rows"][-1]["events"]) == (3, 3)
 
 
 def test_a_row_of_scopes_that_a_page_knows_from_before_is_found_when_it_asks(tmp_path: Path) -> None:
@@ -194,10 +194,10 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
     ops.sort(key=lambda item: (item[0], -item[1]))
     start, length, key = (np.array(column) for column in zip(*ops, strict=True))
     run = np.zeros(len(ops), np.int32)
-    made = op_pieces(start, start + length, key.astype(np.int32), run,
+    pieces = op_pieces(start, start + length, key.astype(np.int32), run,
                   np.array([0, 1, 2, 4], np.int32), np.array([1, 1, 1, 3]))  # fmt: skip
     shown = {}
-    for begin, end, part, _ in zip(*(column.tolist() for column in made), strict=True):
+    for begin, end, part, _ in zip(*(column.tolist() for column in pieces), strict=True):
         assert begin < end
         for now in range(begin, end):
             assert now not in shown
@@ -220,7 +220,7 @@ def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]])
     begins = np.cumsum([pause + 5 for pause, _, _ in parts])
     run = np.array([item[2] for item in parts], np.int32)
     labels = np.array([item[1] for item in parts], np.int32)
-    found = join_pieces(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
+    joined = join_pieces(begins, begins + 5, np.arange(len(parts), dtype=np.int32), run, labels)
     expected: list[list[int]] = []
     for n, begin in enumerate(begins.tolist()):
         if labels[n] == -2:
@@ -229,7 +229,7 @@ def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]])
             expected[-1][1] = begin + 5
         else:
             expected.append([begin, begin + 5, int(labels[n])])
-    assert [list(item) for item in zip(*(column.tolist() for column in found), strict=True)] == expected
+    assert [list(item) for item in zip(*(column.tolist() for column in joined), strict=True)] == expected
 
 
 @pytest.mark.parametrize(
@@ -243,11 +243,11 @@ def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]])
     ],
 )
 def test_scopes_of_real_captures(shared_traces: Path, name: str, devices: int, first: set[str]) -> None:
-    found = load(str(shared_traces / name))
-    timeline = Timeline(found.trace)
+    loaded = load(str(shared_traces / name))
+    timeline = Timeline(loaded.trace)
     timeline.find_scopes()
     rows = [row["id"] for row in timeline.rows()["rows"] if row["kind"] == "scopes"]
     assert len(rows) == devices
     for row in rows:
-        outer = slices(timeline.view(0, found.duration_ps + 1, 20_000, [row]), row)[0]
+        outer = slices(timeline.view(0, loaded.duration_ps + 1, 20_000, [row]), row)[0]
         assert {item for _, _, item, _ in outer} - {""} <= first

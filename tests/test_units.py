@@ -97,8 +97,8 @@ def test_moments_and_steps_that_are_not_known_are_a_dash() -> None:
 
 
 def test_shares_of_parts_add_up() -> None:
-    assert [plain(it) for it in shares([1, 1, 1], 3)] == ["33.4 %", "33.3 %", "33.3 %"]
-    assert [plain(it) for it in shares([0, 1, 9_999], 10_000)] == ["0.0 %", "< 0.1 %", "100.0 %"]
+    assert [plain(text) for text in shares([1, 1, 1], 3)] == ["33.4 %", "33.3 %", "33.3 %"]
+    assert [plain(text) for text in shares([0, 1, 9_999], 10_000)] == ["0.0 %", "< 0.1 %", "100.0 %"]
 
 
 @given(st.lists(st.integers(0, 10**13), min_size=1, max_size=12), st.sampled_from([10**6, 10**8]))
@@ -121,10 +121,10 @@ def test_what_is_no_number_of_milliseconds_is_refused(text: str) -> None:
 
 
 def test_times_of_a_sentence_have_three_digits_and_one_unit() -> None:
-    told = [
+    texts = [
         units.brief_time(ps).replace("\u202f", " ")
         for ps in (318_407_000_000, 27_404_000_000, 1_789_398_000_000)
     ]
-    assert told == ["318 ms", "27.4 ms", "1.79 s"]
-    both = units.brief_times(34_003_000, 561_000_000)
-    assert [text.replace("\u202f", " ") for text in both] == ["0.034 ms", "0.561 ms"]
+    assert texts == ["318 ms", "27.4 ms", "1.79 s"]
+    times = units.brief_times(34_003_000, 561_000_000)
+    assert [text.replace("\u202f", " ") for text in times] == ["0.034 ms", "0.561 ms"]

@@ -75,11 +75,11 @@ class TestOverview:
     def test_the_overview_is_a_summary_of_the_report(self, case_study: SessionTrace) -> None:
         view, report = views.overview(case_study), session_report(case_study)
         assert view["findings"] == report["findings"]
-        listed = [its["id"] for group in view["groups"] for its in group["findings"]]
-        assert sorted(listed) == sorted(its["id"] for its in report["findings"])
+        listed = [finding["id"] for group in view["groups"] for finding in group["findings"]]
+        assert sorted(listed) == sorted(finding["id"] for finding in report["findings"])
         assert view["step_idle"] | {"devices": report["step_idle"]["devices"]} == report["step_idle"]
-        its = zip(view["devices"]["host"], view["devices"]["name"], strict=True)
-        assert ["/".join(it) for it in its] == [row["id"] for row in report["devices"]]
+        finding = zip(view["devices"]["host"], view["devices"]["name"], strict=True)
+        assert ["/".join(pair) for pair in finding] == [row["id"] for row in report["devices"]]
         assert (view["input"], view["transfers"]) == (report["input_pipeline"], report["transfers"])
         assert view["collectives"] == report["collectives"]
         steps, columns = report["steps"], view["steps"]["columns"]
@@ -95,7 +95,9 @@ class TestOverview:
             assert sum(host.values()) == step["duration_ps"]
 
     def test_four_figures(self, case_study: SessionTrace) -> None:
-        figures: dict[str, Any] = {it["name"]: it["value"] for it in views.overview(case_study)["figures"]}
+        figures: dict[str, Any] = {
+            figure["name"]: figure["value"] for figure in views.overview(case_study)["figures"]
+        }
         assert list(figures) == ["duty", "step", "work", "idle"]
         assert figures["duty"] == pytest.approx(0.605, abs=0.001)
         assert figures["idle"] == figures["step"] - figures["work"]
@@ -103,7 +105,7 @@ class TestOverview:
     def test_figures_without_devices_are_unknown(self) -> None:
         steps = thread("python", *[("Step", at, 9, {"_r": 1, "step_num": at}) for at in (0, 10)])
         figures: dict[str, Any] = {
-            it["name"]: it["value"] for it in views.overview(session(capture(steps)))["figures"]
+            figure["name"]: figure["value"] for figure in views.overview(session(capture(steps)))["figures"]
         }
         assert figures == {"duty": None, "step": 9, "work": None, "idle": None}
 
@@ -119,26 +121,28 @@ class TestOverview:
 
     def test_the_longest_ops_are_listed_and_the_others_summed_up(self) -> None:
         ops = [(f"all-reduce.{i}", 100 * i, 40 - i) for i in range(20)]
-        made = session(capture(Core(ops)))
-        told, shown = session_report(made)["collectives"], views.overview(made)["collectives"]
-        assert shown[:-1] == told[: views.MAX_OPS]
+        traced = session(capture(Core(ops)))
+        reported, shown = session_report(traced)["collectives"], views.overview(traced)["collectives"]
+        assert shown[:-1] == reported[: views.MAX_OPS]
         rest = shown[-1]
         assert (rest["op"], rest["more"], rest["count"]) == (None, 20 - views.MAX_OPS, 20 - views.MAX_OPS)
         for name in ("duration_ps", "exposed_ps"):
-            assert sum(row[name] for row in shown) == sum(row[name] for row in told)
+            assert sum(row[name] for row in shown) == sum(row[name] for row in reported)
 
     def test_the_verdict_names_the_worst_finding(self, case_study: SessionTrace) -> None:
-        told = views.overview(case_study)["verdict"]
-        assert told["severity"] == "warning"
-        assert told == session_report(case_study)["verdict"]
-        assert "first 324.5\u202fMB sent each step" in told["text"]
+        sentence = views.overview(case_study)["verdict"]
+        assert sentence["severity"] == "warning"
+        assert sentence == session_report(case_study)["verdict"]
+        assert "first 324.5\u202fMB sent each step" in sentence["text"]
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 
-    @pytest.mark.parametrize(("inside", "kind", "parts", "said"), SENTENCES)
-    def test_a_gap_in_one_sentence(self, inside: bool, kind: str, parts: dict[str, int], said: str) -> None:
+    @pytest.mark.parametrize(("inside", "kind", "parts", "sentence"), SENTENCES)
+    def test_a_gap_in_one_sentence(
+        self, inside: bool, kind: str, parts: dict[str, int], sentence: str
+    ) -> None:
         gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
-        assert gap_sentence(gap, "jax").replace("\u202f", " ") == said
+        assert gap_sentence(gap, "jax").replace("\u202f", " ") == sentence
 
     def test_a_gap_with_a_late_launch_says_when_it_came(self) -> None:
         pieces = [("forward", "tracing", 400), (HANDED_OVER, "wait", 500), ("Execute", "dispatch", 100)]
@@ -148,16 +152,18 @@ class TestOverview:
         ]
         gap = {"duration_ps": MS, "start_ps": 0, "after": "train", "kind": "starved", "chain": chain}
         # The next step's work on the thread that drives went on meanwhile.
-        said = gap_sentence(gap | {"by_class_ps": {"tracing": 900 * US, "dispatch": 100 * US}}, "torch_xla")
-        assert said.replace("\u202f", " ") == (
+        sentence = gap_sentence(
+            gap | {"by_class_ps": {"tracing": 900 * US, "dispatch": 100 * US}}, "torch_xla"
+        )
+        assert sentence.replace("\u202f", " ") == (
             "Nothing was queued: the host builds the graph (0.400 ms). train was handed over 0.400 ms into the gap, "
             "and taken up by executor 0.500 ms later."
         )
 
     def test_nothing_stands_out_only_if_launches_are_known(self) -> None:
         work = Core([("fusion.1", 0, 60), ("fusion.1", 80, 20)], [("train(1)", 0, 100)])
-        told = views.overview(session(capture(work)))["verdict"]
-        assert (told["severity"], told["text"].replace("\u202f", " ")) == (
+        sentence = views.overview(session(capture(work)))["verdict"]
+        assert (sentence["severity"], sentence["text"].replace("\u202f", " ")) == (
             "warning",
             "The device is 80.0 % busy; why is not known, as the capture does not record what launched the work.",
         )
@@ -165,7 +171,7 @@ class TestOverview:
     def test_a_capture_without_devices_and_steps(self) -> None:
         view = views.overview(session(capture(thread("python", ("forward", 0, 10)))))
         assert "No device" in view["verdict"]["text"]
-        assert [it["value"] for it in view["figures"]] == [None] * 4
+        assert [figure["value"] for figure in view["figures"]] == [None] * 4
         assert view["steps"] | {"columns": None} == {
             "source": None,
             "count": 0,
@@ -178,14 +184,16 @@ class TestOverview:
 class TestGaps:
     def test_one_gap_of_several_cores_is_one_item(self, case_study: SessionTrace) -> None:
         view, report = gap_views.gaps(case_study), session_report(case_study)["gaps"]
-        assert sum(it["cores"] for it in view["items"]) == len(report["items"]) == view["count"]
+        assert sum(entry["cores"] for entry in view["items"]) == len(report["items"]) == view["count"]
         longest = view["items"][0]
         assert (longest["cores"], len(set(longest["devices"])), longest["cause"]) == (8, 8, "compile")
-        own = {(item["device"], item["start_ps"]): item["duration_ps"] for item in report["items"]}
+        durations_by_gap = {
+            (item["device"], item["start_ps"]): item["duration_ps"] for item in report["items"]
+        }
         places = zip(longest["devices"], longest["starts_ps"], strict=True)
-        assert [own[place] for place in places] == longest["durations_ps"]
-        assert [it["index"] for it in view["items"]] == list(range(len(view["items"])))
-        durations = [it["duration_ps"] for it in view["items"]]
+        assert [durations_by_gap[place] for place in places] == longest["durations_ps"]
+        assert [entry["index"] for entry in view["items"]] == list(range(len(view["items"])))
+        durations = [entry["duration_ps"] for entry in view["items"]]
         assert durations == sorted(durations, reverse=True)
         assert view["patterns"] == report["patterns"]
 
@@ -219,31 +227,34 @@ class TestGaps:
 
     def test_a_gap_says_whether_all_cores_of_the_host_were_idle(self, case_study: SessionTrace) -> None:
         """One core waits 20 to 60 us and 100 to 140 us, the other 40 to 140 us."""
-        one = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
-        other = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
-        made = session(capture(one, other))
-        found = {
-            (it["device"], it["start_ps"] // US): it["together_ps"] for it in gap_views.gaps(made)["items"]
+        first = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
+        second = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
+        traced = session(capture(first, second))
+        together = {
+            (gap_item["device"], gap_item["start_ps"] // US): gap_item["together_ps"]
+            for gap_item in gap_views.gaps(traced)["items"]
         }
-        assert found == {
+        assert together == {
             ("vm/TPU:0", 20): 20 * US,
             ("vm/TPU:0", 100): 40 * US,
             ("vm/TPU:1", 40): 60 * US,
         }
-        said = gap_views.gap(made, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
-        assert said.endswith(
+        shown_sentence = gap_views.gap(traced, "vm/TPU:0", 20 * US)["sentence"].replace("\u202f", " ")
+        assert shown_sentence.endswith(
             " All cores of the host are idle for 20.0 µs of it; in the rest, some of them work."
         )
-        assert "are idle meanwhile." in gap_views.gap(made, "vm/TPU:0", 100 * US)["sentence"]
-        both = session(capture(one, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1")))
+        assert "are idle meanwhile." in gap_views.gap(traced, "vm/TPU:0", 100 * US)["sentence"]
+        overlapping = session(
+            capture(first, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1"))
+        )
         assert (
-            "cores" not in gap_views.gap(both, "vm/TPU:0", 20 * US)["sentence"]
+            "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
         )  # "the same on 2 cores" says so
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
-        sentence = gap_views.gap(session(capture(one, alone)), "vm/TPU:0", 20 * US)["sentence"]
+        sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")
-        single = session(capture(one))
-        assert {it["together_ps"] for it in gap_views.gaps(single)["items"]} == {None}
+        single = session(capture(first))
+        assert {gap_item["together_ps"] for gap_item in gap_views.gaps(single)["items"]} == {None}
         assert "cores" not in gap_views.gap(single, "vm/TPU:0", 20 * US)["sentence"]
         for item in gap_views.gaps(case_study)["items"]:
             assert len(item["togethers_ps"]) == item["cores"]
@@ -262,9 +273,9 @@ def test_views_of_real_captures_are_small(shared_traces: Path) -> None:
     for folder in sorted((shared_traces / "torch_xla").iterdir()) + sorted(
         (shared_traces / "public").iterdir()
     ):
-        its = session(real_trace(folder))
+        traced = session(real_trace(folder))
         for view in (views.overview, gap_views.gaps, execution_views.executions, execution_views.compiles):
-            assert packed(view(its)) < BUDGET, (folder.name, view.__name__)
+            assert packed(view(traced)) < BUDGET, (folder.name, view.__name__)
 
 
 class TestThroughHttp:
@@ -282,7 +293,7 @@ class TestThroughHttp:
         listing = Listing(roots(str(LOGDIR)))
         listing.refresh(wait=None)
         handlers = Routes(listing, Store(listing, session_opener())).gets()
-        name = next(it.name for it in listing.sessions if it.name.startswith("synthetic_case_study"))
+        name = next(item.name for item in listing.sessions if item.name.startswith("synthetic_case_study"))
         return lambda route, **more: handlers[route](Arguments(f"data/{route}", {"session": name, **more}))
 
     def test_each_view_has_a_route(self, get: Any) -> None:
@@ -290,7 +301,7 @@ class TestThroughHttp:
         longest = get("gaps")["items"][0]
         gap = get("gap", device=longest["device"], start_ps=str(longest["start_ps"]))
         assert gap["duration_ps"] == longest["duration_ps"]
-        piece = next(it for it in gap["chain"] if it["event"])
+        piece = next(candidate for candidate in gap["chain"] if candidate["event"])
         assert get("event", event=piece["event"])["name"] == piece["name"]
         assert get("executions", step="3")["step"] == 3
         assert get("compiles")["count"] == 4
@@ -313,26 +324,34 @@ class TestThroughHttp:
 
 class TestChoiceOfDevices:
     def test_idle_time_of_each_device_adds_up(self, case_study: SessionTrace) -> None:
-        told: Any = views.overview(case_study)
-        every, devices = told["step_idle"]["all_cores"], told["devices"]
-        for name, time in every["by_class_ps"].items():
+        overview: Any = views.overview(case_study)
+        all_cores, devices = overview["step_idle"]["all_cores"], overview["devices"]
+        for name, time in all_cores["by_class_ps"].items():
             assert sum(devices["idle"][name]) == time
         parts = [*devices["idle"].values(), devices["small"]]
-        assert sum(map(sum, parts)) == every["idle_ps"]
+        assert sum(map(sum, parts)) == all_cores["idle_ps"]
 
     def test_executions_of_each_device_add_up(self, case_study: SessionTrace) -> None:
         whole: Any = execution_views.executions(case_study)
-        each: list[Any] = [execution_views.executions(case_study, None, [it.id]) for it in case_study.devices]
+        answers: list[Any] = [
+            execution_views.executions(case_study, None, [device_item.id])
+            for device_item in case_study.devices
+        ]
         for row in whole["executions"]:
-            its = [next(own for own in one["executions"] if own["program"] == row["program"]) for one in each]
+            rows_of_devices = [
+                next(entry for entry in answer["executions"] if entry["program"] == row["program"])
+                for answer in answers
+            ]
             for name in ("count", "host_ps", "device_ps", "queue_ps", "overhead_ps"):
-                assert sum(own[name] for own in its) == row[name]
-            assert {own["launches"] for own in its} == {row["launches"]}
-        assert sum(len(one["runs"]["start_ps"]) for one in each) == len(whole["runs"]["start_ps"])
-        assert sum(row["count"] for one in each for row in one["between"]) == sum(
+                assert sum(entry[name] for entry in rows_of_devices) == row[name]
+            assert {entry["launches"] for entry in rows_of_devices} == {row["launches"]}
+        assert sum(len(answer["runs"]["start_ps"]) for answer in answers) == len(whole["runs"]["start_ps"])
+        assert sum(row["count"] for answer in answers for row in answer["between"]) == sum(
             row["count"] for row in whole["between"]
         )
-        assert {device for one in each[:1] for device in one["runs"]["device"]} == {case_study.devices[0].id}
+        assert {device for answer in answers[:1] for device in answer["runs"]["device"]} == {
+            case_study.devices[0].id
+        }
 
     def test_an_unknown_device_has_no_executions(self, case_study: SessionTrace) -> None:
         view = execution_views.executions(case_study, None, ["nowhere"])
@@ -351,35 +370,37 @@ def test_tabs_count_what_their_views_list(case_study: SessionTrace) -> None:
 
 
 def test_patterns_sum_up_their_gaps(case_study: SessionTrace) -> None:
-    found = session_report(case_study, all_gaps=True)["gaps"]
-    for pattern in found["patterns"]:
-        its = [
+    gaps = session_report(case_study, all_gaps=True)["gaps"]
+    for pattern in gaps["patterns"]:
+        members = [
             gap
-            for gap in found["items"]
+            for gap in gaps["items"]
             if all(gap[name] == pattern[name] for name in ("before", "after", "inside_run"))
         ]
-        durations = [gap["duration_ps"] for gap in its]
-        assert (pattern["count"], pattern["total_ps"]) == (len(its), sum(durations))
+        durations = [gap["duration_ps"] for gap in members]
+        assert (pattern["count"], pattern["total_ps"]) == (len(members), sum(durations))
         assert (pattern["min_ps"], pattern["max_ps"]) == (min(durations), max(durations))
         for name in CLASSES:
-            assert pattern["by_class_ps"].get(name, 0) == sum(gap["by_class_ps"].get(name, 0) for gap in its)
+            assert pattern["by_class_ps"].get(name, 0) == sum(
+                gap["by_class_ps"].get(name, 0) for gap in members
+            )
 
 
 def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    its = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
-    together, made = threading.Barrier(3), []
+    traced = session(capture(Core([("a", 0, 10 * US), ("b", 30 * US, 10 * US)])))
+    together, reports = threading.Barrier(3), []
 
     def report(session: SessionTrace, all_gaps: bool) -> Any:
-        made.append(threading.get_ident())
+        reports.append(threading.get_ident())
         with suppress(threading.BrokenBarrierError):  # whoever makes another one comes here, too
             together.wait(0.3)
         return session_report(session, all_gaps)
 
     monkeypatch.setattr(cached, "session_report", report)
     with ThreadPoolExecutor(3) as threads:
-        asked: list[Any] = [
-            threads.submit(view, its) for view in (views.overview, gap_views.gaps, views.counts)
+        requests: list[Any] = [
+            threads.submit(view, traced) for view in (views.overview, gap_views.gaps, views.counts)
         ]
-    assert asked[0].result()["counts"] == asked[2].result()
-    assert asked[1].result()["count"] == asked[2].result()["gaps"] == 1
-    assert len(made) == 1
+    assert requests[0].result()["counts"] == requests[2].result()
+    assert requests[1].result()["count"] == requests[2].result()["gaps"] == 1
+    assert len(reports) == 1

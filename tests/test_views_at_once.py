@@ -23,12 +23,12 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("run", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
 def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None:
     logdir = str(Path(LOGDIR) / run)
-    [session] = (it.name for it in (Path(LOGDIR) / run / "plugins/profile").iterdir())
+    [session] = (folder.name for folder in (Path(LOGDIR) / run / "plugins/profile").iterdir())
 
     alone = tensorboard("--logdir", logdir)
     assert opened(alone, session)["state"] == "ready"
-    wanted = {route: get(alone, f"data/{route}", session=session, **more) for route, more in VIEWS}
-    assert {answer.status_code for answer in wanted.values()} == {200}
+    expected = {route: get(alone, f"data/{route}", session=session, **more) for route, more in VIEWS}
+    assert {answer.status_code for answer in expected.values()} == {200}
 
     several = tensorboard("--logdir", logdir)
     assert opened(several, session)["state"] == "ready"
@@ -41,4 +41,4 @@ def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None
 
     with ThreadPoolExecutor(together.parties) as pool:
         answers = list(pool.map(ask, 2 * VIEWS))
-    assert [route for route, data in answers if data != wanted[route].data] == []
+    assert [route for route, data in answers if data != expected[route].data] == []

@@ -122,14 +122,14 @@ def test_a_wait_and_a_read_in_every_step(host: int, device: int) -> None:
 BLOCKS, READS = "$api.py:9 block_until_ready", "PjRtComputationClient::TransferFromDevice"
 
 
-def returning_late(simulation: Simulation, host: int, device: int, late: int, waits: str | None) -> None:
+def returning_late(simulation: Simulation, host: int, device: int, delay: int, waits: str | None) -> None:
     """A step that waits for its launch and continues late, or one that does not wait but is delayed by as much."""
     simulation.host("forward", host)
     simulation.launch(device, marker=True)
     if waits:
-        simulation.wait(waits, late)
+        simulation.wait(waits, delay)
     else:
-        simulation.host("forward", late)
+        simulation.host("forward", delay)
 
 
 @given(
@@ -139,24 +139,24 @@ def returning_late(simulation: Simulation, host: int, device: int, late: int, wa
     st.sampled_from([BLOCKS, READS]),
 )
 @examples
-def test_a_wait_that_returns_late(host: int, device: int, late: int, name: str) -> None:
+def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str) -> None:
     """At best the fix removes the delay with the wait; at worst the host is delayed by as much without it."""
-    trace, now = simulate(STEPS, lambda simulation, _: returning_late(simulation, host, device, late, name))
+    trace, now = simulate(STEPS, lambda simulation, _: returning_late(simulation, host, device, delay, name))
     _, without = simulate(STEPS, lambda simulation, _: returning_late(simulation, host, device, 0, None))
-    _, held_up = simulate(STEPS, lambda simulation, _: returning_late(simulation, host, device, late, None))
+    _, held_up = simulate(STEPS, lambda simulation, _: returning_late(simulation, host, device, delay, None))
     finding = findings(trace)["sync_every_step"]
     assert finding.step_if_fixed_ps == mean(without)
     assert finding.step_if_fixed_most_ps == mean(held_up)
     # Once another fix takes the wait away, this one leaves nothing of it.
     fix = Fix(("from_device", "wait"), reads=True, blocks=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean(without)
-    sentence = f"They return {brief_time(late * US)} a step after the runs"
-    assert (sentence in finding.detail) == (late * US * STEPS >= 0.1 * now)
+    sentence = f"They return {brief_time(delay * US)} a step after the runs"
+    assert (sentence in finding.detail) == (delay * US * STEPS >= 0.1 * now)
 
 
 @given(st.integers(100, 900), st.integers(20, 2000))
 @examples
-def test_a_wait_for_a_run_that_has_ended_before_it(device: int, late: int) -> None:
+def test_a_wait_for_a_run_that_has_ended_before_it(device: int, delay: int) -> None:
     """The whole wait is delay. A read takes time of its own, which the fix removes."""
 
     def step(simulation: Simulation, name: str, duration: int) -> None:
@@ -165,9 +165,9 @@ def test_a_wait_for_a_run_that_has_ended_before_it(device: int, late: int) -> No
         simulation.host(name, duration)
 
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, "forward", 0))
-    _, held_up = simulate(STEPS, lambda simulation, _: step(simulation, "forward", late))
-    waits, _ = simulate(STEPS, lambda simulation, _: step(simulation, BLOCKS, late))
-    reads, _ = simulate(STEPS, lambda simulation, _: step(simulation, READS, late))
+    _, held_up = simulate(STEPS, lambda simulation, _: step(simulation, "forward", delay))
+    waits, _ = simulate(STEPS, lambda simulation, _: step(simulation, BLOCKS, delay))
+    reads, _ = simulate(STEPS, lambda simulation, _: step(simulation, READS, delay))
     finding = findings(waits)["sync_every_step"]
     assert (finding.step_if_fixed_ps, finding.step_if_fixed_most_ps) == (mean(without), mean(held_up))
     finding = findings(reads)["sync_every_step"]
@@ -206,6 +206,8 @@ def test_slow_input(host: int, device: int, load: int) -> None:
     finding = findings(trace)["input_bound"]
     assert finding.step_if_fixed_ps == mean(without)
     assert finding.step_if_fixed_most_ps == max(mean(without), load * US)
+    loaders = -(-load * US // mean(without))
+    assert (f", at least {loaders} batches at once: " in finding.advice) == (loaders > 1)
 
 
 @given(HOST, DEVICE, st.integers(900, 3000))
@@ -248,9 +250,9 @@ def test_a_call_that_traces_lowers_and_compiles(host: int, device: int, slow: in
     def step(simulation: Simulation, compiles: bool) -> None:
         simulation.host("forward", host)
         if compiles:
-            simulation.made.on_main("PjitFunction(train)", simulation.now, 900)
-            simulation.made.on_main("trace_to_jaxpr_dynamic", simulation.now + 10, 300)
-            simulation.made.on_main("backend_compile_and_load", simulation.now + 400, 400)
+            simulation.tpu.on_main("PjitFunction(train)", simulation.now, 900)
+            simulation.tpu.on_main("trace_to_jaxpr_dynamic", simulation.now + 10, 300)
+            simulation.tpu.on_main("backend_compile_and_load", simulation.now + 400, 400)
             simulation.now += 900
         simulation.launch(device + slow if compiles else device, marker=True)
 
@@ -280,20 +282,20 @@ def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
 
 @given(HOST, DEVICE, st.integers(100, 300))
 @examples
-def test_a_step_that_runs_op_by_op(host: int, device: int, each: int) -> None:
+def test_a_step_that_runs_op_by_op(host: int, device: int, device_us: int) -> None:
     """Six programs of one element-wise operation each, by turns of two kinds: what the host spends in launching them
     goes; at best one program fuses their work away, at worst all of it stays."""
 
-    def step(simulation: Simulation, apart: bool, each: int) -> None:
+    def step(simulation: Simulation, apart: bool, device_us: int) -> None:
         simulation.host("forward", host)
-        simulation.launch(device + (0 if apart else 6 * each), marker=True)
+        simulation.launch(device + (0 if apart else 6 * device_us), marker=True)
         for _ in range(3 if apart else 0):
-            simulation.launch(each, program="jit_add(8)", op="wrapped_add.1")
-            simulation.launch(each, program="jit_tanh(9)", op="loop_multiply_tanh_fusion")
+            simulation.launch(device_us, program="jit_add(8)", op="wrapped_add.1")
+            simulation.launch(device_us, program="jit_tanh(9)", op="loop_multiply_tanh_fusion")
 
-    trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True, each))
+    trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True, device_us))
     _, fused = simulate(STEPS, lambda simulation, _: step(simulation, False, 0))
-    _, apart = simulate(STEPS, lambda simulation, _: step(simulation, False, each))
+    _, apart = simulate(STEPS, lambda simulation, _: step(simulation, False, device_us))
     finding = findings(trace)["many_small_executions"]
     assert (finding.evidence["single_op"], finding.evidence["op_by_op"]) == (6 * STEPS, 6 * STEPS)
     assert finding.step_if_fixed_ps == mean(fused)
@@ -307,13 +309,13 @@ def test_a_marker_for_every_micro_batch(host: int, device: int, batches: int, ma
     """One launch of all their work instead. What the host spends in handing graphs over goes at best; at worst, the one
     graph takes as long to prepare as all of them."""
 
-    def step(simulation: Simulation, each: bool) -> None:
+    def step(simulation: Simulation, every_batch: bool) -> None:
         for _ in range(batches):
             simulation.host("forward", host)
-            if each:
+            if every_batch:
                 simulation.launch(device, marker)
         simulation.host("update", 50)
-        simulation.launch(device * (1 if each else batches + 1), marker=True)
+        simulation.launch(device * (1 if every_batch else batches + 1), marker=True)
 
     trace, _ = simulate(STEPS, lambda simulation, _: step(simulation, True))
     _, without = simulate(STEPS, lambda simulation, _: step(simulation, False))
@@ -376,9 +378,9 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
         begin = simulation.now
         simulation.host("forward", 300 - SYNC)
         simulation.launch(500)
-        simulation.made.step(begin, simulation.now - begin, number + 5)
-        simulation.wait("PjRtComputationClient::TransferFromDevice", late=0)
-    trace = simulation.made.trace()
+        simulation.tpu.step(begin, simulation.now - begin, number + 5)
+        simulation.wait("PjRtComputationClient::TransferFromDevice", delay_us=0)
+    trace = simulation.tpu.trace()
     # From the launch's enqueuing, 1 us before the annotation's end, to the end of the read: 7 us, then 500.
     assert step_without(trace) == (300 - 1 + 7 + 500) * US
     assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US

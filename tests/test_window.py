@@ -31,23 +31,23 @@ def training() -> SessionTrace:
 
 
 def test_classes_add_up_to_the_window(training: SessionTrace) -> None:
-    found = window(training, 5, 85)
-    assert (found["start_ps"], found["end_ps"], found["duration_ps"]) == (5, 85, 80)
-    assert found["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
-    assert found["hosts"] == [{"host": "vm", "by_class_ps": found["by_class_ps"]}]
-    assert found["host"] == "vm"
+    answer = window(training, 5, 85)
+    assert (answer["start_ps"], answer["end_ps"], answer["duration_ps"]) == (5, 85, 80)
+    assert answer["by_class_ps"] == {"tracing": 55, "sync_prepare": 15, "dispatch": 6, "wait": 4}
+    assert answer["hosts"] == [{"host": "vm", "by_class_ps": answer["by_class_ps"]}]
+    assert answer["host"] == "vm"
 
 
 def test_outside_of_what_a_host_recorded_nothing_is_recorded(training: SessionTrace) -> None:
     assert window(training, 90, 250)["by_class_ps"] == {"tracing": 10, "unrecorded": 150}
-    nothing = window(training, 200, 250)
-    assert nothing["by_class_ps"] == {"unrecorded": 50}
-    assert (nothing["threads"], nothing["top"]) == ([], [])
+    answer = window(training, 200, 250)
+    assert answer["by_class_ps"] == {"unrecorded": 50}
+    assert (answer["threads"], answer["top"]) == ([], [])
 
 
 def test_threads_that_recorded_something(training: SessionTrace) -> None:
-    found = {thread["name"]: thread for thread in window(training, 65, 100)["threads"]}
-    assert found["python"] == {
+    threads = {thread["name"]: thread for thread in window(training, 65, 100)["threads"]}
+    assert threads["python"] == {
         "row": "h0.t0", "name": "python", "role": "driving", "host": "vm", "busy_ps": 35, "events": 4,
         "by_class_ps": {"tracing": 10, "sync_prepare": 15, "wait": 10}, "no_class_ps": 0,
         "top": [
@@ -57,11 +57,11 @@ def test_threads_that_recorded_something(training: SessionTrace) -> None:
         ],
         "more": {"names": 0, "count": 0, "self_ps": 0},
     }  # fmt: skip
-    assert (found["tf_pytorchxla"]["by_class_ps"], found["tf_pytorchxla"]["events"]) == (
+    assert (threads["tf_pytorchxla"]["by_class_ps"], threads["tf_pytorchxla"]["events"]) == (
         {"dispatch": 6},
         1,
     )
-    pool = found["tf_XLAEigen"]
+    pool = threads["tf_XLAEigen"]
     assert (pool["by_class_ps"], pool["no_class_ps"], pool["busy_ps"]) == ({}, 10, 10)
     assert pool["top"] == [{"name": "dot.1", "class": None, "count": 1, "self_ps": 10}]
     assert [thread["name"] for thread in window(training, 0, 20)["threads"]] == ["python"]
@@ -80,27 +80,27 @@ def test_devices_within_the_window(training: SessionTrace) -> None:
 
 def test_marks_of_a_thread_pool_are_work_without_a_class() -> None:
     """A thread of the pool is busy in events that belong to nobody: they are told by name, also over all threads."""
-    made = session(capture(
+    traced = session(capture(
         thread("python", ("StepMarker", 0, 100), role="driving"),
         thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),
     ))  # fmt: skip
-    found = window(made, 0, 50)
-    pool = found["threads"][1]
+    answer = window(traced, 0, 50)
+    pool = answer["threads"][1]
     assert (pool["busy_ps"], pool["by_class_ps"], pool["no_class_ps"]) == (40, {}, 40)
     assert [(row["name"], row["class"], row["self_ps"]) for row in pool["top"]] == [
         ("BufferSequencingEvent::Execute", None, 25),
         ("ThenExecuteCallback", None, 15),
     ]
     assert ("BufferSequencingEvent::Execute", None, 25) in [
-        (row["name"], row["class"], row["self_ps"]) for row in found["top"]
+        (row["name"], row["class"], row["self_ps"]) for row in answer["top"]
     ]
 
 
 def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
     events = [(f"call {number}", 20 * number, number + 1) for number in range(12)]
     ops = [(f"fusion.{number}", 10 * number, number % 9 + 1) for number in range(30)]
-    found = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
-    (python,), (core,) = found["threads"], found["devices"]
+    answer = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
+    (python,), (core,) = answer["threads"], answer["devices"]
     assert [row["self_ps"] for row in python["top"]] == list(range(12, 4, -1))
     assert python["more"] == {"names": 4, "count": 4, "self_ps": 1 + 2 + 3 + 4}
     assert (len(core["top_ops"]), core["more_ops"]["names"]) == (20, 10)
@@ -109,16 +109,16 @@ def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
 
 def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
     core = Core([("while.1", 0, 100), ("dot.1", 10, 40), ("dot.1", 60, 20), ("add.1", 120, 10)])
-    made = session(capture(core))
+    traced = session(capture(core))
 
-    def own(start: int, end: int) -> dict[str, tuple[int, int]]:
-        (device,) = window(made, start, end)["devices"]
+    def times(start: int, end: int) -> dict[str, tuple[int, int]]:
+        (device,) = window(traced, start, end)["devices"]
         return {row["op"]: (row["count"], row["self_ps"]) for row in device["top_ops"]}
 
-    assert own(0, 200) == {"dot.1": (2, 60), "while.1": (1, 40), "add.1": (1, 10)}
-    assert own(30, 125) == {"dot.1": (2, 40), "while.1": (1, 30), "add.1": (1, 5)}
-    assert own(80, 110) == {"while.1": (1, 20)}
-    assert own(101, 110) == {}
+    assert times(0, 200) == {"dot.1": (2, 60), "while.1": (1, 40), "add.1": (1, 10)}
+    assert times(30, 125) == {"dot.1": (2, 40), "while.1": (1, 30), "add.1": (1, 5)}
+    assert times(80, 110) == {"while.1": (1, 20)}
+    assert times(101, 110) == {}
 
 
 def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
@@ -155,12 +155,12 @@ def test_two_hosts_and_one_of_their_devices() -> None:
         thread("python", ("StepMarker", 0, 100), role="driving"), Core([("dot", 0, 50)]), host="a"
     )
     second = capture(thread("python", ("forward", 0, 100), role="driving"), Core([("dot", 0, 80)]), host="b")
-    both = session(first, second)
-    found = window(both, 0, 100)
-    assert [row["host"] for row in found["hosts"]] == ["a", "b"]
-    assert (found["host"], found["by_class_ps"]) == ("a", {"sync_prepare": 100})
-    assert [row["row"] for row in found["threads"]] == ["h0.t0", "h1.t0"]
-    of_b = window(both, 0, 100, "b/TPU:0")
+    hosts = session(first, second)
+    answer = window(hosts, 0, 100)
+    assert [row["host"] for row in answer["hosts"]] == ["a", "b"]
+    assert (answer["host"], answer["by_class_ps"]) == ("a", {"sync_prepare": 100})
+    assert [row["row"] for row in answer["threads"]] == ["h0.t0", "h1.t0"]
+    of_b = window(hosts, 0, 100, "b/TPU:0")
     assert [device["busy_ps"] for device in of_b["devices"]] == [80]
     assert (of_b["host"], of_b["by_class_ps"]) == ("b", {"python": 100})
     assert [row["row"] for row in of_b["threads"]] == ["h1.t0"]
@@ -170,8 +170,8 @@ def own_ps(device: Any) -> int:
     return int(sum(row["self_ps"] for row in device["top_ops"]) + device["more_ops"]["self_ps"])
 
 
-def of(found: Any, key: str) -> list[int]:
-    return [device[key] for device in found["devices"]]
+def of(document: Any, key: str) -> list[int]:
+    return [device[key] for device in document["devices"]]
 
 
 @pytest.mark.parametrize(
@@ -184,19 +184,19 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
     cuts = [0, end // 7, end // 7 + 1, end // 3, end - 1, end]
     parts = [window(whole_session, a, b) for a, b in pairwise(cuts)]
     whole: Any = window(whole_session, 0, end)
-    found: Any
-    for found in [*parts, whole]:
-        assert sum(found["by_class_ps"].values()) == found["duration_ps"]
-        for row in found["devices"]:
+    answer: Any
+    for answer in [*parts, whole]:
+        assert sum(answer["by_class_ps"].values()) == answer["duration_ps"]
+        for row in answer["devices"]:
             assert row["busy_ps"] + row["idle_ps"] == row["span_ps"]
             assert row["stall_ps"] <= row["busy_ps"]
-        op_ps = sum(own_ps(device) for device in found["devices"])
-        assert sum(row["self_ps"] for row in found["annotations"]) == op_ps
-        for row in found["threads"]:
+        op_ps = sum(own_ps(device) for device in answer["devices"])
+        assert sum(row["self_ps"] for row in answer["annotations"]) == op_ps
+        for row in answer["threads"]:
             assert (
                 sum(row["by_class_ps"].values()) + row["no_class_ps"]
                 == row["busy_ps"]
-                <= found["duration_ps"]
+                <= answer["duration_ps"]
             )
             assert sum(name["self_ps"] for name in row["top"]) + row["more"]["self_ps"] == row["busy_ps"]
             assert sum(name["count"] for name in row["top"]) + row["more"]["count"] == row["events"]
@@ -211,7 +211,7 @@ def test_windows_of_real_captures_add_up(shared_traces: Path, folder: str) -> No
             whole, key
         )
         assert of(whole, key) == [summary[key] for summary in device_summaries(whole_session)]
-    ops = [[own_ps(device) for device in found["devices"]] for found in parts]
+    ops = [[own_ps(device) for device in answer["devices"]] for answer in parts]
     assert [sum(values) for values in zip(*ops, strict=True)] == [
         own_ps(device) for device in whole["devices"]
     ]

@@ -47,7 +47,7 @@ def reports() -> list[Any]:
 
 def sentences(text: str) -> list[str]:
     """A sentence ends with a point before a space or the end; a colon or semicolon ends none."""
-    return [it for it in re.split(r"(?<=\.)\s+(?=\S)", text) if it]
+    return [part for part in re.split(r"(?<=\.)\s+(?=\S)", text) if part]
 
 
 def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -65,9 +65,9 @@ def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def told(reports: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+def report_texts(reports: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """All texts of all reports: of which session, what it is, and what it says."""
-    return [(report["session"]["name"], *it) for report in reports for it in prose(report)]
+    return [(report["session"]["name"], *text) for report in reports for text in prose(report)]
 
 
 def test_a_finding_is_read_at_a_glance(reports: list[dict[str, Any]]) -> None:
@@ -88,25 +88,29 @@ def test_a_verdict_has_two_lines(reports: list[dict[str, Any]]) -> None:
     assert max(len(report["verdict"]["text"]) for report in reports) <= LONGEST_VERDICT
 
 
-def test_no_number_has_more_decimals_than_are_read(told: list[tuple[str, str, str]]) -> None:
-    assert [it for it in told if DECIMALS.search(it[-1])] == []
+def test_no_number_has_more_decimals_than_are_read(report_texts: list[tuple[str, str, str]]) -> None:
+    assert [text for text in report_texts if DECIMALS.search(text[-1])] == []
 
 
-def test_times_of_a_sentence_have_one_unit(told: list[tuple[str, str, str]]) -> None:
-    each = [(run, what, sentence) for run, what, text in told for sentence in sentences(text)]
-    assert [it for it in each if len(set(TIME.findall(it[-1]))) > 1] == []
+def test_times_of_a_sentence_have_one_unit(report_texts: list[tuple[str, str, str]]) -> None:
+    rows = [(run, field, sentence) for run, field, text in report_texts for sentence in sentences(text)]
+    assert [row for row in rows if len(set(TIME.findall(row[-1]))) > 1] == []
 
 
-def test_no_word_blames_or_promises(told: list[tuple[str, str, str]]) -> None:
-    assert [it for it in told if AVOIDED.search(it[-1])] == []
+def test_no_word_blames_or_promises(report_texts: list[tuple[str, str, str]]) -> None:
+    assert [text for text in report_texts if AVOIDED.search(text[-1])] == []
 
 
 def literals(path: Path) -> Iterator[str]:
     """The texts of a module: all literals with a space but documentation; of formatted ones what stands between the
     parts."""
     tree = ast.parse(path.read_text())
-    told = [it for it in ast.walk(tree) if isinstance(it, ast.Expr) and isinstance(it.value, ast.Constant)]
-    documentation = {id(it.value) for it in told}
+    docstrings = [
+        expression
+        for expression in ast.walk(tree)
+        if isinstance(expression, ast.Expr) and isinstance(expression.value, ast.Constant)
+    ]
+    documentation = {id(expression.value) for expression in docstrings}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
             yield node.value
@@ -121,4 +125,4 @@ def test_no_text_of_the_product_blames_or_promises() -> None:
     for path in page:
         without_comments = re.sub(r"/\*.*?\*/|^\s*//.*$", "", path.read_text(), flags=re.S | re.M)
         texts += [(path.name, text) for text in quoted.findall(without_comments)]
-    assert [it for it in texts if " " in it[1] and AVOIDED.search(it[1])] == []
+    assert [literal for literal in texts if " " in literal[1] and AVOIDED.search(literal[1])] == []

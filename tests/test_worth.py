@@ -83,7 +83,7 @@ def test_a_fix_of_one_step_changes_only_that_step() -> None:
     facts = Facts(session(trace), NO_SIDECARS)
     once = facts.fix_without({2}, "input", "to_device")
     assert once.windows is not None
-    assert [its.tolist() for its in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
+    assert [window.tolist() for window in once.windows] == [[2 * STEP * US], [3 * STEP * US]]
     assert facts.fix_without({1, 2, 4}, "input").windows is None
 
 
@@ -190,10 +190,10 @@ def test_together_mistakes_gain_no_less_than_each_and_no_more_than_all(
         tpu.step(begin, now - begin, 10 + number)
     report: Any = findings_report(session(tpu.trace()))
     together = report["mistakes"]
-    each = [
+    separate_gains = [
         together["step_ps"] - row["step_if_fixed_ps"]
         for row in report["findings"]
         if row["kind"] == "mistake" and row["step_if_fixed_ps"] is not None
     ]
     gained = together["step_ps"] - together["step_if_fixed_ps"]
-    assert max(each, default=0) <= gained <= sum(each) + len(each)
+    assert max(separate_gains, default=0) <= gained <= sum(separate_gains) + len(separate_gains)

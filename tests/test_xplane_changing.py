@@ -47,31 +47,31 @@ def test_what_is_no_file_is_refused_in_one_line(tmp_path: Path) -> None:
 class Shrinking(MemorySource):
     """A file of which only so many bytes are there when it is read."""
 
-    def __init__(self, data: bytes, there: int) -> None:
+    def __init__(self, data: bytes, length: int) -> None:
         super().__init__(data)
-        self._data = self._data[:there]
+        self._data = self._data[:length]
 
 
 def test_a_file_that_became_shorter_is_told() -> None:
     data = small()
     whole = lines_of(data)
-    for there in range(0, len(data), 3):
+    for length in range(0, len(data), 3):
         try:
-            space = read_space(Shrinking(data, there))
+            space = read_space(Shrinking(data, length))
         except InputError:
             continue
-        assert "truncated_file" in ids(space), f"only {there} bytes there"
+        assert "truncated_file" in ids(space), f"only {length} bytes there"
         read_lines = [nameless(line) for plane in of_space(space) for line in plane.lines]
         for _, end, line in whole:
-            assert end > there or nameless(line) in read_lines
+            assert end > length or nameless(line) in read_lines
 
 
 class Shrunk(MemorySource):
     """A file that loses its end after so many reads."""
 
-    def __init__(self, data: bytes, reads: int, there: int) -> None:
+    def __init__(self, data: bytes, reads: int, length: int) -> None:
         super().__init__(data)
-        self._reads, self._there = reads, there
+        self._reads, self._there = reads, length
 
     def _count(self) -> None:
         self._reads -= 1
@@ -87,11 +87,11 @@ class Shrunk(MemorySource):
         return super().read(offset, length)
 
 
-@pytest.mark.parametrize("there", [0, 40, 200])
-def test_a_file_that_shrinks_while_it_is_read_is_told(there: int) -> None:
+@pytest.mark.parametrize("length", [0, 40, 200])
+def test_a_file_that_shrinks_while_it_is_read_is_told(length: int) -> None:
     data = small()
     for reads in range(1, 40):
-        space = read_space(Shrunk(data, reads, there))
+        space = read_space(Shrunk(data, reads, length))
         assert set(ids(space)) <= {"truncated_file", "corrupt_file"}
 
 
@@ -129,14 +129,16 @@ def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyP
     for number in range(500):
         line.event("e", number, 1, run_id=number)
     space.plane("q").line("m").event("e", 0, 1)
-    told: list[int] = []
-    read = read_space(MemorySource(space.to_bytes()), progress=told.append, stop=lambda: len(told) >= 5)
+    progress: list[int] = []
+    read = read_space(
+        MemorySource(space.to_bytes()), progress=progress.append, stop=lambda: len(progress) >= 5
+    )
     assert ids(read) == ["truncated_file"]
     assert 0 < len(read.metadata) < 500
     assert read.offset_ps.tolist() == list(range(len(read.metadata)))
     rows, values = read.stats["run_id"].rows, read.stats["run_id"].values
     assert rows.tolist() == values.tolist() == read.offset_ps.tolist()
-    assert told == sorted(told)
+    assert progress == sorted(progress)
 
 
 def test_a_file_above_2_gib(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[byt
 
 
 @pytest.mark.parametrize(
-    ("what", "line", "event"),
+    ("case", "line", "event"),
     [
         ("an event longer than its line", varint(4 << 3 | 2) + b"\x7f" + b"\x08", b""),
         ("a length of eleven bytes", varint(4 << 3 | 2) + NEVER_ENDS, b""),
@@ -129,10 +129,15 @@ def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[byt
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(what: str, line: bytes, event: bytes) -> None:
+def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(case: str, line: bytes, event: bytes) -> None:
     data, place = with_line(line, event)
     space = read(data)
-    assert [len(each.events) for plane in of_space(space) for each in plane.lines] == [1, 1, 1, 1], what
+    assert [len(decoded_line.events) for plane in of_space(space) for decoded_line in plane.lines] == [
+        1,
+        1,
+        1,
+        1,
+    ], case
     assert [plane.name for plane in space.planes] == ["p", "next"]
     (diagnostic,) = space.diagnostics
     assert diagnostic.id == "corrupt_file"
@@ -142,8 +147,8 @@ def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(what: str, line: byt
 
 def test_a_stat_that_nobody_wants_may_hold_anything() -> None:
     stat = block(4, integer(1, 99) + varint(5 << 3 | 2) + b"\x7f")
-    for known in (b"", block(4, integer(1, 77))):  # in an event of a kind that nothing names as well
-        space = read(with_line(b"", stat, known)[0])
+    for metadata in (b"", block(4, integer(1, 77))):  # in an event of a kind that nothing names as well
+        space = read(with_line(b"", stat, metadata)[0])
         assert ids(space) == []
 
 

@@ -27,7 +27,7 @@ def capture() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda data: data.decode("utf-8", "replace").encode(), "was decoded as text and written as UTF-8"),
         (lambda data: data.decode("latin-1").encode(), "was decoded as text and written as UTF-8"),
@@ -52,36 +52,36 @@ def capture() -> bytes:
     ],
 )
 def test_it_is_said_what_was_done(
-    capture: bytes, change: Callable[[bytes], bytes], said: str, tmp_path: Path
+    capture: bytes, change: Callable[[bytes], bytes], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "vm.xplane.pb"
     file.write_bytes(change(capture))
     with pytest.raises(InputError) as error:
         xi.load(str(file))
-    assert str(error.value).startswith(f"{file}: the file {said}")
+    assert str(error.value).startswith(f"{file}: the file {message}")
     assert str(error.value).endswith(
         ", so numbers in it are lost; copy it again as a binary file, or capture again"
     )
 
 
 def zipped(data: bytes) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("vm.xplane.pb", data)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def tarred(data: bytes) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         info = tarfile.TarInfo("vm.xplane.pb")
         info.size = len(data)
         archive.addfile(info, io.BytesIO(data))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (gzip.compress, "is compressed with gzip; uncompress it (gunzip)"),
         (bz2.compress, "is compressed with bzip2; uncompress it (bunzip2)"),
@@ -99,13 +99,13 @@ def tarred(data: bytes) -> bytes:
     ],
 )  # fmt: skip
 def test_what_it_is_instead(
-    capture: bytes, change: Callable[[bytes], bytes], said: str, tmp_path: Path
+    capture: bytes, change: Callable[[bytes], bytes], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "vm.xplane.pb"
     file.write_bytes(change(capture[: 1 << 17]))
     with pytest.raises(InputError) as error:
         xi.load(str(file))
-    assert str(error.value).startswith(f"{file}: the file {said}")
+    assert str(error.value).startswith(f"{file}: the file {message}")
 
 
 def test_a_file_that_is_cut_short_is_no_text(capture: bytes, tmp_path: Path) -> None:

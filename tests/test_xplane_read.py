@@ -11,7 +11,7 @@ import pytest
 from build import MemorySource
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from independent import both, of_space
+from independent import decoded_twice, of_space
 from synthetic.wire import block, double, integer, varint
 from synthetic.writer import Ref, Space, Uint
 
@@ -78,14 +78,14 @@ class RandomFile:
         return b"".join(block(number, make()) for _ in range(self._pick.randint(0, most)))
 
     def _stat(self) -> bytes:
-        some = [
+        fields = [
             integer(3, self._number() % 2**64),
             integer(4, self._number()),
             block(5, self._text()),
             block(6, self._text()),
         ]
-        some += [double(2, self._pick.choice(DOUBLES)), integer(7, self._pick.choice(IDS)), b""]
-        return self._message(integer(1, self._pick.choice(IDS)), self._pick.choice(some))
+        fields += [double(2, self._pick.choice(DOUBLES)), integer(7, self._pick.choice(IDS)), b""]
+        return self._message(integer(1, self._pick.choice(IDS)), self._pick.choice(fields))
 
     def _event(self) -> bytes:
         place = self._pick.choice([integer(2, self._number()), integer(5, 7), b""])
@@ -100,7 +100,7 @@ class RandomFile:
 
     def _entries(self, number: int, make: Callable[[], bytes]) -> bytes:
         ids = self._pick.sample(IDS, self._pick.randint(0, len(IDS)))
-        return b"".join(block(number, self._message(integer(1, it), block(2, make()))) for it in ids)
+        return b"".join(block(number, self._message(integer(1, id_), block(2, make()))) for id_ in ids)
 
     def _kind(self) -> bytes:
         return self._message(
@@ -118,7 +118,7 @@ class RandomFile:
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.builds(RandomFile, st.integers(0, 2**32)))
 def test_whatever_the_format_allows_is_read_as_protobuf_reads_it(file: RandomFile) -> None:
-    ours, theirs = both(file.data)
+    ours, theirs = decoded_twice(file.data)
     assert ours == theirs
 
 
@@ -135,15 +135,15 @@ def test_windows_and_pieces_may_end_anywhere(file: RandomFile, window: int, piec
 
 
 def captures() -> list[str]:
-    here = {path.parts[-5]: path for path in sorted(DEMOS.rglob("*.xplane.pb"))}
-    return sorted(here)
+    demos = {path.parts[-5]: path for path in sorted(DEMOS.rglob("*.xplane.pb"))}
+    return sorted(demos)
 
 
 @pytest.mark.parametrize("demo", captures())
 def test_the_demo_logs(demo: str) -> None:
     """Every host of a pod."""
     for path in (DEMOS / demo).rglob("*.xplane.pb"):
-        ours, theirs = both(path.read_bytes())
+        ours, theirs = decoded_twice(path.read_bytes())
         assert ours == theirs
 
 
@@ -151,7 +151,7 @@ def test_real_captures(shared_traces: Path) -> None:
     paths = sorted(shared_traces.rglob("*.xplane.pb"))
     assert len(paths) >= 18
     for path in paths:
-        ours, theirs = both(path.read_bytes())
+        ours, theirs = decoded_twice(path.read_bytes())
         assert any(line.events for plane in ours for line in plane.lines), path
         assert ours == theirs, path
 
@@ -221,7 +221,7 @@ def test_an_event_larger_than_the_window() -> None:
     for number in range(3):
         line.event("small", number, 1, run_id=number)
         line.event("large", number, 1, {"run_id": 100 + number, "text": "x" * (3 * events.WINDOW_BYTES)})
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
 
 
@@ -230,7 +230,7 @@ def test_more_odd_values_than_one_call_may_leave() -> None:
     line = space.plane("p").line("l")
     for number in range(3 * events.MAX_MISMATCHES):
         line.event("e", number, 1, run_id=str(number), step_num=f"not {number}", hlo_op=number)
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
 
 
@@ -242,7 +242,7 @@ def test_thousands_of_tiny_lines_and_of_kinds_that_nothing_names() -> None:
     plane.metadata.clear()
     for number, line in enumerate(plane.lines):
         line.events[0].metadata_id = number * 7919
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
 
 
@@ -250,7 +250,7 @@ def test_empty_planes_and_lines_stay() -> None:
     space = Space()
     space.plane("empty")
     space.plane("p").line("no events", id=-5, timestamp_ns=12)
-    ours, theirs = both(space.to_bytes())
+    ours, theirs = decoded_twice(space.to_bytes())
     assert ours == theirs
     assert [(plane.name, len(plane.lines)) for plane in ours] == [("empty", 0), ("p", 1)]
 
@@ -270,8 +270,8 @@ def test_offsets_lead_back_to_the_events() -> None:
     line = space.plane("p").line("l")
     for number in range(100):
         line.event("e", number, 1, run_id=number)
-    other = space.plane("q").line("m")
-    other.event("f", 7, 1)
+    second_line = space.plane("q").line("m")
+    second_line.event("f", 7, 1)
     source = MemorySource(space.to_bytes())
     offsets = read_space(source).event_offsets
     for row, (kind, number) in enumerate([*((1, number) for number in range(100)), (1, 7)]):

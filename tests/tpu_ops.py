@@ -37,7 +37,7 @@ class Op:
     source: str = ""
 
     def stats(self, program: int) -> dict[str, Stat]:
-        told: dict[str, Stat | None] = {
+        recorded: dict[str, Stat | None] = {
             "program_id": program,
             "hlo_category": self.category,
             "tf_op": f"{self.scope}/op:" if self.scope else None,
@@ -47,7 +47,7 @@ class Op:
             "memory_access_breakdown": None if self.hbm is None else _breakdown(self.hbm, self.nbytes or 0),
             "source": self.source or None,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in recorded.items() if value is not None}
 
 
 Executions = Sequence[tuple[Op, int, int]]
@@ -67,7 +67,11 @@ def tpu_trace(
         plane = space.plane(f"/device:TPU:{number}", stats=dict(options.get("peaks", PEAKS)))
         modules, ops = plane.line("XLA Modules"), plane.line("XLA Ops")
         for step, (first, length) in enumerate(steps or [(0, 1 << 60)]):
-            inside = [(start, start + its) for _, start, its in executions if first <= start < first + length]
+            inside = [
+                (start, start + duration)
+                for _, start, duration in executions
+                if first <= start < first + length
+            ]
             if not inside:
                 continue
             start, end = min(inside)[0], max(end for _, end in inside)

@@ -1,4 +1,4 @@
-"""A store on loopback: files over HTTP, a note of all that is asked for, and faults on purpose."""
+"""A store on loopback: files over HTTP, a record of all requests, and deliberate faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """One request: of a file's bytes [first, end) where it has a range, else of all of it."""
 
     method: str
@@ -29,14 +29,14 @@ class WebStore:
 
     address: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
-    faults: dict[str, Callable[[Answer, Asked], bool]] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    faults: dict[str, Callable[[Answer, Request], bool]] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
 
-    def of(self, path: str, method: str = "GET") -> list[Asked]:
-        return [item for item in self.asked if (item.method, item.path) == (method, path)]
+    def of(self, path: str, method: str = "GET") -> list[Request]:
+        return [item for item in self.requests if (item.method, item.path) == (method, path)]
 
     def bytes_asked(self, path: str) -> list[int]:
-        """Of each byte of a file how many times it was asked for."""
+        """How many times each byte of a file was requested."""
         times = [0] * len(self.files[path])
         for item in self.of(path):
             for at in range(item.first or 0, len(times) if item.end is None else item.end):
@@ -60,13 +60,13 @@ class Answer(BaseHTTPRequestHandler):
         content = self.store.files.get(self.path)
         first = end = None
         if content is not None and (
-            told := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+            range_match := re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         ):
-            first, end = int(told[1]), min(int(told[2]) + 1, len(content))
-        asked = Asked(method, self.path, first, end)
-        self.store.asked.append(asked)
+            first, end = int(range_match[1]), min(int(range_match[2]) + 1, len(content))
+        request = Request(method, self.path, first, end)
+        self.store.requests.append(request)
         fault = self.store.faults.get(self.path)
-        if fault and fault(self, asked):
+        if fault and fault(self, request):
             return
         if content is None:
             self._index()
@@ -100,15 +100,15 @@ class Answer(BaseHTTPRequestHandler):
         self.connection.close()
         return True
 
-    def cut(self, asked: Asked) -> bool:
+    def cut(self, request: Request) -> bool:
         """Half of what the answer's head promises."""
-        whole = self.store.files[asked.path][asked.first : asked.end]
+        whole = self.store.files[request.path][request.first : request.end]
         self.answer(206, whole[: len(whole) // 2], {"Content-Length": str(len(whole))})
         self.close_connection = True
         return True
 
     def whole(self) -> bool:
-        """All of the file, whatever was asked for."""
+        """The whole file, whatever range was requested."""
         self.answer(200, self.store.files[self.path])
         return True
 

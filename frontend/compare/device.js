@@ -2,21 +2,24 @@
 
 import { h } from '../lib/dom.js';
 import { tableCard } from '../lib/cards.js';
-import { columnUnit } from '../lib/totals.js';
-import { cutMiddle, MISSING, share } from '../lib/format.js';
-import { countColumn, textColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { columnUnit, total } from '../lib/totals.js';
+import { cutMiddle, MISSING, share, timeCell } from '../lib/format.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { differenceText, ratioCell } from './lazy.js';
 import { chanceTitle, verdictCell } from './verdict.js';
 
 /** @typedef {import('./types').WorkRow} WorkRow */
 /** @typedef {import('./types').OpRow} OpRow */
+/** @typedef {import('./types').Comparison['device_work']['annotations'][number]} AnnotationRow */
 
-const FOUND = { both: '', only_a: 'only in A', only_b: 'only in B', changed: 'changed' };
+/** Which sessions have an op or annotation, as printed beside it. */
+const PRESENCE = { both: '', only_a: 'only in A', only_b: 'only in B', changed: 'changed' };
 
-/** Negligible differences have no sign. @param {number|null} of */
-function stepShare(of) {
-  const text = of == null ? MISSING : share(Math.abs(of));
-  return of && /^\d/.test(text) ? `${of < 0 ? '−' : '+'}${text}` : text;
+/** `−18.3 %`; negligible differences have no sign. @param {number|null} difference share of a step */
+function stepShare(difference) {
+  const text = difference == null ? MISSING : share(Math.abs(difference));
+  return difference && /^\d/.test(text) ? `${difference < 0 ? '−' : '+'}${text}` : text;
 }
 
 /**
@@ -26,63 +29,93 @@ function stepShare(of) {
  * @returns {import('../lib/table.js').Column<T>[]}
  */
 function columns(items) {
-  const unit = columnUnit(items, ({ a_ps, b_ps }) => Math.max(a_ps, b_ps));
+  const timeUnit = columnUnit(items, ({ a_ps, b_ps }) => Math.max(a_ps, b_ps));
+  const { a_ps, b_ps, difference_ps, of_step, ratio, found } = TABLES.op_differences;
   return [
-    timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps),
-    timeColumn('B', unit, (/** @type {T} */ { b_ps }) => b_ps),
-    timeColumn('B − A', unit, (/** @type {T} */ { difference_ps }) => difference_ps, {
-      value: (item) => item.difference_ps,
-      cell: (item) => differenceText(item.a_ps, item.b_ps, unit),
+    definedColumn(a_ps, { timeUnit }),
+    definedColumn(b_ps, { timeUnit }),
+    definedColumn(difference_ps, {
+      timeUnit,
+      value: (/** @type {T} */ item) => item.difference_ps,
+      cell: (item) => differenceText(item.a_ps, item.b_ps, timeUnit),
     }),
-    countColumn('Of A’s step', (/** @type {T} */ { of_step }) => of_step, {
-      value: (item) => item.of_step ?? 0,
-      cell: ({ of_step }) => stepShare(of_step),
+    definedColumn(of_step, {
+      value: (/** @type {T} */ item) => item.of_step ?? 0,
+      cell: (item) => stepShare(item.of_step),
     }),
-    countColumn('B / A', (/** @type {T} */ { ratio }) => ratio, { cell: (item) => ratioCell(item.ratio) }),
-    ...(items.some(({ found }) => FOUND[found])
-      ? [textColumn('In', (/** @type {T} */ { found }) => FOUND[found])]
+    definedColumn(ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
+    ...(items.some((item) => PRESENCE[item.found])
+      ? [definedColumn(found, { of: (/** @type {T} */ item) => PRESENCE[item.found] })]
       : []),
     { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
   ];
 }
 
-/** An op; of several that have changed, those with most time. @param {OpRow} row */
+/** An op's name; of several changed ops, those with most time. @param {OpRow} row */
 function opNames({ ops_a, ops_b, count: [inA, inB], found }) {
   const side = (/** @type {string[]} */ [first], /** @type {number} */ number) =>
     first ? [`${first}${number > 1 ? ` and ${number - 1} more` : ''}`] : [];
   return [...side(ops_a, inA), ...(found === 'both' ? [] : side(ops_b, inB))].join(' → ');
 }
 
+/**
+ * The share of a session's device time that has an annotation.
+ * @param {AnnotationRow[]} rows
+ * @param {'a_ps'|'b_ps'} key of the session
+ * @param {number} whole_ps
+ */
+const coverage = (rows, key, whole_ps) =>
+  share(whole_ps ? total(rows.filter(({ path }) => path != null), key) / whole_ps : null);
+
 /** @param {import('./types').Comparison['device_work']} work @returns {HTMLElement[]} */
 export function deviceCards({ annotations, ops }) {
   if (!annotations.length) return [];
+  const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps, b_ps));
+  const annotationColumns = columns(annotations);
+  const [a, b] = [total(annotations, 'a_ps'), total(annotations, 'b_ps')];
   return [
     tableCard(
       'Device time by annotation',
-      { note: 'per step and core, without what annotations inside of it take', class: 'across list-card' },
+      {
+        note: `per step and core, own time; ${coverage(annotations, 'a_ps', a)} of A and ` +
+          `${coverage(annotations, 'b_ps', b)} of B has an annotation`,
+        class: 'across list-card compact',
+      },
       {
         testid: 'compare-annotations',
         items: annotations,
         columns: [
-          textColumn('Annotation', (row) => row.path ?? 'no annotation', {
+          definedColumn(TABLES.annotation_differences.path, {
+            of: (/** @type {AnnotationRow} */ { path }) => path ?? 'no annotation',
             cell: ({ path }) => (path == null ? 'no annotation' : h('code', null, cutMiddle(path, 44))),
           }),
-          ...columns(annotations),
+          ...annotationColumns,
+        ],
+        foot: [
+          'All',
+          timeCell(a, timeUnit),
+          timeCell(b, timeUnit),
+          differenceText(a, b, timeUnit),
+          '',
+          ratioCell(a ? b / a : null),
+          ...annotationColumns.slice(5).map(() => ''),
         ],
       },
     ),
     tableCard(
       'Device time by op',
-      { note: 'per step and core', class: 'across list-card' },
+      { note: 'per step and core', class: 'across list-card compact' },
       {
         testid: 'compare-ops',
         items: ops,
         columns: [
-          textColumn('Op', opNames, {
+          definedColumn(TABLES.op_differences.name, {
+            of: opNames,
             cell: (row) => h('code', null, cutMiddle(opNames(row), 44)),
             title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n'),
           }),
-          textColumn('Annotation', (row) => row.annotation?.split('/').at(-1) ?? 'no annotation', {
+          definedColumn(TABLES.op_differences.annotation, {
+            of: (/** @type {OpRow} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
             title: ({ annotation }) => annotation ?? '',
           }),
           ...columns(ops),

@@ -1,16 +1,20 @@
 /**
- * The usual step of two sessions on one axis: annotations, what the host did, runs of the first device, its idle time.
+ * The step of median length of two sessions on one axis: annotations, classes of the host, and runs and gaps of the
+ * first device. Of a session with several hosts it is a step of the median host.
  */
 
 import { h, percent } from '../lib/dom.js';
 import { LABELS, inked } from '../lib/classes.js';
-import { windowPlace } from '../lib/cards.js';
+import { shortProgram, windowPlace } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
 
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */
+
+/** A slice shorter than this share of the axis has no text. */
+const MIN_TEXT_SHARE = 1 / 15;
 
 /** `step 1208 · 243.2 ms` @param {UsualStep} step */
 const stepText = ({ number, duration_ps }) =>
@@ -32,21 +36,19 @@ export function stepStrip(sides, open) {
     /**
      * @param {Span} span
      * @param {string} key of its colours
-     * @param {string} text
-     * @param {string} [sign]
-     * @param {boolean} [timed]
+     * @param {string} name
+     * @param {{text?: string, sign?: string}} [options] text in the slice, by default the name, and class of its sign
      */
-    const mark = (span, key, text, sign, timed) => {
+    const slice = (span, key, name, { text = name, sign = '' } = {}) => {
       const from = Math.max(span.start_ps, step.start_ps);
       const until = Math.min(span.start_ps + span.duration_ps, end);
-      const title = `${text}, ${timeText(span.duration_ps)}`;
       return axisSlice(
-        `run tone ${sign ?? ''}`,
-        timed ? title : text,
-        title,
+        `run tone ${sign}`,
+        text,
+        `${name}, ${timeText(span.duration_ps)}`,
         (from - step.start_ps) / whole,
         (until - step.start_ps) / whole,
-        1 / 18,
+        MIN_TEXT_SHARE,
         () => open(sessionName, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
         inked(key),
       );
@@ -56,23 +58,36 @@ export function stepStrip(sides, open) {
       h('span', { class: 'step-end', style: { left: percent(step.duration_ps / whole) } }, stepText(step)),
       axisLane(
         'annotations',
-        step.phases.map((span) => mark(span, `p${rank(span.name)}`, span.name)),
+        step.phases.map((span) => slice(span, `p${rank(span.name)}`, span.name)),
       ),
       axisLane(
         'host',
-        step.host.map((span) => mark(span, `c-${span.class}`, LABELS[span.class], `k-${span.class}`)),
+        step.host.map((span) =>
+          slice(span, `c-${span.class}`, LABELS[span.class], { sign: `k-${span.class}` }),
+        ),
       ),
       axisLane(
-        'device',
+        step.device?.split('/').at(-1) ?? 'device',
         step.runs.length
-          ? step.runs.map((span) =>
-              mark(span, 'dev', span.start_ps < step.start_ps ? 'run of the step before' : span.program, '', true),
-            )
-          : [h('span', { class: 'sec small' }, 'no run in the time of this step')],
+          ? step.runs.map((span) => {
+              const isOfLastStep = span.start_ps < step.start_ps;
+              const time = timeText(span.duration_ps);
+              return slice(span, 'dev', isOfLastStep ? 'run of the previous step' : span.program, {
+                text: isOfLastStep ? `previous step, ${time}` : `${shortProgram(span.program)} ${time}`,
+              });
+            })
+          : [h('span', { class: 'muted small lane-note' }, 'no run during this step')],
       ),
       axisLane(
         'idle',
-        step.gaps.map((span) => mark(span, `c-${span.cause}`, 'idle', `k-${span.cause}`, true)),
+        step.gaps.length
+          ? step.gaps.map((span) =>
+              slice(span, `c-${span.cause}`, `idle, ${LABELS[span.cause]}`, {
+                text: timeText(span.duration_ps),
+                sign: `k-${span.cause}`,
+              }),
+            )
+          : [h('span', { class: 'muted small lane-note' }, 'no gap in this step')],
       ),
     ].flat();
   }

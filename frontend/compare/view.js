@@ -120,7 +120,7 @@ export function compareView(app) {
     accept: '.csv,text/csv',
     class: 'none',
     'data-testid': 'pairs-file',
-    onchange: bringPairs,
+    onchange: loadPairs,
   });
   /** @type {import('../lib/types').Ready|null} */
   let session = null;
@@ -138,7 +138,7 @@ export function compareView(app) {
     );
   const swapped = () => ({ s: app.link.state.c, c: session?.session.name, h: '', d: '', st: '' });
 
-  async function bringPairs() {
+  async function loadPairs() {
     const [selectedFile] = file.files ?? [];
     if (!selectedFile) return;
     chosen = selectedFile;
@@ -189,14 +189,17 @@ export function compareView(app) {
     const { a, b, chance, step, gaps } = comparison;
     const sentence = comparison.verdict.text;
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
-    const badge = (/** @type {string} */ name, /** @type {Side} */ side) => [
-      h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
+    const badge = (/** @type {string} */ name, /** @type {Side} */ side) =>
       h(
         'span',
-        { class: 'muted small' },
-        [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '),
-      ),
-    ];
+        null,
+        h('h2', null, h('span', { class: `ab ${name}` }, name), side.session.name),
+        h(
+          'span',
+          { class: 'muted small' },
+          [plural(side.steps, 'step'), cores(side.devices), side.launched_by].join(' · '),
+        ),
+      );
     const most = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
     const bars = (/** @type {Comparison['classes'][number]} */ row) =>
       h(
@@ -222,9 +225,7 @@ export function compareView(app) {
         h(
           'header',
           null,
-          badge('A', a),
-          badge('B', b),
-          h('span', { class: 'grow' }),
+          h('div', { class: 'sides' }, badge('A', a), badge('B', b)),
           button('Swap A and B', () => app.open(swapped()), { 'data-testid': 'compare-swap' }),
         ),
         h(
@@ -239,7 +240,7 @@ export function compareView(app) {
         { class: 'side' },
         card(
           'One step, same axis',
-          { note: 'median step of each session, from the step’s start' },
+          { note: 'the step of median length of each session, from its start; one device' },
           stepStrip(
             [
               ['A', step.a],

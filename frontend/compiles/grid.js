@@ -209,9 +209,9 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
             }),
           ]
         : [
-            allColumns.flat().some(hasNoRuns) ? 'Hatched: no run is known in that step. ' : '',
-            'A graph compiled before the capture began shows dots only.',
-            together && ' A column is a step of all hosts chosen; choose one for its own.',
+            allColumns.flat().some(hasNoRuns) ? 'Hatched: no known run in that step. ' : '',
+            'A graph compiled before the capture has dots only.',
+            together && ' A column is a step of all chosen hosts; choose one host for its own steps.',
           ],
     );
   }

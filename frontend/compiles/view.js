@@ -18,11 +18,12 @@ import {
 } from '../lib/cards.js';
 import { count, cutMiddle, MISSING, plural, timeText } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
 import {
   countColumn,
   linkedOrder,
   sortableTable,
-  startColumn,
   sumText,
   table,
   textColumn,
@@ -108,14 +109,14 @@ export function compilesView(app) {
       card(
         'Graphs and steps',
         {
-          note: 'a filled cell is a compilation, its cost inside · a dot is a run from the cache',
+          note: 'a filled cell is a compilation with its cost · a dot is a run from the cache',
           class: 'grid-card',
           right: h(
             'span',
             { class: 'small sec', 'data-testid': 'compile-count' },
             sumText(plural(late.length, 'compilation')),
-            ' after the first steps · ',
-            sumText(timeText(cost)),
+            ' after warm-up',
+            late.length > 0 && [' · ', sumText(timeText(cost))],
             hostCount > 1 && `, ${hosts(hostCount, app.selection().hosts.length)}`,
           ),
         },
@@ -167,26 +168,32 @@ export function compilesView(app) {
       open: show,
       selected: (row) => row === chosen(),
       columns: [
-        linkedColumn(startColumn('start_ps'), show),
-        timeColumn('Time', unit, 'duration_ps', { key: 'time' }),
+        linkedColumn(definedColumn(TABLES.compiles.start_ps), show),
+        definedColumn(TABLES.compiles.duration_ps, { timeUnit: unit, key: 'time' }),
         timeColumn(devices.length > 1 ? `Idle for it, ${cores(devices.length)}` : 'Device idle for it', unit, idleOf, {
           key: 'idle',
         }),
-        countColumn('Step', (row) => row.step_number ?? row.step, {
-          key: 'step',
+        definedColumn(TABLES.compiles.step, {
+          of: (/** @type {CompileRow} */ row) => row.step_number ?? row.step,
           cell: ({ step, step_number }) => String(step_number ?? step ?? MISSING),
         }),
-        textColumn('Graph', (row) => nameOf(row).join(), {
+        definedColumn(TABLES.compiles.graph_hash, {
+          of: (/** @type {CompileRow} */ row) => nameOf(row).join(),
           key: 'graph',
           title: (row) => [row.module, graphOf(row)].filter(Boolean).join('\n'),
           cell: (row) => [cutName(nameOf(row)[0], 34), h('span', { class: 'muted small' }, ` ${nameOf(row)[1]}`)],
         }),
-        textColumn('During', ({ annotation }) => annotation?.split('/').join(' › '), { key: 'during' }),
-        textColumn('When', 'state', { key: 'when' }),
-        textColumn('What is new', 'what_is_new', { key: 'new' }),
-        textColumn('Cause', 'cause', { key: 'cause' }),
-        textColumn('Frame', 'frame', {
-          key: 'frame',
+        definedColumn(TABLES.compiles.annotation, {
+          of: (/** @type {CompileRow} */ { annotation }) => annotation?.split('/').join(' › '),
+          key: 'during',
+        }),
+        definedColumn(TABLES.compiles.state, { key: 'when' }),
+        definedColumn(TABLES.compiles.difference, {
+          of: (/** @type {CompileRow} */ row) => row.what_is_new,
+          key: 'new',
+        }),
+        definedColumn(TABLES.compiles.cause),
+        definedColumn(TABLES.compiles.frame, {
           cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48),
         }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
@@ -246,12 +253,26 @@ export function compilesView(app) {
    * @param {Compiles} document
    */
   const diff = ({ graph, parameters }, document) => [
-    h('h3', null, 'Parameters against ', graphLink(graph, document)),
-    table({
-      label: 'Parameters that differ', items: parameters,
-      columns: [countColumn('Parameter', 'index'),
-        textColumn('There', 'before'), textColumn('Here', 'after')],
-    }),
+    h('h3', null, 'Parameters that differ from ', graphLink(graph, document)),
+    h(
+      'div',
+      { class: 'compact' },
+      table({
+        label: 'Parameters that differ',
+        items: parameters,
+        columns: [
+          countColumn('Parameter', 'index'),
+          textColumn('That graph', 'before', {
+            cell: (/** @type {{before: string|null}} */ { before }) => h('code', null, before),
+          }),
+          textColumn('This graph', 'after', {
+            cell: (/** @type {{before: string|null, after: string|null}} */ { before, after }) =>
+              h('code', null, changedParts(before ?? '', after ?? '').map(([text, changed]) =>
+                changed ? h('mark', null, text) : text)),
+          }),
+        ],
+      }),
+    ),
   ];
 
   /** @param {string} name @param {Compiles} document */
@@ -274,12 +295,26 @@ export function compilesView(app) {
   return { element, ...data, filter: data.whenDrawn(filter), move: data.whenDrawn(mark) };
 }
 
+/**
+ * The tokens of a shape, and whether each differs from the one at its place in another shape.
+ * @param {string} before
+ * @param {string} after
+ * @returns {[string, boolean][]}
+ */
+function changedParts(before, after) {
+  const tokens = (/** @type {string} */ shape) => shape.match(/\w+|\W+/g) ?? [];
+  const known = tokens(before);
+  return tokens(after).map((token, index) => [token, token !== known[index]]);
+}
+
 const COUNTED = {
   compile: 'Compilations',
   execute: 'Executions',
   to_device: 'Transfers to the device',
   from_device: 'Transfers from the device',
 };
+
+/** @typedef {import('../lib/routes').CountedMetrics['rows'][number]} MetricsRow */
 
 /** The counters of a metrics report beside the trace. @param {import('../lib/routes').CountedMetrics|null} metrics */
 function metricsCard(metrics) {
@@ -289,18 +324,20 @@ function metricsCard(metrics) {
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
   return tableCard(
     'Metrics report and trace',
-    { note: `${file} counts from the start of the process` },
+    { note: `${file} counts from the start of the process`, class: 'compact' },
     {
       testid: 'metrics-table',
       items: rows,
       columns: [
-        textColumn('What', ({ what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)]),
-        countColumn('Report', 'metrics'),
+        definedColumn(TABLES.counts_against_trace.what, {
+          of: (/** @type {MetricsRow} */ { what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)],
+        }),
+        definedColumn(TABLES.counts_against_trace.metrics),
         timeColumn('Report', unit, 'time_ps', { key: 'time' }),
         ...(rows.some(({ since }) => since != null)
-          ? [countColumn('During the capture', (/** @type {typeof rows[number]} */ { since }) => since)]
+          ? [countColumn('During the capture', (/** @type {MetricsRow} */ { since }) => since)]
           : []),
-        countColumn('Trace', 'trace'),
+        definedColumn(TABLES.counts_against_trace.trace),
         { head: '', name: 'Agreement', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
       ],
     },
@@ -309,7 +346,7 @@ function metricsCard(metrics) {
       { class: 'sec' },
       uncached == null && cached == null
         ? ''
-        : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} times one came from the cache. `,
+        : `${plural(uncached ?? 0, 'graph')} compiled; ${count(cached ?? 0)} times the graph was in the cache. `,
       operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.',
     ),
   );

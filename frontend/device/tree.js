@@ -208,7 +208,7 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
 }
 
 const ADVICE =
-  'A kernel of your own tells what it costs: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
+  'Your own kernel can state its cost: pl.pallas_call(…, cost_estimate=pl.CostEstimate(flops=…, ' +
   'transcendentals=…, bytes_accessed=…)). The compiler writes it into the custom call, and the next capture has it.';
 const MAX_NAMED = 3;
 
@@ -248,9 +248,9 @@ export function unknownNote(document, rows, explained, toggle) {
         counted_ps > 0 &&
         uncounted_ps > 0 &&
         [
-          `Not known: ${names} ${several ? 'tell' : 'tells'} no FLOP count (${part(uncounted_ps)}). ` +
-          `${several ? 'They count' : 'It counts'} as 0 here, so MFU is a lower ` +
-          `bound${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
+          `${names} ${several ? 'have' : 'has'} no FLOP count (${part(uncounted_ps)}). ` +
+          `${several ? 'They count' : 'It counts'} as 0, so MFU is a lower bound` +
+          `${drawn ? `, and ${several ? 'are' : 'is'} not in the picture` : ''}. `,
           custom && [
             button('How to add one', toggle, {
               class: 'link',
@@ -260,11 +260,11 @@ export function unknownNote(document, rows, explained, toggle) {
             '. ',
           ],
         ].flat(),
+      other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}). `,
       drawn &&
         empty.length > 0 &&
-        `${plural(empty.length, 'op')} without FLOPs or HBM traffic, as copies, cannot be drawn ` +
-        `(${part(total(empty, 'ps') * divideBy)}). `,
-      other_ps > 0 && `Collectives, transfers and waits compute nothing (${part(other_ps)}).`,
+        `Of the ${share(counted_ps / self_ps)} with a FLOP count, ${plural(empty.length, 'op')} without FLOPs or HBM ` +
+        `traffic, such as copies, cannot be drawn (${part(total(empty, 'ps') * divideBy)}).`,
     ),
     custom && explained && h('p', null, ADVICE),
   );

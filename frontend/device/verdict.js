@@ -91,7 +91,8 @@ export function verdictParts(document, tree, rows, rest) {
       `${st === 'all' ? 'of this device is in the capture' : 'of this step ran on this device'}.`,
     ];
   }
-  const knownShare = verdict ? verdict.known_ps / (sums.self_ps - sums.other_ps) : 0;
+  const known_ps = verdict?.known_ps ?? 0;
+  const knownShare = known_ps / Math.max(1, sums.self_ps - sums.other_ps);
   const shareOfBound = (/** @type {Bound} */ bound) =>
     total(
       [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
@@ -144,11 +145,11 @@ export function verdictParts(document, tree, rows, rest) {
   const worst = tree.find((row) => !row.parent && row.path === path) ?? largest;
   const mostlyUnknown = knownShare < MIN_KNOWN_SHARE && (worst !== largest || isReached(document));
   const start = mostlyUnknown
-    ? [...takes(largest), `. FLOPs and bytes are known of ${share(knownShare)} of the work`]
+    ? [...takes(largest), `. FLOPs and bytes are known for ${share(known_ps / sums.self_ps)} of that time`]
     : [];
   if (isReached(document)) {
     return mostlyUnknown
-      ? [...start, ', which runs at ', strong(share(verdict.reached)), ' of what its kind allows.']
+      ? [...start, '; those ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
       : [
           'The ops run at ',
           strong(share(verdict.reached)),

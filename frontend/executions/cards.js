@@ -2,12 +2,11 @@
 
 import { h } from '../lib/dom.js';
 import { columnUnit, maximum, minimum } from '../lib/totals.js';
-import { card, classColumn, codeCell, link, tableCard } from '../lib/cards.js';
+import { card, classColumn, codeCell, link, shortProgram, tableCard } from '../lib/cards.js';
 import {
   briefTime,
   briefTimes,
   count,
-  cutMiddle,
   digits,
   MISSING,
   plural,
@@ -78,25 +77,21 @@ export function betweenCard({ between }, open) {
   const unit = columnUnit(between, 'mean_ps');
   return tableCard(
     'Between device runs',
-    { note: 'on one core, from run to run; gaps last from op to op' },
+    { note: 'on one core, from run to run' },
     {
       testid: 'between-table',
       items: between,
       columns: [
         textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, {
           cell: ({ before, after }) =>
-            link(
-              [before, after]
-                .map((name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING))
-                .join(' → '),
-              () => open({ v: 'gaps', sel: '', f: '' }),
-            ),
+            link([before, after].map(shortProgram).join(' → '), () => open({ v: 'gaps', sel: '', f: '' })),
         }),
         countColumn('Count', 'count'),
         timeColumn('Mean', unit, 'mean_ps'),
         classColumn('Mostly', ({ cause }) => cause),
       ],
     },
+    h('p', { class: 'small muted' }, 'Gaps last from op to op, so they can be longer.'),
   );
 }
 
@@ -109,25 +104,24 @@ export function readingCard({ executions, fit, per_step }) {
   const rows = savings(joined, fit, per);
   const unit = columnUnit(rows, 'now_ps');
   const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
-  const range = (/** @type {number[]} */ values) => briefTimes(minimum(values), maximum(values)).join(' – ');
   const [overheadText, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
   const text = [
     joined.length > 1
-      ? `Overhead of a run is ${range(means('overhead_ps'))} for device runs of ${range(means('device_ps'))}.`
+      ? `The overhead of a run is ${timeRange(means('overhead_ps'))}, for device runs of ${timeRange(means('device_ps'))}.`
       : '',
     fit && fit.n > 2
-      ? `The fit over ${count(fit.n)} of ${count(sumCosts(executions).count)} runs ` +
-        `(${fit.n < sumCosts(joined).count ? 'those that did not queue' : 'all whose call is known'}): ` +
-        `${briefTime(Math.max(0, fit.fixed_ps))} per execution, whatever it ` +
-        `does${fit.slope > 0.001 ? `, and ${share(fit.slope)} of its device time` : ''}.`
+      ? `A line fitted to ${fittedRuns(fit.n, sumCosts(joined).count, sumCosts(executions).count)} gives ` +
+        `${briefTime(Math.max(0, fit.fixed_ps))} per execution${fit.slope > 0.001
+          ? ` plus ${share(fit.slope)} of its device time`
+          : ', however long it runs'}.`
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
         `${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that ` +
-        `make them.`
+        `launch them.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
-      ? 'Most host time is queue: the host runs ahead of the device, and that is good.'
+      ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
       : '',
   ]
     .filter(Boolean)
@@ -160,10 +154,25 @@ export function readingCard({ executions, fit, per_step }) {
   );
 }
 
+/** `1.81 – 4.28 ms`: both times have the same unit. @param {number[]} values */
+function timeRange(values) {
+  const [least, most] = briefTimes(minimum(values), maximum(values));
+  return `${least.slice(0, least.lastIndexOf('\u202f'))} – ${most}`;
+}
+
+/**
+ * Which runs the fit is about: `12 runs`, `88 of 96 runs, those that did not queue,`.
+ * @param {number} fitted @param {number} joined runs with a known launch @param {number} all
+ */
+function fittedRuns(fitted, joined, all) {
+  if (fitted === all) return plural(all, 'run');
+  return `${count(fitted)} of ${plural(all, 'run')}, ${fitted < joined ? 'those that did not queue' : 'all with a known launch'},`;
+}
+
 /** @param {NonNullable<Executions['lead']>} lead */
 function leadText({ median_ps, min_ps, max_ps }) {
   return median_ps >= 0
-    ? `The host enqueues a run ${timeText(median_ps)} before the device is done with the one before, in the median ` +
-      `(${timeText(min_ps)} to ${timeText(max_ps)}).`
-    : `The device waits ${timeText(-median_ps)} for each run to be enqueued, in the median.`;
+    ? `The host enqueues a run ${timeText(median_ps)} before the device finishes the previous one (median; ` +
+      `${timeText(min_ps)} to ${timeText(max_ps)}).`
+    : `The device waits ${timeText(-median_ps)} for a run to be enqueued (median).`;
 }

@@ -1,12 +1,13 @@
-/** The executions of one step on one axis: host calls until completion, device runs, idle time between. */
+/** The executions of one step on one axis, also those of a second session: host calls, device runs, idle time. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
-import { card, cores, deviceName, windowPlace } from '../lib/cards.js';
-import { digits, MISSING, timeText, unitFor } from '../lib/format.js';
+import { card, cores, deviceName, shortProgram, windowPlace } from '../lib/cards.js';
+import { inked, LABELS } from '../lib/classes.js';
+import { digits, plural, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
-import { maximum, minimum } from '../lib/totals.js';
+import { maximum, minimum, total } from '../lib/totals.js';
 
 /**
  * @typedef {object} Run
@@ -22,33 +23,85 @@ import { maximum, minimum } from '../lib/totals.js';
  * @property {string} join
  */
 
-const HOST_ROWS = 4;
+/**
+ * The runs of a step on one device of a session.
+ * @typedef {object} Side
+ * @property {string} name above the lanes, empty without a second session
+ * @property {Run[]} runs by start
+ * @property {Executions['between']} between
+ * @property {(place: import('../lib/link.js').LinkState) => void} open a place in the session's timeline
+ */
+/** @typedef {import('../lib/routes').Executions} Executions */
+/** @typedef {{name: string, answer: Executions}} OtherSession */
 
-/** @param {import('../frame/app.js').App} app @param {(step: number) => void} go another step, by its index */
-export function createRunStrip(app, go) {
+const MAX_HOST_ROWS = 4;
+/** A slice shorter than this share of the axis has no text. */
+const MIN_TEXT_SHARE = 1 / 40;
+/** From this share of the axis on, a slice has its program's whole name. */
+const MIN_NAME_SHARE = 1 / 6;
+
+/** @param {Executions} answer @param {string} [device] all devices without it @returns {Run[]} by start */
+function runsOf({ runs }, device) {
+  /** @type {Run[]} */
+  const rows = rowsOf({ ...runs });
+  return rows.filter((run) => !device || run.device === device).sort((a, b) => a.start_ps - b.start_ps);
+}
+
+/** @param {Run} run */
+const callStart = ({ launch_start_ps, start_ps }) => launch_start_ps ?? start_ps;
+
+/** From the first execute call to the end of the last call and run. @param {Run[]} runs @returns {[number, number]} */
+const extent = (runs) => [
+  minimum(runs.map((run) => Math.min(callStart(run), run.start_ps))),
+  maximum(runs.map((run) => Math.max(run.start_ps + run.duration_ps, callStart(run) + run.host_ps))),
+];
+
+/** @param {Executions} answer @param {number|null} step index */
+const stepText = ({ steps }, step) => (step == null ? '' : `step ${steps[step] ?? step}`);
+
+/**
+ * @param {import('../frame/app.js').App} app
+ * @param {(step: number) => void} chooseStep by its index
+ */
+export function createRunStrip(app, chooseStep) {
   const element = h('div', { class: 'strip-place' });
   let device = '';
 
-  /** @param {import('../lib/routes').Executions} answer @param {import('../lib/types').Ready} session */
-  function draw(answer, session) {
-    /** @type {Run[]} */
-    const allRuns = rowsOf({ ...answer.runs });
-    const used = new Set(allRuns.map((run) => run.device));
+  /**
+   * @param {Executions} answer
+   * @param {import('../lib/types').Ready} session
+   * @param {OtherSession|null} [other] the session to compare with, drawn by its own step and first device
+   */
+  function draw(answer, session, other = null) {
+    const used = new Set(runsOf(answer).map((run) => run.device));
     const devices = session.devices.map(({ id }) => id).filter((id) => used.has(id));
     if (!devices.includes(device)) [device = ''] = devices;
-    const runs = allRuns.filter((run) => run.device === device).sort((a, b) => a.start_ps - b.start_ps);
+    const runs = runsOf(answer, device);
     const { step } = answer;
     const host = session.devices.find(({ id }) => id === device)?.host;
     const nameOf = (/** @type {string} */ id) => {
       const item = session.devices.find((candidate) => candidate.id === id);
       return item ? deviceName(item, session.session.hosts) : id;
     };
-    const ask = (/** @type {number} */ by) =>
-      button(by < 0 ? '‹' : '›', () => go((step ?? 0) + by), {
+    const stepButton = (/** @type {number} */ by) =>
+      button(by < 0 ? '‹' : '›', () => chooseStep((step ?? 0) + by), {
         class: 'small-button',
         'aria-label': by < 0 ? 'Previous step' : 'Next step',
         disabled: (step ?? 0) + by < 0 || (step ?? 0) + by >= answer.steps.length,
       });
+    /** @type {Side[]} */
+    const sides = [
+      { name: other ? sideName(session.session.name, answer) : '', runs, between: answer.between, open: app.open },
+    ];
+    if (other) {
+      const [first] = runsOf(other.answer);
+      sides.push({
+        name: sideName(other.name, other.answer),
+        runs: first ? runsOf(other.answer, first.device) : [],
+        between: other.answer.between,
+        open: (place) => app.open({ s: other.name, c: session.session.name, h: '', d: '', st: '', ...place }),
+      });
+    }
     fill(
       element,
       card(
@@ -63,21 +116,20 @@ export function createRunStrip(app, go) {
                   device,
                   (id) => {
                     device = id;
-                    draw(answer, session);
+                    draw(answer, session, other);
                   },
                 )
               : null,
             ...(step == null
               ? []
               : [
-                  ask(-1),
+                  stepButton(-1),
                   h(
                     'span',
                     { class: 'sec', 'data-testid': 'execution-step' },
-                    `step ${answer.steps[step] ?? step}` +
-                    `${host && session.session.hosts.length > 1 ? ` on ${host}` : ''}`,
+                    `${stepText(answer, step)}${host && session.session.hosts.length > 1 ? ` on ${host}` : ''}`,
                   ),
-                  ask(1),
+                  stepButton(1),
                 ]),
           ],
         },
@@ -85,7 +137,7 @@ export function createRunStrip(app, go) {
           'div',
           { class: 'axis', 'data-testid': 'executions-strip' },
           runs.length
-            ? axis(runs)
+            ? axis(sides.filter((side) => side.runs.length))
             : h(
                 'p',
                 { class: 'sec' },
@@ -96,84 +148,111 @@ export function createRunStrip(app, go) {
     );
   }
 
-  /** @param {Run[]} runs */
-  function axis(runs) {
-    const begin = minimum(runs.map(({ launch_start_ps, start_ps }) => Math.min(launch_start_ps ?? start_ps, start_ps)));
-    const end = maximum(
-      runs.map((run) => Math.max(run.start_ps + run.duration_ps, (run.launch_start_ps ?? run.start_ps) + run.host_ps)),
+  return { element, draw };
+}
+
+/** `lazy · resnet50/lazy · step 3` @param {string} name @param {Executions} answer */
+const sideName = (name, answer) =>
+  [[...new Set(answer.executions.map(({ kind }) => kind))].join(' and '), name, stepText(answer, answer.step)]
+    .filter(Boolean)
+    .join(' · ');
+
+/** @param {Side[]} sides */
+function axis(sides) {
+  const whole = maximum(sides.map(({ runs }) => extent(runs)).map(([begin, end]) => end - begin), 1);
+  const unit = unitFor(whole);
+  const runCount = total(sides, ({ runs }) => runs.length);
+  const unknown = total(sides, ({ runs }) => runs.filter((run) => run.launch_start_ps === null).length);
+  return [
+    axisGrid(whole, unit),
+    ...sides.flatMap((side) => [
+      ...(side.name ? [h('b', { class: 'run-label side-name' }, side.name)] : []),
+      ...lanes(side, whole, unit),
+    ]),
+    h('span', { class: 'run-label' }),
+    h(
+      'p',
+      { class: 'small muted' },
+      'host: execute call to completion · device: the program’s run · idle: between runs, in the colour of what the ' +
+      'host mostly does between these programs',
+      unknown > 0 && ` · the calls of ${unknown} of ${plural(runCount, 'run')} are not known`,
+    ),
+  ];
+}
+
+/**
+ * The lanes of one session: calls on the host, runs on the device, idle time between them.
+ * @param {Side} side
+ * @param {number} whole length of the axis
+ * @param {import('../lib/format.js').Unit} unit
+ */
+function lanes({ runs, between, open }, whole, unit) {
+  const [begin] = extent(runs);
+  /**
+   * @param {string} kind class
+   * @param {number} from
+   * @param {number} until
+   * @param {string} text
+   * @param {string} title
+   * @param {Record<string, string>} [style]
+   */
+  const slice = (kind, from, until, text, title, style) =>
+    axisSlice(
+      `run ${kind}`,
+      text,
+      title,
+      (from - begin) / whole,
+      (until - begin) / whole,
+      MIN_TEXT_SHARE,
+      () => open(windowPlace(from, until)),
+      style,
     );
-    const whole = Math.max(1, end - begin);
-    const unit = unitFor(whole);
-    /**
-     * @param {string} sign
-     * @param {number} from
-     * @param {number} to
-     * @param {string} text
-     * @param {string} title
-     * @param {number} [row]
-     */
-    const slice = (sign, from, to, text, title, row = 0) =>
-      axisSlice(
-        `run ${sign}`,
-        text,
-        title,
-        (from - begin) / whole,
-        (to - begin) / whole,
-        1 / 40,
-        () => app.open(windowPlace(from, to)),
-        { top: `${row * 20 + 1}px` },
-      );
-    const calls = runs
-      .filter((run) => run.launch_start_ps !== null)
-      .sort((a, b) => (a.launch_start_ps ?? 0) - (b.launch_start_ps ?? 0));
-    const spans = calls.map((run) => ({
-      start: run.launch_start_ps ?? 0,
-      end: (run.launch_start_ps ?? 0) + run.host_ps,
-    }));
-    const rows = stackSpans(spans, HOST_ROWS);
-    const host = calls.map((run, index) => {
-      const { start, end: until } = spans[index];
-      const title = `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ` +
-        `${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`;
-      return slice('call', start, until, run.program, title, rows[index]);
-    });
-    const work = runs.map((run) => {
-      const text = `${run.program} ${digits(run.duration_ps / unit.ps, 3)}`;
-      return slice(
-        'work tone',
-        run.start_ps,
-        run.start_ps + run.duration_ps,
-        text,
-        `${text}\u202f${unit.name} on the device`,
-      );
-    });
-    const idle = runs.slice(1).flatMap((run, index) => {
-      const from = runs[index].start_ps + runs[index].duration_ps;
-      return run.start_ps > from
-        ? [slice('rest', from, run.start_ps, timeText(run.start_ps - from), `idle ${timeText(run.start_ps - from)}`)]
-        : [];
-    });
+  const nameIn = (/** @type {string} */ program, /** @type {number} */ length) =>
+    length / whole < MIN_NAME_SHARE ? shortProgram(program) : program;
+  const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => callStart(a) - callStart(b));
+  const spans = calls.map((run) => ({ start: callStart(run), end: callStart(run) + run.host_ps }));
+  const rows = stackSpans(spans, MAX_HOST_ROWS);
+  const host = calls.map((run, index) =>
+    slice(
+      'call',
+      spans[index].start,
+      spans[index].end,
+      nameIn(run.program, run.host_ps),
+      `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ` +
+        `${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`,
+      { top: `${rows[index] * 20 + 1}px` },
+    ),
+  );
+  const work = runs.map((run) => {
+    const time = digits(run.duration_ps / unit.ps, 3);
+    return slice(
+      'work tone',
+      run.start_ps,
+      run.start_ps + run.duration_ps,
+      `${nameIn(run.program, run.duration_ps)} ${time}`,
+      `${run.program} ${time}\u202f${unit.name} on the device`,
+    );
+  });
+  const idle = runs.slice(1).flatMap((run, index) => {
+    const last = runs[index];
+    const from = last.start_ps + last.duration_ps;
+    if (run.start_ps <= from) return [];
+    const time = timeText(run.start_ps - from);
+    const cause = between.find(({ before, after }) => before === last.program && after === run.program)?.cause;
     return [
-      axisGrid(whole, unit),
-      ...axisLane(
-        'host',
-        host,
-        maximum(
-          rows.map((row) => row + 1),
-          1,
-        ),
-      ),
-      ...axisLane('device', work),
-      ...axisLane('idle', idle),
-      h('span', { class: 'run-label' }),
-      h(
-        'p',
-        { class: 'small muted' },
-        'host: execute call to completion · device: the program’s run · idle: between runs',
-        calls.length < runs.length && ` · ${MISSING} calls of ${runs.length - calls.length} runs are not known`,
+      slice(
+        cause ? `tone k-${cause}` : 'rest',
+        from,
+        run.start_ps,
+        time,
+        `idle ${time}${cause ? `; mostly ${LABELS[cause]} between these programs` : ''}`,
+        cause ? inked(`c-${cause}`) : {},
       ),
     ];
-  }
-
-  return { element, draw };
+  });
+  return [
+    ...axisLane('host', host, maximum(rows.map((row) => row + 1), 1)),
+    ...axisLane('device', work),
+    ...axisLane('idle', idle.length ? idle : [h('span', { class: 'muted small lane-note' }, 'none between runs')]),
+  ];
 }

@@ -61,6 +61,8 @@ export function executionsView(app) {
   let sources = [];
   /** How the second session differs. @type {import('../compare/types').Comparison|null} */
   let compared = null;
+  /** The second session's executions, drawn below those of the open one. @type {import('./run-strip.js').OtherSession|null} */
+  let other = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
     app.link.set({ st: String(answer.steps[step] ?? step) }, 'push');
@@ -83,7 +85,7 @@ export function executionsView(app) {
     try {
       const next = await stepChannel.get({ session: requested.session.name, step, ...deviceQuery(requested) });
       answer = { ...answer, runs: next.runs, step: next.step };
-      strip.draw(answer, requested);
+      strip.draw(answer, requested, other);
       drawOverhead();
     } catch (error) {
       ifOpen(requested.session.name, () => app.reportError('executions', error));
@@ -143,7 +145,7 @@ export function executionsView(app) {
     );
     drawBeside();
     drawOverhead();
-    strip.draw(answer, session);
+    strip.draw(answer, session, other);
     return 'ready';
   }
 
@@ -164,16 +166,18 @@ export function executionsView(app) {
     if ((sources[1]?.name ?? '') === (otherName ?? '')) return;
     sources = [openSource];
     compared = null;
+    other = null;
     const isCurrent = () => sources[0] === openSource && app.link.state.c === otherName;
     try {
       if (otherName) {
-        const [{ executions, per_step }, next] = await Promise.all([
+        const [otherAnswer, next] = await Promise.all([
           get('executions', { session: otherName }),
           get('compare', { session: openSource.name, other: otherName }),
         ]);
         if (!isCurrent()) return;
         compared = next;
-        sources = [openSource, { name: otherName, rows: executions, per: per_step }];
+        other = { name: otherName, answer: otherAnswer };
+        sources = [openSource, { name: otherName, rows: otherAnswer.executions, per: otherAnswer.per_step }];
       }
     } catch (error) {
       if (!isCurrent()) return;
@@ -181,6 +185,7 @@ export function executionsView(app) {
     }
     drawBeside();
     drawOverhead();
+    strip.draw(answer, session, other);
   }
 
   function drawOverhead() {
@@ -357,6 +362,7 @@ export function executionsView(app) {
     session = nextSession;
     sources = [{ name: nextSession.session.name, rows: next.executions, per: next.per_step }];
     compared = null;
+    other = null;
     void fetchCompared();
     const state = draw();
     linkedStep();

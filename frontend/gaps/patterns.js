@@ -30,7 +30,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
   const items = recurring.filter(({ count: gapCount }) => gapCount);
   const gaps = new Map(items.map((pattern) => [pattern, gapsOf(pattern)]));
   const unit = columnUnit(items, 'total_ps');
-  /** @param {'before'|'after'} key @param {string} [inside] what a gap inside of a run says */
+  /** @param {'before'|'after'} key @param {string} [inside] the text for gaps inside a run */
   const program = (key, inside) =>
     textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
       cell: (pattern) =>
@@ -73,18 +73,18 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
 }
 
 /**
- * What the pattern with most time takes of a step, and how the idle time of whole steps, which Overview tells, differs
- * from that of the gaps. Waiting for a late host is busy time, and no gap.
+ * The time per step of the pattern with most time, and the difference between the idle time of whole steps (Overview)
+ * and that of the gaps. Waiting for a late host is busy time, not a gap.
  * @param {Gaps} gaps
  * @param {KnownPattern|undefined} first
  */
 export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
   const bound = findings.straggler
-    ? 'what other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
-    : 'without it steps are shorter by at most that';
+    ? 'the time that other hosts wait for it in collectives is busy time and comes on top (see Hosts)'
+    : 'without it, a step is shorter by at most that';
   return [
     first?.per_step_ps
-      ? `The first pattern takes ${headline(first.per_step_ps)} per step and core in whole steps; ${bound}. `
+      ? `The first pattern takes ${headline(first.per_step_ps)} per step and core, over whole steps; ${bound}. `
       : '',
     inSteps
       ? `Overview counts whole steps: ${headline(inSteps.idle_ps - inSteps.edges_ps)} of these ${headline(total_ps)}`
@@ -98,14 +98,14 @@ export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
 export const causeLabel = (cause) => (cause === 'queued' ? 'device waits' : LABELS[cause]);
 
 /**
- * What the host did longest until the work was queued; where it was queued before, it was not the host.
+ * The host's main activity until the work was queued; if it was queued before the gap, the device waited.
  * @param {import('./group.js').Cause['cause']} cause
  */
 export const causeCell = (cause) =>
   cause === 'queued'
     ? h(
         'span',
-        { title: 'The work was queued before the gap began: the device waited for something else than the host' },
+        { title: 'The work was queued before the gap began: the device waited for something other than the host' },
         classChip('wait'),
         'device waits',
       )

@@ -17,6 +17,7 @@ import {
   link,
   linkedColumn,
   noDeviceCard,
+  shortProgram,
   showButton,
 } from '../lib/cards.js';
 import { count, headline, MISSING, plural } from '../lib/format.js';
@@ -266,7 +267,7 @@ export function gapsView(app) {
     fill(
       active,
       id && removeButton('finding', `explained by: ${answer.findings[id] ?? id}`),
-      pattern && removeButton('pat', endsText(pattern, 16)),
+      pattern && removeButton('pat', endsText(pattern, shortProgram)),
       [...filters].some(([, value]) => value) || pattern
         ? link('Clear filters', clear, { 'data-testid': 'gap-clear' })
         : null,
@@ -360,9 +361,10 @@ export function gapsView(app) {
           cell: ({ gap }) => causeCell(causeOf(gap)),
         }),
         HOST_CLASSES,
-        textColumn('Before → after', ({ gap }) => endsText(gap, 400), {
+        textColumn('Before → after', ({ gap }) => endsText(gap), {
           key: 'ends',
-          cell: ({ gap }) => h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? 12 : 22)),
+          cell: ({ gap }) =>
+            h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram)),
         }),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
       ],
@@ -411,8 +413,13 @@ export function gapsView(app) {
 const togetherPart = ({ gaps }) =>
   gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
 
-/** @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap @param {number} most letters of a name */
-function endsText({ before, after, inside_run }, most) {
-  const name = (/** @type {string|null} */ program) => (program ? cutName(program, most) : MISSING);
-  return inside_run ? `inside of ${name(after)}` : `${name(before)} → ${name(after)}`;
-}
+/** @param {string|null} program */
+const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);
+
+/**
+ * The programs that run before and after a gap.
+ * @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap
+ * @param {(program: string|null) => string} name of a program, the whole by default
+ */
+const endsText = ({ before, after, inside_run }, name = (program) => program ?? MISSING) =>
+  inside_run ? `inside ${name(after)}` : `${name(before)} → ${name(after)}`;

@@ -105,6 +105,12 @@ export const codeCell = (text, most) => (text ? h('code', null, cutName(text, mo
  */
 export const cutName = (text, most) => cutMiddle(text, innerWidth < ROOMY_PX ? most : 2 * most);
 
+/**
+ * A program's name where space is short: the names of lazy graphs differ only after their first word.
+ * @param {string|null} name
+ */
+export const shortProgram = (name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 12) : MISSING);
+
 /** Parts by class without text, in a line. @param {ByClass} parts */
 export const miniBar = (parts) =>
   h(

@@ -3,7 +3,7 @@
 import { h, onKeys, percent, svg } from '../lib/dom.js';
 import { chip, inked, legend } from '../lib/classes.js';
 import { plural, timeText, unitFor } from '../lib/format.js';
-import { maximum, total } from '../lib/totals.js';
+import { maximum, minimum, total } from '../lib/totals.js';
 import { axisSlice, tickMarks } from '../lib/axis.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
@@ -46,6 +46,20 @@ export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, devi
   });
 }
 
+/**
+ * The host's interval of the step. A step that the host hands over lasts until its work ends, but its phases are drawn
+ * when the host was in them.
+ * @param {Pick<Propagation, 'tree'|'step'|'strips'>} answer
+ * @returns {[from: number, to: number]}
+ */
+export function hostInterval({ tree, step, strips: { host } }) {
+  if (!step) return [0, 0];
+  const [begin, end] = [step.start_ps, step.start_ps + step.duration_ps];
+  const isInStep = host.every(({ start_ps }) => start_ps >= begin && start_ps < end);
+  const [from, to] = isInStep ? [begin, end] : (tree.find(({ path }) => path === step.name)?.host_place ?? []);
+  return [minimum(host.map(({ start_ps }) => start_ps), from), maximum(host.map(({ end_ps }) => end_ps), to)];
+}
+
 /** @param {ReturnType<typeof ribbonShapes>[number]} shape */
 function ribbonPath({ from, to }) {
   const [a, b, c, d] = [...from, ...to].map((part) => (part * WIDE).toFixed(2));
@@ -62,14 +76,13 @@ function ribbonPath({ from, to }) {
  * @param {() => void} on.leave called when the strips lose the focus
  */
 export function createOrder(answer, on) {
-  const { phases, step, strips, unannotated } = answer;
+  const { phases, strips, unannotated } = answer;
   // Ops with the step's own scope have a scope but no phase.
   const noPhaseName =
     total(strips.device, ({ phase, device_ps }) => (phase === null ? device_ps : 0)) > unannotated.step_device_ps
       ? 'no phase'
       : 'no scope';
-  const begin = step?.start_ps ?? 0;
-  const hostAt = axisOf(begin, maximum(strips.host.map(({ end_ps }) => end_ps), begin + (step?.duration_ps ?? 0)));
+  const hostAt = axisOf(...hostInterval(answer));
   const [first, last] = [strips.device[0].start_ps, maximum(strips.device.map(({ end_ps }) => end_ps))];
   const deviceAt = axisOf(first, last);
   const length = last - first;

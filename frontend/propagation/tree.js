@@ -5,6 +5,7 @@ import { maximum, total } from '../lib/totals.js';
 import { chip } from '../lib/classes.js';
 import { lengthBar, link, windowPlace } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
+import { TABLES } from '../lib/table-definitions.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
 /** @typedef {import('./types').TreeRow} TreeRow */
@@ -115,7 +116,7 @@ export function treeTable(
         chip(tone(row)),
         row.name,
       ),
-      time(values.host, row.host_place),
+      row.kind === 'scope' ? cell(MISSING) : time(values.host, row.host_place),
       time(values.device, row.device_place),
       bars(values),
       cell(count(values.ops)),
@@ -143,13 +144,15 @@ export function treeTable(
   /** The intervals of the work without an annotation, and of the whole run. */
   const unscoped = mode === 'step_' ? order.by_phase.find(({ phase }) => phase === null) : null;
   const run = mode === 'step_' ? strips.device : [];
+  const { path: pathDefinition, host_ps, device_ps, executions } = TABLES.annotations;
+  const decimals = [100, 10, 1].findIndex((least) => longest >= least * unit.ps);
   const heads = [
-    'Annotation',
-    `Host, ${unit.name}`,
-    `Device, ${unit.name}`,
-    `0 – ${timeCell(longest, unit, 0)} ${unit.name}`,
+    pathDefinition.head,
+    `${host_ps.head}, ${unit.name}`,
+    `${device_ps.head}, ${unit.name}`,
+    `0 – ${timeCell(longest, unit, decimals < 0 ? 3 : decimals)} ${unit.name}`,
     'Ops',
-    ...(mode ? [] : ['Executions', 'Programs']),
+    ...(mode ? [] : [executions.head, 'Programs']),
     'On the device',
   ];
   const last = (/** @type {string|undefined} */ text) =>

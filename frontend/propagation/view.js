@@ -1,41 +1,26 @@
 /** The Propagation view: the device time and order of each annotation, and annotations lost on the device. */
 
 import { fill, h, labelledSelect } from '../lib/dom.js';
-import { columnUnit } from '../lib/totals.js';
 import { createDocumentView } from '../frame/document-view.js';
 import { chip, legend } from '../lib/classes.js';
-import {
-  card,
-  codeCell,
-  cutName,
-  deviceName,
-  emptyCard,
-  hosts,
-  link,
-  linkedColumn,
-  noDeviceCard,
-  windowPlace,
-} from '../lib/cards.js';
-import { count, cutMiddle, plural, share, timeText, unitFor } from '../lib/format.js';
+import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
+import { count, cutMiddle, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { countColumn, sortableTable, partColumns, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { shortNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseOf, phaseTones } from '../timeline/slice-style.js';
-import { isInside, treeTable } from './tree.js';
+import { coverageCard } from './coverage.js';
 import { createOrder } from './order.js';
+import { noOrderCard, orderCard } from './order-card.js';
+import { linesCard, lostTable, omittedNote, opsCard } from './tables.js';
+import { isInside, treeTable } from './tree.js';
 
 /** @typedef {import('./types').Propagation} Propagation */
 /** @typedef {import('./types').Place} Place */
 /** @typedef {import('./tree.js').Mode} Mode */
 
-/** How the scope of an op was found. */
-const STATES = Object.entries({
-  direct: 'scope in the op’s own metadata',
-  recovered: 'from the computations it calls, or its neighbours',
-  bare: 'an op name without a scope, as in the backward pass',
-  none: 'no name, as copies and other ops made by the compiler',
-});
+const MAX_NAME_LETTERS = 36;
 const MANY_ROWS = 60;
 
 /**
@@ -46,9 +31,6 @@ export function pickedQuery(sel) {
   const { kind, row = '', start_ps, depth } = selectionValue(sel) ?? {};
   return kind === 'event' && showsAnnotations(row) ? { row, start_ps, depth } : null;
 }
-
-/** The last part of a path. @param {string} path */
-const leaf = (path) => path.slice(path.lastIndexOf('/') + 1);
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function propagationView(app) {
@@ -72,6 +54,8 @@ export function propagationView(app) {
   /** The link's selection that the view shows. @type {string|undefined} */
   let shownSelection;
   let tones = new Map();
+  /** Names of the annotations that the tables list, by path. @type {Map<string, string>} */
+  let names = new Map();
 
   const open = (/** @type {{start_ps: number, end_ps: number}} */ { start_ps, end_ps }) =>
     app.open(windowPlace(start_ps, end_ps));
@@ -99,7 +83,9 @@ export function propagationView(app) {
     document.step ? `step ${stepOf(document)}` : 'whole capture';
   const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
-    path ? link(leaf(path), () => choose(path), { title: path }) : 'no annotation';
+    path
+      ? link(cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS), () => choose(path), { title: path })
+      : 'no annotation';
 
   /**
    * Selects a window, or an event in a timeline row, and writes the window around it to the link.
@@ -162,6 +148,7 @@ export function propagationView(app) {
   }
 
   function drawTree() {
+    const { devices } = answer.means;
     const focused =
       tree.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.path;
     fill(
@@ -176,100 +163,43 @@ export function propagationView(app) {
         app,
         tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2'),
       }),
+      devices > 1 && mode
+        ? h(
+            'p',
+            { class: 'small muted' },
+            mode === 'mean_'
+              ? 'Host times are per step, device times per step and core.'
+              : `Device times are sums of ${count(devices)} cores.`,
+          )
+        : null,
     );
     if (focused) [...tree.querySelectorAll('tr')].find(({ dataset }) => dataset.path === focused)?.focus();
   }
 
-  /** @param {Propagation} document @param {import('../lib/types').Ready} ready */
-  function coverageCard(document, ready) {
-    const { coverage, total, steps, device } = document;
-    const [parts, wholes] = [coverage, total].map((sums) =>
-      STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]),
-    );
-    const items = [...STATES.keys()];
-    const inStep = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
-    const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
-    const chosen = app.selectedDevices(ready.devices);
-    const devices = ready.devices.filter((option) => chosen.includes(option) || option.id === device?.id);
-    const backward = document.lost.some(({ reason }) => reason === 'autograd thread');
-    const bar = STATES.map(([name], index) => {
-      const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${inStep.texts[index]}` +
-        `\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
-      const part = inStep.shares[index];
-      const shown = part > 0.12 ? text : part > 0.03 ? share(part) : '';
-      return parts[index]
-        ? h(
-            'div',
-            { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } },
-            h('span', null, shown),
+  /** The selects of a step and a device. @param {Propagation} document @param {import('../lib/types').Ready} ready */
+  function documentChoices({ step, steps, device }, ready) {
+    const selected = app.selectedDevices(ready.devices);
+    const devices = ready.devices.filter((option) => selected.includes(option) || option.id === device?.id);
+    return [
+      step
+        ? labelledSelect(
+            'step',
+            steps.numbers.map((number, index) => String(number ?? steps.first + index)),
+            stepOf(answer),
+            (st) => ask({ st }),
+            'propagation-step',
           )
-        : null;
-    });
-    return card(
-      'Where the device time went',
-      {
-        class: 'across',
-        note: [stepName(document), device?.name, `${timeText(coverage.device_ps)} on the device`]
-          .filter(Boolean)
-          .join(', '),
-        right: [
-          document.step
-            ? labelledSelect(
-                'step',
-                steps.numbers.map((number, index) => String(number ?? steps.first + index)),
-                stepOf(document),
-                (st) => ask({ st }),
-                'propagation-step',
-              )
-            : null,
-          devices.length > 1
-            ? labelledSelect(
-                'device',
-                devices.map((option) => [option.id, deviceName(option, ready.session.hosts)]),
-                device?.id,
-                (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }),
-                'propagation-device',
-              )
-            : null,
-        ],
-      },
-      document.hint &&
-        h(
-          'p',
-          { 'data-testid': 'propagation-hint' },
-          document.state === 'flag_off' ? 'The trace has no scopes: record with XLA_HLO_DEBUG=1. ' : '',
-          h('span', { class: 'sec' }, document.hint),
-        ),
-      coverage.device_ps
-        ? [
-            h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar),
-            h(
-              'details',
-              null,
-              h(
-                'summary',
-                { class: 'small muted' },
-                STATES.filter((_, index) => parts[index])
-                  .map((state) => state.join(': '))
-                  .join(' · '),
-              ),
-              table({
-                label: 'Coverage',
-                testid: 'coverage-table',
-                items,
-                foot: ['Device run', inStep.sum, share(1), inCapture.sum, ''],
-                columns: [
-                  { head: 'Scope', cell: (index) => STATES[index][0] },
-                  inStep.time,
-                  inStep.share,
-                  inCapture.time,
-                  { head: 'From', cell: (index) => STATES[index][1] },
-                ],
-              }),
-            ),
-          ]
         : null,
-    );
+      devices.length > 1
+        ? labelledSelect(
+            'device',
+            devices.map((option) => [option.id, deviceName(option, ready.session.hosts)]),
+            device?.id,
+            (id) => ask({ f: filtersText(filtersValue(app.link.state.f).set('device', id)) }),
+            'propagation-device',
+          )
+        : null,
+    ];
   }
 
   /** @param {Propagation} document */
@@ -305,217 +235,36 @@ export function propagationView(app) {
         ],
       },
       tree,
-      more(left_off.tree),
-      means.devices > 1
-        ? h(
-            'p',
-            { class: 'small muted' },
-            `Means are per step and core; the whole capture adds up ${count(means.devices)} devices.`,
-          )
-        : null,
-      lost.length
-        ? [
-            h('h3', null, 'Lost annotations'),
-            table({
-              label: 'Lost annotations',
-              testid: 'lost-table',
-              items: lost,
-              columns: [
-                pathColumn,
-                textColumn('Reason', 'reason'),
-                {
-                  head: 'What would bring it back',
-                  cell: (row) =>
-                    h(
-                      'span',
-                      { class: 'sec wrap' },
-                      lost.find(({ reason }) => reason === row.reason) === row ? row.advice : 'as above',
-                    ),
-                },
-              ],
-            }),
-          ]
-        : null,
+      omittedNote(left_off.tree),
+      lost.length ? [h('h3', null, 'Lost annotations'), lostTable(lost, pathLink)] : null,
     );
   }
 
   /** @param {Propagation} document */
-  function orderCard(document) {
-    const { order: summary, strips: { device } } = document;
-    if (!device.length) return null;
-    if (!document.phases.length) {
-      return emptyCard(
-        'Host order against device order',
-        'No annotations lie within steps, so there is no order to compare.',
-      );
-    }
-    const strips = (order = createOrder(document, {
+  function drawOrder(document) {
+    if (!document.strips.device.length) return null;
+    if (!document.phases.length) return noOrderCard();
+    order = createOrder(document, {
       tone: (phase) => toneOf(document.phases[phase].name) || (phase % 6) + 1,
       run: chooseRun,
       phase: (phase) => choose(rowAt(phase)?.path),
       leave: () => lift(null),
-    }));
-    const unit = unitFor(strips.length);
-    const after = (/** @type {number} */ ps) => ps - device[0].start_ps;
-    const runUnit = columnUnit(device, 'device_ps');
-    const fold = h(
-      'details',
-      {
-        ontoggle: () => {
-          if (fold.children.length < 2) fold.append(runs());
-        },
-      },
-      h('summary', { class: 'small muted' }, `All ${plural(device.length, 'run')} in order`),
-    );
-    const runs = () =>
-      sortableTable({
-        label: 'Runs of phases',
-        testid: 'order-runs',
-        items: [...device.keys()],
-        select: chooseRun,
-        selected: (at) => at === run,
-        open: (at) => open(device[at]),
-        columns: [
-          textColumn('Phase', (at) => strips.nameOf(device[at].phase)),
-          linkedColumn(
-            startColumn((at) => device[at].start_ps),
-            (at) => open(device[at]),
-          ),
-          timeColumn('Time', runUnit, (at) => device[at].device_ps),
-          countColumn('Ops', (at) => device[at].ops),
-          textColumn('Order', (at) => (device[at].inverted ? '▼ inverted' : '')),
-        ],
-      }).element;
-    return card(
-      'Host order against device order',
-      {
-        note: `phases of ${stepName(document)} · device time, 0 – ${timeText(strips.length)}`,
-        right: summary.runs
-          ? h(
-              'span',
-              { class: 'sec small' },
-              `${count(summary.runs)} runs of ${plural(summary.phases, 'phase')} · inversions `,
-              h('b', null, share(summary.inversion_share)),
-              ' of device time',
-            )
-          : null,
-      },
-      strips.element,
-      readout,
-      summary.runs ? h('h3', null, 'Phases on the device') : null,
-      summary.runs
-        ? table({
-            label: 'Phases on the device',
-            testid: 'order-table',
-            items: summary.by_phase,
-            columns: [
-              textColumn('Phase', ({ phase }) => strips.nameOf(phase)),
-              countColumn('Runs', 'runs'),
-              linkedColumn(
-                timeColumn('Time', unit, (/** @type {typeof summary.by_phase[number]} */ { device_ps }) => device_ps),
-                open,
-              ),
-              timeColumn('First', unit, (row) => after(row.start_ps)),
-              timeColumn('Last ends', unit, (row) => after(row.end_ps)),
-              timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps)),
-            ],
-          })
-        : null,
-      fold,
-    );
-  }
-
-  /**
-   * Ops by their device time, the longest first.
-   * @template {{device_ps: number}} T
-   * @param {string} label
-   * @param {string} testid
-   * @param {T[]} items
-   * @param {...import('../lib/table.js').Column<T>} columns
-   */
-  const opsTable = (label, testid, items, ...columns) =>
-    table({
-      label,
-      testid,
-      items,
-      columns: [
-        ...columns,
-        timeColumn(
-          'Time',
-          columnUnit(items, ({ device_ps }) => device_ps),
-          ({ device_ps }) => device_ps,
-        ),
-      ],
     });
-  const pathColumn = textColumn('Annotation', (/** @type {{path: string|null}} */ { path }) => path, {
-    cell: ({ path }) => pathLink(path),
-  });
-  const lineColumn = textColumn('Line', (/** @type {{source: string}} */ { source }) => source, {
-    cell: ({ source }) => (source ? codeCell(source, 36) : 'no line recorded'),
-  });
-  const more = (/** @type {number} */ left) =>
-    left ? h('p', { class: 'small muted' }, `and ${count(left)} more, which take less time`) : null;
-
-  /** Draws the Python lines behind the ops of the selected annotation, or of all. */
-  function drawLines() {
-    const items = answer.lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
-    fill(
-      lines,
-      h(
-        'p',
-        { class: 'small sec' },
-        picked
-          ? [
-              `of ${cutMiddle(picked, 60)} `,
-              link('show all', () => {
-                picked = null;
-                mark();
-              }),
-            ]
-          : 'of all ops; a picked annotation shows its own',
-      ),
-      opsTable('Lines of Python', 'source-table', items, lineColumn, pathColumn, countColumn('Ops', 'ops')),
-      more(answer.left_off.lines),
-    );
+    return orderCard(document, order, readout, {
+      stepName: stepName(document),
+      isSelected: (index) => index === run,
+      select: chooseRun,
+      open,
+    });
   }
 
-  /** @param {Propagation} own */
-  const opsCard = ({ unexplained, mixed, left_off }) =>
-    card(
-      'Ops without an annotation, and of several',
-      { class: 'ops' },
-      unexplained.length
-        ? opsTable(
-            'Ops without an annotation',
-            'unexplained-table',
-            unexplained,
-            textColumn('Op', 'op', { cell: ({ op }) => cutName(op, 34) }),
-            textColumn('Scope', 'state'),
-            lineColumn,
-            countColumn('Ops', 'count'),
-          )
-        : h('p', { class: 'sec' }, 'Every op has an annotation.'),
-      more(left_off.unexplained),
-      mixed.length
-        ? [
-            h('h3', null, 'Mixed: time divided by the share of their parts'),
-            opsTable(
-              'Mixed ops',
-              'mixed-table',
-              mixed,
-              textColumn('Op', 'name', { cell: ({ name }) => cutName(name, 30) }),
-              {
-                head: 'Annotations',
-                cell: ({ parts, unscoped_share }) => [
-                  ...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]),
-                  unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : '',
-                ],
-              },
-            ),
-            more(left_off.mixed),
-          ]
-        : null,
-    );
+  function drawLines() {
+    const showAll = () => {
+      picked = null;
+      mark();
+    };
+    fill(lines, answer.lines.length ? linesCard(answer, picked, pathLink, showAll) : null);
+  }
 
   const data = createDocumentView(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
     const { sel } = app.link.state;
@@ -545,16 +294,22 @@ export function propagationView(app) {
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
+    names = shortNames([
+      ...next.lost.map(({ path }) => path),
+      ...next.lines.map(({ path }) => path),
+      ...next.mixed.flatMap(({ parts }) => parts.map(({ path }) => path)),
+    ]);
     order = null;
     app.count('propagation', next.lost.length ? `${count(next.lost.length)} lost` : '');
+    const orderPlace = drawOrder(next);
     fill(
       element,
       ready.devices.length
-        ? coverageCard(next, ready)
+        ? coverageCard(next, stepName(next), documentChoices(next, ready))
         : noDeviceCard('Propagation', 'Propagation needs', 'Host times stay in the tree.'),
       treeCard(next),
-      orderCard(next),
-      next.lines.length ? [card('Lines of Python', { class: 'ops' }, lines), opsCard(next)] : null,
+      orderPlace,
+      next.lines.length ? [lines, opsCard(next, pathLink, orderPlace ? '' : 'across')] : null,
     );
     mark();
     return ready.devices.length || next.tree.length ? 'ready' : 'empty';

@@ -97,7 +97,7 @@ def test_the_tree_adds_up(shown: Xi) -> None:
     expect(tree.locator(f"[data-key='{ATTENTION}']")).to_have_count(0)
     tree.locator(f"[data-key='{STEP}/layers']").press("ArrowRight")
     expect(tree.locator(f"[data-key='{ATTENTION}'] td").last).to_have_text("memory")
-    assert "custom-call.12 tells no FLOP count (1.744 ms, 2.1 %)" in shown.text("device-unknown")
+    assert "custom-call.12 has no FLOP count (1.744 ms, 2.1 %)" in shown.text("device-unknown")
     shown.page.get_by_test_id("device-advice").click()
     assert "cost_estimate" in shown.text("device-unknown")
 

@@ -17,7 +17,7 @@ from browser.driver import Xi
 from playwright.sync_api import Page, expect
 from synthetic import pod
 from synthetic.pod_schedule import Late, Pod
-from webstore import Answer, Asked, WebStore, web_store
+from webstore import Answer, Request, WebStore, web_store
 
 MS = 10**9
 HOSTS, FIRST, LATE, REFUSED = 64, 8, 40, 50
@@ -42,10 +42,10 @@ class Gate:
             if host >= FIRST:
                 store.faults[path] = self._fault(host)
 
-    def _fault(self, host: int) -> Callable[[Answer, Asked], bool]:
+    def _fault(self, host: int) -> Callable[[Answer, Request], bool]:
         opens = self.late if host == LATE else self.rest
 
-        def fault(answer: Answer, asked: Asked) -> bool:
+        def fault(answer: Answer, asked: Request) -> bool:
             if asked.method == "HEAD":  # how large they are the store tells at once
                 return False
             opens.wait()

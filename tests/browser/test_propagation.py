@@ -1,4 +1,4 @@
-"""The propagation view over the demo logs: its sums, its pictures and tables, and the way to the timeline and back."""
+"""The Propagation view with the demo sessions: sums, ribbons, tables, and links to and from the timeline."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_coverage_adds_up_to_the_device_run(xi: Xi, page: Page, case_study: str)
     ]
 
 
-def test_the_tree_tells_host_and_device_time(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_tree_shows_host_and_device_time(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     tree = page.get_by_test_id("annotation-tree")
     assert tree.get_attribute("role") == "treegrid"
@@ -58,13 +58,13 @@ def test_the_tree_tells_host_and_device_time(xi: Xi, page: Page, case_study: str
     assert sum(top + rest) == ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0] == 170_457_000_000
     page.get_by_test_id("propagation-times").select_option("")
     total = ps(tree.locator("tfoot tr:last-child td:nth-child(3)"))[0]
-    top, rest = (ps(page.get_by_test_id(it).locator("td:nth-child(3)")) for it in (
+    top, rest = (ps(page.get_by_test_id(testid).locator("td:nth-child(3)")) for testid in (
         "annotation-Training_Step", "annotation-none"))  # fmt: skip
     assert sum(top + rest) == total > 10 * 170_457_000_000
-    expect(tree.locator("th", has_text="Executions")).to_be_visible()
+    expect(tree.locator("th", has_text="Launches")).to_be_visible()
 
 
-def test_the_tree_is_moved_in_by_keys(xi: Xi, page: Page, case_study: str) -> None:
+def test_arrow_keys_move_in_the_tree(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     page.get_by_test_id("annotation-Training_Step").focus()
     xi.press("ArrowDown")
@@ -85,7 +85,7 @@ def test_the_tree_is_moved_in_by_keys(xi: Xi, page: Page, case_study: str) -> No
     assert xi.drawn("selection")["end_ps"] - xi.drawn("selection")["start_ps"] == 88_200_000_000
 
 
-def test_ribbons_show_what_runs_out_of_order(xi: Xi, page: Page, case_study: str) -> None:
+def test_ribbons_mark_runs_out_of_order(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     expect(page.locator(".ribbon")).to_have_count(11)
     expect(page.locator(".ribbon.inverted")).to_have_count(5)
@@ -134,7 +134,7 @@ def test_a_run_selects_its_window(xi: Xi, page: Page, case_study: str) -> None:
     assert (selection["start_ps"], selection["end_ps"]) == (787_564_287_000, 796_087_287_000)
 
 
-def test_what_is_lost_says_why_and_what_to_do(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_lost_annotation_has_a_reason_and_advice(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206")
     lost = page.get_by_test_id("lost-table")
     assert column(lost, "Reason").all_text_contents() == ["no ops of its own", "autograd thread"]
@@ -144,18 +144,22 @@ def test_what_is_lost_says_why_and_what_to_do(xi: Xi, page: Page, case_study: st
     assert selected(page) == [BACKWARD]
 
 
-def test_a_phase_is_outlined_in_the_timeline_and_the_other_way_round(
+def test_selections_of_phases_and_runs_follow_to_the_timeline_and_back(
     xi: Xi, page: Page, case_study: str
 ) -> None:
     xi.open(case_study, v="timeline", w="700+300")
     page.wait_for_function("xi.drawn.rows.some((row) => row.kind === 'scopes')")
     rows = [row for row in xi.drawn("rows") if row["kind"] == "scopes"]
     assert {row["depth"] for row in rows} == {0, 1, 2}
-    none = next(it for it in xi.slices(row="h0.d0.scopes", depth=0, name="no scope") if it["w"] > 40)
-    xi.click(none)
+    no_scope = next(
+        piece for piece in xi.slices(row="h0.d0.scopes", depth=0, name="no scope") if piece["w"] > 40
+    )
+    xi.click(no_scope)
     expect(page.get_by_test_id("event-stats")).to_contain_text("bare: ")
     scope = next(
-        it for it in xi.slices(row="h0.d0.scopes", depth=1, name="FINISH_UPDATE") if it["start_ps"] > 787e9
+        piece
+        for piece in xi.slices(row="h0.d0.scopes", depth=1, name="FINISH_UPDATE")
+        if piece["start_ps"] > 787e9
     )
     xi.click(scope)
     page.get_by_test_id("tab-propagation").click()
@@ -203,7 +207,7 @@ def test_lines_lead_to_annotations_and_back(xi: Xi, page: Page, baseline: str) -
 
 def test_a_real_capture_in_order(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="propagation")
-    names = {re.sub(r":.*", "", it.get_attribute("title") or "") for it in runs(page).all()}
+    names = {re.sub(r":.*", "", run.get_attribute("title") or "") for run in runs(page).all()}
     assert names == {"forward", "loss", "FINISH_UPDATE", "no scope"}
     mixed = page.get_by_test_id("mixed-table")
     expect(mixed.locator("tbody tr").first).to_contain_text("%")
@@ -222,43 +226,51 @@ def test_nothing_is_cut_off(xi: Xi, page: Page, case_study: str, theme: str, wid
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     strip = page.get_by_test_id("order-strip").bounding_box()
     assert strip is not None
-    for one in runs(page).all():
-        box = one.bounding_box()
+    for run in runs(page).all():
+        box = run.bounding_box()
         assert box is not None
         assert strip["x"] <= box["x"]
         assert box["x"] + box["width"] <= strip["x"] + strip["width"] + 1
 
 
-def test_what_fits_of_an_old_link_is_shown(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_stale_link_shows_what_still_exists(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="propagation", st="1206", sel="ev:h0.ann@0.5/1")
     expect(page.get_by_test_id("diagnostic-stale")).to_contain_text("not in this session")
     expect(page.get_by_test_id("propagation-step")).to_have_value("1206")
 
 
-def changed(page: Page, route: str, **more: Any) -> None:
-    """Lets the server answer as it would for another capture."""
+def replace_answer(page: Page, route: str, **changes: Any) -> None:
+    """Replaces parts of the server's answers, as for another capture."""
 
     def answer(route: Route) -> None:
         response = route.fetch()
-        route.fulfill(response=response, json={**response.json(), **more})
+        route.fulfill(response=response, json={**response.json(), **changes})
 
     page.route(f"**/data/{route}?*", answer)
 
 
 def test_without_scopes_host_times_stay_in_the_tree(xi: Xi, page: Page, baseline: str) -> None:
-    nothing = {"direct_ps": 0, "recovered_ps": 0, "bare_ps": 0, "none_ps": 5_000_000, "device_ps": 5_000_000}
-    changed(page, "propagation", state="flag_off", hint="Set it and capture again.", coverage=nothing)
-    xi.open(baseline, v="propagation")
-    expect(page.get_by_test_id("propagation-hint")).to_have_text(
-        "The trace has no scopes: record with XLA_HLO_DEBUG=1. Set it and capture again."
+    no_scopes = {
+        "direct_ps": 0,
+        "recovered_ps": 0,
+        "bare_ps": 0,
+        "none_ps": 5_000_000,
+        "device_ps": 5_000_000,
+    }
+    replace_answer(
+        page, "propagation", state="flag_off", hint="Set the flag and capture again.", coverage=no_scopes
     )
+    xi.open(baseline, v="propagation")
+    expect(page.get_by_test_id("propagation-hint")).to_have_text("Set the flag and capture again.")
     expect(page.get_by_test_id(FORWARD).locator("td").nth(1)).not_to_have_text("0.000")
 
 
-def test_without_a_device_plane_it_says_what_it_needs(xi: Xi, page: Page, baseline: str) -> None:
+def test_without_a_device_plane_the_view_says_that_it_needs_one(xi: Xi, page: Page, baseline: str) -> None:
     empty: dict[str, list[Any]] = {"host": [], "device": [], "runs": []}
-    changed(page, "session", devices=device_overview([]))
-    changed(page, "propagation", state="no_ops", device=None, strips=empty, ribbons=[], lines=[], lost=[])
+    replace_answer(page, "session", devices=device_overview([]))
+    replace_answer(
+        page, "propagation", state="no_ops", device=None, strips=empty, ribbons=[], lines=[], lost=[]
+    )
     xi.open(baseline, v="propagation")
     expect(page.get_by_text("Propagation needs a device plane, and this capture has none.")).to_be_visible()
     expect(page.get_by_test_id("annotation-tree")).to_be_visible()

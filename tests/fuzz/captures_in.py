@@ -10,7 +10,7 @@ from build import MemorySource
 from captures import CATALOG
 from fuzz import seeds
 from fuzz.change import changed, damaged, grown
-from fuzz.target import Limits, Target, refused, scratch
+from fuzz.target import Limits, Target, checks_input, refused, scratch
 from fuzz.tree import Node, root, written
 from google.protobuf.message import DecodeError
 from independent import SPACE, of_space, parse
@@ -114,16 +114,16 @@ def _compare(space: XSpace, data: bytes) -> None:
             assert durations == [event.duration_ps for event in expected_line.events]
 
 
-def check_trace(data: bytes) -> Iterator[str]:
-    """Checks that the events of each line ascend and nest, and that the stats of events can be read again."""
+def _trace(data: bytes) -> Trace:
     path = scratch() / "vm.xplane.pb"
     path.write_bytes(data)
-    try:
-        with open_source(str(path)) as source:
-            trace = read_trace(source, CATALOG, host="vm")
-    except InputError as error:
-        yield refused(error)
-        return
+    with open_source(str(path)) as source:
+        return read_trace(source, CATALOG, host="vm")
+
+
+@checks_input(_trace)
+def check_trace(trace: Trace, _: Random) -> Iterator[str]:
+    """Checks that the events of each line ascend and nest, and that the stats of events can be read again."""
     yield from _ids(trace.diagnostics)
     yield from (f"role {thread.role}" for thread in trace.threads)
     yield from (f"device {device.kind} {device.from_host_events}" for device in trace.devices)

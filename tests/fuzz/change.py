@@ -135,8 +135,8 @@ def _swapped(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     above = at_path(tree, path[:-1])
     parts = list(above.parts or ())
     pick.shuffle(parts)
-    made = message(above.number, above.kind, parts)
-    return with_parts(tree, path[:-1], [made]) if len(path) > 1 else made
+    node = message(above.number, above.kind, parts)
+    return with_parts(tree, path[:-1], [node]) if len(path) > 1 else node
 
 
 def _as_parts(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
@@ -154,7 +154,7 @@ def _typed(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
     above = at_path(tree, path[:-1])
     place = pick.choice((*MESSAGES.get(above.kind, {1: ""}), 14, 200))
     kind = MESSAGES.get(above.kind, {}).get(place, "text")
-    made: Node = pick.choice(
+    node: Node = pick.choice(
         (
             number(place, kind, pick.choice(words.NUMBERS)),
             fixed(place, kind, struct.pack("<d", pick.choice(words.DOUBLES))),
@@ -162,7 +162,7 @@ def _typed(pick: Random, tree: Node, path: Path, _parts: Parts) -> Node:
             opaque(old, encoded(place << 3 | 5) + b"\0\1\2\3"),
         )
     )
-    return with_parts(tree, path, [made] if pick.random() < 0.5 else [old, made])
+    return with_parts(tree, path, [node] if pick.random() < 0.5 else [old, node])
 
 
 _LENGTHS = (1, -1, 2, 100, 2**31, 2**32, 2**62, 2**63, 2**64 - 1)
@@ -249,11 +249,11 @@ def _moved(node: Node, by: int) -> Node:
 
 def parts_of(trees: Sequence[Node]) -> dict[str, list[Node]]:
     """All fields of these messages, by meaning."""
-    from fuzz.tree import every
+    from fuzz.tree import walk
 
     by_kind: dict[str, list[Node]] = {}
     for tree in trees:
-        for part in every(tree):
+        for part in walk(tree):
             by_kind.setdefault(part.kind, []).append(part)
     return by_kind
 

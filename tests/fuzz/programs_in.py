@@ -8,13 +8,13 @@ from random import Random
 from build import MemorySource
 from fuzz import seeds
 from fuzz.change import changed, damaged
-from fuzz.target import Limits, Target, refused
+from fuzz.target import Limits, Target, checks_input
 from fuzz.tree import root, written
 
 from tb_xla_insights.analysis.propagation.hlo_scopes import Program
-from tb_xla_insights.errors import InputError
 from tb_xla_insights.xplane.hlo import read_module
 from tb_xla_insights.xplane.hlo_code import digest_program
+from tb_xla_insights.xplane.proto.hlo_pb2 import HloModule
 
 
 def make_program(pick: Random) -> bytes:
@@ -23,13 +23,13 @@ def make_program(pick: Random) -> bytes:
     return damaged(pick, data) if pick.random() < 0.1 else data
 
 
-def check_program(data: bytes) -> Iterator[str]:
+def _module(data: bytes) -> HloModule:
+    return read_module(MemorySource(data), (0, len(data)))
+
+
+@checks_input(_module)
+def check_program(module: HloModule, _: Random) -> Iterator[str]:
     """Checks that the origin and the amounts of every instruction are known or reported as unknown."""
-    try:
-        module = read_module(MemorySource(data), (0, len(data)))
-    except InputError as error:
-        yield refused(error)
-        return
     program = Program(module, frozenset(("forward", "a")))
     working, scopes = program.scopes()
     assert working <= scopes

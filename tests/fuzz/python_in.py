@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from random import Random
 
 from fuzz.sessions_in import files_of, make_session
-from fuzz.target import Limits, Target, refused
+from fuzz.target import Limits, Target, checks_input, refused
 
 import tb_xla_insights as xi
 from tb_xla_insights.errors import InputError
@@ -21,14 +21,13 @@ _TABLES = (
 )  # fmt: skip
 
 
-def check_python(data: bytes) -> Iterator[str]:
+def _first_host(data: bytes) -> xi.Session:
+    return xi.load(str(files_of(data) / "w-0.xplane.pb"))
+
+
+@checks_input(_first_host)
+def check_python(session: xi.Session, pick: Random) -> Iterator[str]:
     """Checks that the rows of a table have the same columns, and that it can be written as CSV and shown."""
-    try:
-        session = xi.load(str(files_of(data) / "w-0.xplane.pb"))
-    except InputError as error:
-        yield refused(error)
-        return
-    pick = Random(data)
     for name, rows in tables(session).items():
         assert len({tuple(row) for row in rows}) <= 1, name
         if rows:

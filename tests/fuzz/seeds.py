@@ -46,7 +46,7 @@ def take_all() -> None:
 
 
 @cache
-def made() -> tuple[Node, ...]:
+def generated() -> tuple[Node, ...]:
     """Generated captures of a few hundred bytes to a few kilobytes."""
     spaces = [small(), small_space(2).to_bytes()]
     if COLLECTED.exists():
@@ -66,7 +66,7 @@ def cut() -> tuple[Node, ...]:
     )
     files += sorted(ROOT.glob("tests/recorded/**/*.xplane.pb"))
     pick = Random(1)
-    captures = list(made())
+    captures = list(generated())
     for file in files:
         if file.stat().st_size < _max_capture_bytes:
             planes = _planes(file.read_bytes())
@@ -79,13 +79,13 @@ def cut() -> tuple[Node, ...]:
 def pods() -> tuple[tuple[Node, ...], ...]:
     """Hosts of sessions that train together: with a late host, different clocks, or as stages of a pipeline."""
     few: dict[str, Any] = {"hosts": 3, "cores": 1, "steps": 4, "ops": 2}
-    late = Late(1, "input", 38 * MS)
+    late_host = Late(1, "input", 38 * MS)
     made_up = (
-        Pod(**few, late=(late,)),
+        Pod(**few, late=(late_host,)),
         Pod(**few, late=(Late(2, "device", 20 * MS),), clocks={1: Clock(4 * MS, 25.0)}, overlapped=True),
         Pod(**few, staged=True, tells_groups=False),
-        Pod(**few, late=(late,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
-        Pod(**few, late=(late,), run_ids=False, joined=False, scripts={0: "jit_other"}),
+        Pod(**few, late=(late_host,), groups=((0, 1), (2,)), numbered=False, captured={2: (1, 3)}),
+        Pod(**few, late=(late_host,), run_ids=False, joined=False, scripts={0: "jit_other"}),
     )
     return tuple(tuple(parsed("XSpace", space.to_bytes()) for space in files(pod)) for pod in made_up)
 
@@ -93,7 +93,7 @@ def pods() -> tuple[tuple[Node, ...], ...]:
 @cache
 def parts(real: bool) -> dict[str, list[Node]]:
     """The fields of `cut`, or of `made`, by meaning."""
-    return parts_of(cut() if real else made())
+    return parts_of(cut() if real else generated())
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from captures import CATALOG
 from fuzz import seeds
 from fuzz.captures_in import changed_capture, make_grown
 from fuzz.change import changed, damaged
-from fuzz.target import Limits, Target, refused, scratch
+from fuzz.target import Limits, Target, checks_input, scratch
 from fuzz.tree import Node, NoMessageError, message, parsed, root, text, written
 from rich.console import Console
 from sums import check_sums
@@ -112,12 +112,9 @@ def _trace(path: Path) -> Trace:
         return read_trace(source, CATALOG, host=path.name.split(".")[0])
 
 
-def check_report(data: bytes) -> Iterator[str]:
-    try:
-        session = session_of(data)
-    except InputError as error:
-        yield refused(error)
-        return
+@checks_input(session_of)
+def check_report(session: SessionTrace, _: Random) -> Iterator[str]:
+    """Checks that a report's sums add up and that it can be written as JSON."""
     report = session_report(session, all_gaps=True)
     check_sums(report)
     json.loads(json_bytes(report))
@@ -137,14 +134,9 @@ def features_of(report: Any) -> Iterator[str]:
     yield from (f"{row['join']} {row['kind']}" for row in report["executions"] if "join" in row)
 
 
-def check_faces(data: bytes) -> Iterator[str]:
+@checks_input(session_of)
+def check_faces(session: SessionTrace, pick: Random) -> Iterator[str]:
     """Checks that text, page, export and a comparison with a valid session can be written."""
-    try:
-        session = session_of(data)
-    except InputError as error:
-        yield refused(error)
-        return
-    pick = Random(data)
     report = session_report(session)
     out = printer()
     print_report(out, report)
@@ -176,7 +168,7 @@ def usual() -> SessionTrace:
     folder = scratch() / "usual"
     folder.mkdir(exist_ok=True)
     path = folder / "vm.xplane.pb"
-    path.write_bytes(written(seeds.made()[1]))
+    path.write_bytes(written(seeds.generated()[1]))
     return join_hosts("usual", str(folder), [_trace(path)], [])
 
 

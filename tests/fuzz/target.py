@@ -6,13 +6,16 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from random import Random
+from typing import TypeVar
 
 from tb_xla_insights.errors import InputError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,29 @@ def refused(error: InputError) -> str:
     assert reason, "a refusal without a reason"
     assert "\n" not in reason, f"a refusal of several lines: {reason!r}"
     return "refused"
+
+
+def checks_input(
+    read: Callable[[bytes], T],
+) -> Callable[[Callable[[T, Random], Iterator[str]]], Callable[[bytes], Iterator[str]]]:
+    """Turns a check of what `read` returns into a check of the input's bytes.
+
+    Of an input that `read` refuses, only the reason is checked. The check's random choices depend on the bytes alone.
+    """
+
+    def decorate(check: Callable[[T, Random], Iterator[str]]) -> Callable[[bytes], Iterator[str]]:
+        @wraps(check)
+        def check_bytes(data: bytes) -> Iterator[str]:
+            try:
+                value = read(data)
+            except InputError as error:
+                yield refused(error)
+                return
+            yield from check(value, Random(data))
+
+        return check_bytes
+
+    return decorate
 
 
 @cache

@@ -100,13 +100,13 @@ def opened(field: Node) -> Node:
 
 
 def _parts(kind: Kind, data: bytes, start: int, end: int, depth: int) -> list[Node]:
-    known = MESSAGES[kind]
+    fields = MESSAGES[kind]
     parts = []
     at = start
     while at < end:
         tag, body = _varint(data, at, end)
         place, wire = tag >> 3, tag & 7
-        inner = known.get(place, "text" if wire == BLOCK else "number")
+        inner = fields.get(place, "text" if wire == BLOCK else "number")
         if wire == VARINT:
             value, after = _varint(data, body, end)
             parts.append(Node(place, wire, inner, value, None, data[at:after]))
@@ -184,8 +184,8 @@ def with_parts(tree: Node, path: Path, parts: Sequence[Node]) -> Node:
     return message(tree.number, tree.kind, [*tree.parts[:index], *inside, *tree.parts[index + 1 :]])
 
 
-def every(tree: Node) -> Iterator[Node]:
+def walk(tree: Node) -> Iterator[Node]:
     """All fields, each before what is in it."""
     for part in tree.parts or ():
         yield part
-        yield from every(part)
+        yield from walk(part)

@@ -12,11 +12,10 @@ from urllib.parse import urlencode
 
 from fuzz import words
 from fuzz.sessions_in import make_session, session_of
-from fuzz.target import Limits, Target, refused
+from fuzz.target import Limits, Target, checks_input
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
 
-from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
 from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
 from tb_xla_insights.logdir.sessions import SessionFiles
@@ -25,6 +24,7 @@ from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.respond import Application, get
 from tb_xla_insights.plugin.routes import Routes
 from tb_xla_insights.timeline import Timeline
+from tb_xla_insights.trace.model import SessionTrace
 
 _VIEWS_PER_SESSION = 6
 ANY_NAME = AllowedHosts(("*",))
@@ -106,14 +106,9 @@ class _Listing:
     last_seen = find
 
 
-def check_views(data: bytes) -> Iterator[str]:
+@checks_input(session_of)
+def check_views(session: SessionTrace, pick: Random) -> Iterator[str]:
     """Checks that every request about a hostile session is answered in JSON, or refused in one line."""
-    try:
-        session = session_of(data)
-    except InputError as error:
-        yield refused(error)
-        return
-    pick = Random(data)
     files = SessionFiles("session", session.path, ())
     loaded = LoadedHosts(files, session, Timeline(session))
     listing = cast(Listing, _Listing(files))

@@ -63,11 +63,11 @@ class Tally:
     seconds: tuple[float, float, int] = (0.0, 0.0, 0)
     bytes: tuple[float, float, int] = (0.0, 0.0, 0)
 
-    def add(self, other: Tally) -> None:
-        self.inputs += other.inputs
-        self.refused += other.refused
-        self.spent += other.spent
-        self.seconds, self.bytes = max(self.seconds, other.seconds), max(self.bytes, other.bytes)
+    def add(self, tally: Tally) -> None:
+        self.inputs += tally.inputs
+        self.refused += tally.refused
+        self.spent += tally.spent
+        self.seconds, self.bytes = max(self.seconds, tally.seconds), max(self.bytes, tally.bytes)
 
 
 @dataclass(frozen=True)

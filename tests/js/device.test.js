@@ -372,18 +372,18 @@ test('work without annotations is told by category', () => {
   assert.match(said(bare), /^fusion ops take 67\.7 % of the step’s op time, which has no annotation\./);
 });
 
-test('where little is known that is not told of all', () => {
+test('with few known FLOPs the verdict says for which share of the time they are known', () => {
   const few = (/** @type {number} */ reached) =>
     said(made({ verdict: { path: 2, reached, known_ps: 30 * MS, below_ps: 5 * MS, op: 0 } }));
   assert.equal(
     few(0.9),
-    'layers takes 65.7 % of the step’s op time. FLOPs and bytes are known of 33.7 % of the work, which runs at 90.0 ' +
-    '% of what its kind allows.',
+    'layers takes 65.7 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; those ops run at ' +
+    '90.0 % of what their kind allows.',
   );
   assert.equal(
     few(0.5),
-    'layers takes 65.7 % of the step’s op time. FLOPs and bytes are known of 33.7 % of the work; farthest from the ' +
-    'roof is mlp, 30.3 % of the time at 80.0 % of peak FLOP/s.',
+    'layers takes 65.7 % of the step’s op time. FLOPs and bytes are known for 30.3 % of that time; farthest ' +
+    'from the roof is mlp, 30.3 % of the time at 80.0 % of peak FLOP/s.',
   );
 });
 

@@ -1,25 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { axisOf, ribbonShapes } from '../../frontend/propagation/order.js';
+import { shortNames } from '../../frontend/lib/path-names.js';
+import { axisOf, hostInterval, ribbonShapes } from '../../frontend/propagation/order.js';
 import { isInside, shownRows, valuesOf } from '../../frontend/propagation/tree.js';
 import { pickedQuery } from '../../frontend/propagation/view.js';
 
 const rows = ['step', 'step/forward', 'step/forward/attention', 'step/forward2', 'other'].map((path) => ({ path }));
 
-test('a path lies inside of another by whole names', () => {
+test('a path is nested in another by whole segments', () => {
   assert.ok(isInside('step/forward/attention', 'step/forward'));
   assert.ok(!isInside('step/forward2', 'step/forward'));
   assert.ok(!isInside('step', 'step'));
 });
 
-test('a closed row hides what is inside of it and nothing else', () => {
-  const told = (closed) => shownRows(rows, new Set(closed)).map(({ row, parent }) => `${row.path}${parent ? '+' : ''}`);
-  assert.deepEqual(told([]), ['step+', 'step/forward+', 'step/forward/attention', 'step/forward2', 'other']);
-  assert.deepEqual(told(['step/forward']), ['step+', 'step/forward+', 'step/forward2', 'other']);
-  assert.deepEqual(told(['step', 'step/forward']), ['step+', 'other']);
+test('a collapsed row hides its nested rows and nothing else', () => {
+  const shown = (closed) =>
+    shownRows(rows, new Set(closed)).map(({ row, parent }) => `${row.path}${parent ? '+' : ''}`);
+  assert.deepEqual(shown([]), ['step+', 'step/forward+', 'step/forward/attention', 'step/forward2', 'other']);
+  assert.deepEqual(shown(['step/forward']), ['step+', 'step/forward+', 'step/forward2', 'other']);
+  assert.deepEqual(shown(['step', 'step/forward']), ['step+', 'other']);
 });
 
-test('a row has the times of one step, of a mean step, or of all', () => {
+test('a row has times of one step, of the mean step, and of the whole capture', () => {
   const row = {
     host_ps: 30,
     device_ps: 60,
@@ -35,7 +37,7 @@ test('a row has the times of one step, of a mean step, or of all', () => {
   assert.deepEqual(valuesOf(row, ''), { host: 30, device: 60, ops: 12 });
 });
 
-test('ribbons divide a phase on the host by their device time and end at their runs', () => {
+test('ribbons divide a host phase by device time and end at their runs', () => {
   const strips = {
     host: [
       { start_ps: 0, end_ps: 40 },
@@ -71,7 +73,27 @@ test('ribbons divide a phase on the host by their device time and end at their r
   );
 });
 
-test('a selection of the timeline is asked for by its place, other ones are not', () => {
+test('phases of a step that is handed over keep their place within the host’s own interval', () => {
+  const tree = [{ path: 'step', host_place: [10, 50] }];
+  const strips = { host: [{ start_ps: 20, end_ps: 45 }] };
+  const step = (/** @type {number} */ start_ps) => ({ name: 'step', start_ps, duration_ps: 40 });
+  assert.deepEqual(hostInterval({ tree, step: step(15), strips }), [15, 55]);
+  assert.deepEqual(hostInterval({ tree, step: step(100), strips }), [10, 50]);
+  assert.deepEqual(hostInterval({ tree: [], step: step(100), strips }), [20, 45]);
+});
+
+test('short names are the shortest endings that distinguish paths', () => {
+  const paths = ['reduce', 'jit/map/reduce', 'jit/map/mm', 'a/0/drop', 'b/0/drop', null];
+  assert.deepEqual(Object.fromEntries(shortNames(paths)), {
+    reduce: 'reduce',
+    'jit/map/reduce': 'map/reduce',
+    'jit/map/mm': 'mm',
+    'a/0/drop': 'a/0/drop',
+    'b/0/drop': 'b/0/drop',
+  });
+});
+
+test('only a selected annotation or scope of the timeline is part of the query', () => {
   assert.deepEqual(pickedQuery('ev:h0.ann@553.364287/1'), { row: 'h0.ann', start_ps: 553364287000, depth: 1 });
   assert.deepEqual(pickedQuery('ev:h1.d3.scopes@5'), { row: 'h1.d3.scopes', start_ps: 5000000000, depth: 0 });
   for (const other of [undefined, '', 'win:5+3', 'ev:h0.t3@5/1', 'gap:TPU:0@5']) assert.equal(pickedQuery(other), null);

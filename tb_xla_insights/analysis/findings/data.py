@@ -18,17 +18,18 @@ from tb_xla_insights.analysis.findings.base import (
 from tb_xla_insights.analysis.host.input_pipeline import find_input_pipeline, input_pipeline_report
 from tb_xla_insights.analysis.host.transfers import transfers_report
 from tb_xla_insights.analysis.names import frame_name
+from tb_xla_insights.analysis.replay.what_if import Fix, step_without, work_aside_ps
 from tb_xla_insights.analysis.steps.step_times import steps_at
 from tb_xla_insights.trace.model import Int64
-from tb_xla_insights.units import brief_time, byte_size, share
+from tb_xla_insights.units import brief_time, byte_size, count, share
 
 DELAYED_RATIO = 2
 """If the host waits for batches this many times longer than the device idles, the text says why."""
 
 _LOADING = {
     # A capture does not show whether another thread loads if nothing of that thread is recorded.
-    "driving_thread": "If {where} loads the batch itself, load ahead of the step: {how}; if it waits for a loader, "
-    "give that more workers.",
+    "driving_thread": "If {where} loads the batch itself, load ahead of the step{at_once}: {how}; if it waits "
+    "for a loader, give that more workers.",
     "mp_device_loader": "Give the DataLoader under MpDeviceLoader more workers, let it prefetch more "
     "(loader_prefetch_size), and make a batch cheaper to collate.",
     "loader_threads": "Use more loader threads, let them prefetch, and make a batch cheaper.",
@@ -57,7 +58,10 @@ def input_bound(facts: Facts) -> Finding | None:
     waiting_ps = inputs.waits.total_ps * len(trace.devices)
     delay_text = ", but delays the next launch" if waiting_ps > DELAYED_RATIO * cost else ""
     recurs = facts.recurrence(steps)
-    elsewhere = facts.idle_elsewhere(taken, recurs, "input")
+    elsewhere, fix = (
+        facts.idle_elsewhere(taken, recurs, "input"),
+        facts.fix_without(steps, "input", aside=True),
+    )
     return Finding(
         "input_bound",
         first_fitting_title(f"The device waits for data: {name}", "The device waits for data"),
@@ -66,15 +70,25 @@ def input_bound(facts: Facts) -> Finding | None:
         f"{_mean(facts, taken, infeed_ps, recurs)} while the "
         f"host loads or waits for a batch{each_text}{elsewhere.text}. Loading overlaps "
         f"with the device's work for {share(hidden_share)} of its time{delay_text}.",
-        _LOADING[pipeline_kind].format(where=name, how=facts.words.ahead),
+        _LOADING[pipeline_kind].format(
+            where=name, at_once=_at_once(facts, recurs, fix), how=facts.words.ahead
+        ),
         cost,
         {key: value for key, value in pipeline.items() if key != "verdict"}
         | {"name": name, "infeed_ps": infeed_ps},
         facts.gap_windows(taken),
         recurs,
-        facts.fix_without(steps, "input", aside=True),
+        fix,
         idle_ps=elsewhere.idle_ps,
     )
+
+
+def _at_once(facts: Facts, recurs: Recurs | None, fix: Fix) -> str:
+    """`, at least 3 batches at once`: so many loaders load the batches of a step as fast as the step is without
+    loading. Empty if one does, or if it is unknown."""
+    step_ps = step_without(facts.trace, fix) if recurs == "every_step" else None
+    loaders = -(-work_aside_ps(facts.trace, fix) // step_ps) if step_ps else 1
+    return f", at least {count(loaders)} batches at once" if loaders > 1 else ""
 
 
 def _mean(facts: Facts, taken: Int64, infeed_ps: int, recurs: Recurs | None) -> Mean:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tb_xla_insights.analysis.findings.base import (
     Facts,
     Finding,
+    Recurs,
     join_words,
     lower_first,
     mean_text,
@@ -27,7 +28,7 @@ from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launche
 from tb_xla_insights.analysis.names import is_loading_annotation
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.steps.idle import step_idle_report
-from tb_xla_insights.analysis.steps.step_times import annotated_steps
+from tb_xla_insights.analysis.steps.step_times import annotated_steps, steps_at
 from tb_xla_insights.analysis.steps.table import device_busy_ps, host_times
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.catalog.classes import CLASS_INDEX, TRACING
@@ -218,9 +219,13 @@ def tracing_bound(facts: Facts) -> Finding | None:
     taken: Int64 = np.sum([*by_class.values()], axis=0)
     steps = facts.steps_taken(taken)
     dominant_class = _dominant_class(facts, costs)
-    phases = {name: _longest_phases(facts.trace, name) for name, time in costs.items() if time}
-    name = phases[dominant_class][0][0] if phases.get(dominant_class) else None
     recurs = facts.recurrence(steps)
+    phases = {
+        name: _longest_phases(facts.trace, name, steps if recurs == "once" else None)
+        for name, time in costs.items()
+        if time
+    }
+    name = phases[dominant_class][0][0] if phases.get(dominant_class) else None
     elsewhere = facts.idle_elsewhere(taken, recurs, *by_class)
     title = f"The device waits while the host {_activity(facts, dominant_class)[0]}"
     gap_ps = single_gap_ps(facts, taken)
@@ -238,7 +243,7 @@ def tracing_bound(facts: Facts) -> Finding | None:
         title,
         brief,
         f"{facts.idle_text(taken, recurs)} while the host {parts}{elsewhere.text}{single_gap_text(gap_ps)}."
-        f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts))}",
+        f"{_phases_text(facts, phases, dominant_class, 3 - len(elsewhere.parts), recurs)}",
         _advise_recording_more(facts)
         if dominant_class == "unrecorded"
         else _advise_building_less(facts, name, dominant_class == "tracing"),
@@ -266,20 +271,25 @@ def _dominant_class(facts: Facts, costs: dict[str, int]) -> str:
 
 
 def _phases_text(
-    facts: Facts, by_class: dict[str, list[tuple[str, int]]], dominant_class: str, phases: int
+    facts: Facts,
+    by_class: dict[str, list[tuple[str, int]]],
+    dominant_class: str,
+    phases: int,
+    recurs: Recurs | None,
 ) -> str:
     """` Building takes 4.12 ms a step in forward and 3.17 ms in backward.`: the `phases` phases in which the host
-    spends most of that time, or of several classes each one phase less."""
+    spends most of that time, or of several classes each one phase less; without `a step` if it happens once."""
+    divisor, unit = (1, "") if recurs == "once" else (facts.steps, " a step")
     names = sorted((name for name in by_class if by_class[name]), key=lambda name: name != dominant_class)
     rows = [
         (name, phase, time)
         for name in names
         for phase, time in by_class[name][: phases if len(names) == 1 else max(0, phases - 1)]
     ]
-    texts = brief_times(*(time // facts.steps for *_, time in rows))
+    texts = brief_times(*(time // divisor for *_, time in rows))
     phrases: dict[str, list[str]] = {}
     for (name, phase, _), text in zip(rows, texts, strict=True):
-        phrases.setdefault(name, []).append(f"{text}{'' if phrases.get(name) else ' a step'} in {phase}")
+        phrases.setdefault(name, []).append(f"{text}{'' if phrases.get(name) else unit} in {phase}")
     text = "; ".join(
         f"{_activity(facts, name)[1]} takes {join_words(parts)}" for name, parts in phrases.items()
     )
@@ -316,10 +326,12 @@ def _builds_slower(trace: Trace) -> bool:
     return bool(host_times(trace)[:, TRACING].sum() > device_busy_ps(trace).sum())
 
 
-def _longest_phases(trace: Trace, class_: str) -> list[tuple[str, int]]:
-    """The names of the annotations directly below the steps, with their time of a class in ps, the longest first;
-    without those that have none or load data."""
+def _longest_phases(trace: Trace, class_: str, steps: Set[int] | None) -> list[tuple[str, int]]:
+    """The names of the annotations directly below the steps (all, or those of some indices), with their time of a class
+    in ps, the longest first; without those that have none or load data."""
     rows = _phases(trace)
+    if steps is not None:
+        rows = rows[np.isin(steps_at(trace, trace.start_ps[rows]), [*steps])]
     rows = rows[~is_loading_annotation(trace)[trace.meta[rows]]]
     shares = class_times(host_class_segments(trace), trace.start_ps[rows], trace.end_ps[rows])
     names, name_of_row = np.unique(trace.metadata.name[trace.meta[rows]], return_inverse=True)

@@ -13,22 +13,25 @@ from tb_xla_insights.analysis.findings.base import (
     longest_windows,
     lower_first,
     most_common,
+    plural,
     step_names,
     step_paths,
     steps_text,
 )
 from tb_xla_insights.analysis.findings.ledger import Ledger
-from tb_xla_insights.analysis.findings.reads import count_text, fix_of_reads_and_waits, read_and_wait_rows
-from tb_xla_insights.analysis.host.blocking_waits import blocking_intervals, blocking_waits_report
+from tb_xla_insights.analysis.host.blocking_waits import blocking_waits_report, find_blocking_waits
 from tb_xla_insights.analysis.launches.early_executions import (
     find_early_executions,
     last_steps_before,
     reads_report,
 )
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
-from tb_xla_insights.trace.model import Int64, Trace
+from tb_xla_insights.trace.model import Int32, Int64, Trace
 from tb_xla_insights.units import brief_times
+
+_NOUNS = {"reads": ("read", "reads"), "waits": ("wait for the device", "waits for the device")}
 
 
 def sync_some_steps(facts: Facts) -> Finding | None:
@@ -36,51 +39,53 @@ def sync_some_steps(facts: Facts) -> Finding | None:
     launch: later ones delay nothing. While the host waits it launches nothing, so the device idles until the next
     launch. Reads count only if none cuts a graph (`early_sync`)."""
     trace, ledger = facts.trace, facts.ledger
-    has_reads, has_waits = _is_occasional(trace)
-    rows = np.array(read_and_wait_rows(trace, has_reads, has_waits), np.int32)
-    origins = find_launches(trace).origin
-    if not len(rows) or not len(origins) or trace.end_ps[rows].min() > trace.start_ps[origins].max():
+    rows = [_delaying_rows(trace, chosen) for chosen in _occasional_rows(trace)]
+    has_reads, has_waits = (len(chosen) > 0 for chosen in rows)
+    if not has_reads and not has_waits:
         return None
-    steps = set(last_steps_before(trace, rows).tolist()) - {-1}
-    taken = np.zeros(len(ledger), np.int64)
-    if has_reads:
-        taken += ledger.take(("from_device",))
-    if has_waits:
-        taken += ledger.take_within(("wait",), blocking_intervals(trace))
-    reports = [
-        (report, key)
-        for report, key, chosen in (
-            (reads_report(trace), "reads", has_reads),
-            (blocking_waits_report(trace), "waits", has_waits),
-        )
-        if chosen
-    ]
-    each_ps = sum(report["duration_ps"] for report, _ in reports) // max(1, len(rows))
+    all_rows = np.concatenate(rows)
+    held = union(trace.start_ps[all_rows], trace.end_ps[all_rows])
+    steps = set(last_steps_before(trace, all_rows).tolist()) - {-1}
+    taken = ledger.take_within(("from_device",) * has_reads + ("wait",) * has_waits, held)
     recurs = facts.recurrence(steps)
-    mean = facts.mean_per_core(
-        _gaps_around(facts.ledger, union(trace.start_ps[rows], trace.end_ps[rows])), recurs
-    )
-    each, idle = brief_times(each_ps, mean.ps)
+    mean = facts.mean_per_core(_gaps_around(ledger, held), recurs)
+    each, idle = brief_times(held.total_ps // len(all_rows), mean.ps)
     place = most_common(
-        path for path in enclosing_paths(trace, trace.parent[rows].tolist()) if path not in step_paths(trace)
+        path
+        for path in enclosing_paths(trace, trace.parent[all_rows].tolist())
+        if path not in step_paths(trace)
     )
     where = steps_text(step_names(trace, steps), facts.steps)
     verbs = " and ".join(["reads from"] * has_reads + ["waits for"] * has_waits)
     nouns = " and ".join(["a read from"] * has_reads + ["a wait for"] * has_waits)
+    counts = [
+        plural(len(chosen), *words)
+        for chosen, words in zip(rows, _NOUNS.values(), strict=True)
+        if len(chosen)
+    ]
     return Finding(
         "sync_some_steps",
         first_fitting_title(f"The host {verbs} the device {where}", f"The host {verbs} the device"),
         f"{nouns} the device {where}",
-        f"{' and '.join(count_text(report, key) for report, key in reports)} "
-        + (f"keeps the host for {each}" if len(rows) == 1 else f"keep the host for {each} each")
-        + f"{f', mostly in {place}' if place else ''}. It launches nothing meanwhile: "
+        f"{' and '.join(counts)} {where} "
+        + (f"keeps the host for {each}" if len(all_rows) == 1 else f"keep the host for {each} each")
+        + (f", {'mostly ' if len(all_rows) > 1 else ''}in {place}" if place else "")
+        + ". It launches nothing meanwhile: "
         f"{lower_first(facts.core_subject)} idles {idle}{mean.unit} until the next launch.",
-        _advice(facts, has_reads, has_waits),
+        _advice(facts, has_waits),
         int(taken.sum()),
-        {"steps": sorted(steps), "reads": 0, "waits": 0} | {key: report[key] for report, key in reports},
-        longest_windows(Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in rows.tolist()),
+        {"steps": sorted(steps), "duration_ps": held.total_ps}
+        | {key: len(chosen) for chosen, key in zip(rows, _NOUNS, strict=True)},
+        longest_windows(
+            Window(int(trace.start_ps[row]), int(trace.end_ps[row])) for row in all_rows.tolist()
+        ),
         recurs,
-        fix_of_reads_and_waits(trace, has_reads, has_waits),
+        Fix(
+            ("from_device",) * has_reads + ("wait",) * has_waits,
+            windows=(held.start_ps, held.end_ps),
+            reads=has_reads,
+            blocks=has_waits,
+        ),
     )
 
 
@@ -92,23 +97,27 @@ def _gaps_around(ledger: Ledger, waits: Intervals) -> Int64:
     return np.where(start_ps < ledger.end_ps, ledger.end_ps - ledger.start_ps, 0)
 
 
-def _is_occasional(trace: Trace) -> tuple[bool, bool]:
-    """Whether a few steps read from the device, and whether a few wait for it."""
-    reads, waits, early = reads_report(trace), blocking_waits_report(trace), find_early_executions(trace)
-    return (
-        bool(reads["reads"]) and not reads["every_step"] and not len(early.launch),
-        bool(waits["waits"]) and not waits["every_step"],
+def _occasional_rows(trace: Trace) -> tuple[Int32, Int32]:
+    """The reads, and the calls in which the program waits, if fewer than half of the steps have them."""
+    early, none = find_early_executions(trace), np.zeros(0, np.int32)
+    reads = none if reads_report(trace)["every_step"] or len(early.launch) else early.reads
+    waits = none if blocking_waits_report(trace)["every_step"] else find_blocking_waits(trace)
+    return reads, waits
+
+
+def _delaying_rows(trace: Trace, rows: Int32) -> Int32:
+    """The rows in or after steps that end before the program launches for the last time."""
+    origins = find_launches(trace).origin
+    last_ps = int(trace.start_ps[origins[origins >= 0]].max(initial=0))
+    return rows[(trace.end_ps[rows] <= last_ps) & (last_steps_before(trace, rows) >= 0)]
+
+
+def _advice(facts: Facts, has_waits: bool) -> str:
+    later = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
+    measure = (
+        f", and do not measure by {facts.words.waits} inside the loop"
+        if has_waits and facts.words.waits
+        else ""
     )
-
-
-def _advice(facts: Facts, reads: bool, waits: bool) -> str:
-    advice = []
-    if reads:
-        later = "" if facts.words.later == "later" else f", or print it {facts.words.later}"
-        advice.append(
-            f"Read the value of an earlier step, whose run has ended{later}; save checkpoints from another thread."
-        )
-    if waits:
-        call = facts.words.waits or "waits for the device"
-        advice.append(f"Take {call} out of the loop: to measure, wait once at its end.")
-    return " ".join(advice)
+    saving = "save checkpoints from another thread"
+    return f"Read the value of an earlier step, whose run has ended{later}; {saving}{measure}."

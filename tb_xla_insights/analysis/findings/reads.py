@@ -69,18 +69,14 @@ def sync_every_step(facts: Facts) -> Finding | None:
     causes = causes or "other findings"
     step_share = max(_share(reads, "reads"), _share(waits, "waits"))
     reports = [(report, key) for report, key in ((reads, "reads"), (waits, "waits")) if report["every_step"]]
-    counts = " and ".join(count_text(report, key) for report, key in reports)
+    counts = " and ".join(_count_text(report, key) for report, key in reports)
     recurs: Recurs = "every_step" if step_share >= EVERY_STEP_SHARE else "some_steps"
     each_ps = sum(report["duration_ps"] for report, _ in reports) // sum(
         report[key] for report, key in reports
     )
     mean = facts.mean_per_core(taken, recurs)
     each, idle = brief_times(each_ps, mean.ps)
-    fix = (
-        fix_of_reads_and_waits(trace, fixes_reads, waits["every_step"])
-        if other_reads or waits["every_step"]
-        else None
-    )
+    fix = _fix(trace, fixes_reads, waits["every_step"]) if other_reads or waits["every_step"] else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
@@ -100,7 +96,7 @@ def sync_every_step(facts: Facts) -> Finding | None:
         | {"waits": waits["waits"], "steps_with_waits": waits["steps_with_waits"]},
         longest_windows(
             Window(int(trace.start_ps[row]), int(trace.end_ps[row]))
-            for row in read_and_wait_rows(trace, reads["every_step"], waits["every_step"])
+            for row in _read_and_wait_rows(trace, reads["every_step"], waits["every_step"])
         ),
         recurs,
         fix,
@@ -151,7 +147,7 @@ def _share(report: dict[str, Any], key: str) -> float:
     return report[f"steps_with_{key}"] / report["steps"] if report["every_step"] else 0.0
 
 
-def count_text(report: dict[str, Any], key: str) -> str:
+def _count_text(report: dict[str, Any], key: str) -> str:
     """`15 reads in 15 of 15 steps`."""
     number, steps = report[key], report[f"steps_with_{key}"]
     singular, plurals = (
@@ -228,15 +224,14 @@ def _place_of_reads_within_step(facts: Facts) -> str | None:
     return f"{path} at {lines[0].partition(' in ')[0]}" if lines else path
 
 
-def read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
-    """The reads from the device, the calls in which the program waits for it, or both."""
+def _read_and_wait_rows(trace: Trace, reads: bool, waits: bool) -> list[int]:
     return [
         *(find_early_executions(trace).reads.tolist() if reads else []),
         *(find_blocking_waits(trace).tolist() if waits else []),
     ]
 
 
-def fix_of_reads_and_waits(trace: Trace, reads: bool, waits: bool) -> Fix:
+def _fix(trace: Trace, reads: bool, waits: bool) -> Fix:
     """Removes all reads, the calls in which the program waits, or both."""
     if not waits:
         return Fix(("from_device",), reads=True)

@@ -251,6 +251,15 @@ def shorter_runs(trace: Trace, fix: Fix) -> int:
     return round((before_ps - after_ps) / len(steps))
 
 
+def work_aside_ps(trace: Trace, fix: Fix) -> int:
+    """The host time that a fix removes from the mean step, or moves to another thread, in ps; 0 if nothing can be
+    replayed."""
+    schedule, steps = find_schedule(trace), steps_of(trace)
+    if schedule is None:
+        return 0
+    return int(_removed_host_ps(trace, schedule, [fix]).sum()) // len(steps)
+
+
 def return_delay_ps(trace: Trace, fix: Fix) -> int:
     """The total delay, over all steps, between the ends of runs and the ends of the waits for them that a fix removes,
     in ps. A wait in which no run ends counts in full. 0 if nothing can be replayed."""

@@ -1,0 +1,88 @@
+/** The card of device time by how the scope of its ops was found. */
+
+import { h } from '../lib/dom.js';
+import { card } from '../lib/cards.js';
+import { share, timeText } from '../lib/format.js';
+import { partColumns, table } from '../lib/table.js';
+
+/** @typedef {import('./types').Propagation} Propagation */
+
+/** How the scope of an op was found. */
+const STATES = Object.entries({
+  direct: 'scope in the op’s own metadata',
+  recovered: 'from the computations it calls, or its neighbours',
+  bare: 'an op name without a scope, as in the backward pass',
+  none: 'no name, as copies and other ops made by the compiler',
+});
+/** Minimum share of a part with its name and time in the bar, and of one with its share alone. */
+const MIN_NAMED_SHARE = 0.12;
+const MIN_WRITTEN_SHARE = 0.03;
+
+/**
+ * @param {Propagation} document
+ * @param {string} stepName
+ * @param {import('../lib/dom.js').Child[]} choices
+ */
+export function coverageCard(document, stepName, choices) {
+  const { coverage, total, device, hint } = document;
+  const [parts, wholes] = [coverage, total].map((sums) =>
+    STATES.map(([name]) => sums[/** @type {'direct_ps'} */ (`${name}_ps`)]),
+  );
+  const items = [...STATES.keys()];
+  const inStep = partColumns('Time', items, (/** @type {number} */ index) => parts[index]);
+  const inCapture = partColumns('Whole capture, all devices', items, (/** @type {number} */ index) => wholes[index]);
+  const backward = document.lost.some(({ reason }) => reason === 'autograd thread');
+  const bar = STATES.map(([name], index) => {
+    const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${inStep.texts[index]}` +
+      `\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
+    const part = inStep.shares[index];
+    const written = part > MIN_NAMED_SHARE ? text : part > MIN_WRITTEN_SHARE ? share(part) : '';
+    return parts[index]
+      ? h(
+          'div',
+          { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } },
+          written && h('span', null, written),
+        )
+      : null;
+  });
+  return card(
+    'Where the device time went',
+    {
+      class: 'across',
+      note: [stepName, device?.name, coverage.device_ps && `${timeText(coverage.device_ps)} on the device`]
+        .filter(Boolean)
+        .join(', '),
+      right: choices,
+    },
+    hint && h('p', { 'data-testid': 'propagation-hint' }, hint),
+    coverage.device_ps
+      ? [
+          h('div', { class: 'coverage', 'data-testid': 'coverage-bar' }, bar),
+          h(
+            'details',
+            null,
+            h(
+              'summary',
+              { class: 'small muted' },
+              STATES.filter((_, index) => parts[index])
+                .map((state) => state.join(': '))
+                .join(' · '),
+            ),
+            table({
+              label: 'Coverage',
+              testid: 'coverage-table',
+              items,
+              foot: ['Device run', inStep.sum, share(1), inCapture.sum, ''],
+              columns: [
+                { head: 'Scope', cell: (index) => STATES[index][0] },
+                inStep.time,
+                inStep.share,
+                inCapture.time,
+                { head: 'From', cell: (index) => STATES[index][1] },
+              ],
+            }),
+          ),
+        ]
+      : null,
+  );
+}

@@ -1,0 +1,94 @@
+/** The card that compares the order of phases on the host and on the device: the strips and their tables. */
+
+import { h } from '../lib/dom.js';
+import { columnUnit } from '../lib/totals.js';
+import { card, emptyCard, linkedColumn } from '../lib/cards.js';
+import { plural, share, timeText, unitFor } from '../lib/format.js';
+import { countColumn, sortableTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
+
+/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {import('./types').PhaseRow} PhaseRow */
+/** @typedef {{start_ps: number, end_ps: number}} Interval */
+
+const TITLE = 'Host order against device order';
+
+export const noOrderCard = () => emptyCard(TITLE, 'No annotation is inside a step, so there is no order to compare.');
+
+/**
+ * @param {Propagation} document
+ * @param {ReturnType<typeof import('./order.js').createOrder>} strips
+ * @param {HTMLElement} readout the line about the selected run
+ * @param {object} on
+ * @param {string} on.stepName
+ * @param {(run: number) => boolean} on.isSelected
+ * @param {(run: number) => void} on.select
+ * @param {(interval: Interval) => void} on.open shows an interval in the timeline
+ */
+export function orderCard({ order, strips: { device } }, strips, readout, { stepName, isSelected, select, open }) {
+  const unit = unitFor(strips.length);
+  const sinceStart = (/** @type {number} */ ps) => ps - device[0].start_ps;
+  const fold = h(
+    'details',
+    {
+      ontoggle: () => {
+        if (fold.children.length < 2) fold.append(runsTable());
+      },
+    },
+    h('summary', { class: 'small muted' }, `${plural(device.length, 'run')} in order`),
+  );
+  const runsTable = () =>
+    sortableTable({
+      label: 'Runs of phases',
+      testid: 'order-runs',
+      items: [...device.keys()],
+      select,
+      selected: isSelected,
+      open: (run) => open(device[run]),
+      columns: [
+        textColumn('Phase', (run) => strips.nameOf(device[run].phase)),
+        linkedColumn(
+          startColumn((run) => device[run].start_ps),
+          (run) => open(device[run]),
+        ),
+        timeColumn('Time', columnUnit(device, 'device_ps'), (run) => device[run].device_ps),
+        countColumn('Ops', (run) => device[run].ops),
+        textColumn('Order', (run) => (device[run].inverted ? '▼ inverted' : '')),
+      ],
+    }).element;
+  return card(
+    TITLE,
+    {
+      note: `phases of ${stepName} · time on the device, 0 – ${timeText(strips.length)}`,
+      right: order.runs
+        ? h(
+            'span',
+            { class: 'sec small' },
+            `${plural(order.runs, 'run')} of ${plural(order.phases, 'phase')} · inversions `,
+            h('b', null, share(order.inversion_share)),
+            ' of device time',
+          )
+        : null,
+    },
+    strips.element,
+    readout,
+    order.runs
+      ? [
+          h('h3', null, 'Phases on the device'),
+          table({
+            label: 'Phases on the device',
+            testid: 'order-table',
+            items: order.by_phase,
+            columns: [
+              textColumn('Phase', ({ phase }) => strips.nameOf(phase)),
+              countColumn('Runs', 'runs'),
+              linkedColumn(timeColumn('Time', unit, (/** @type {PhaseRow} */ { device_ps }) => device_ps), open),
+              timeColumn('First', unit, (row) => sinceStart(row.start_ps)),
+              timeColumn('Last ends', unit, (row) => sinceStart(row.end_ps)),
+              timeColumn('Inverted', unit, (row) => (row.phase === null ? null : row.inverted_ps)),
+            ],
+          }),
+        ]
+      : null,
+    fold,
+  );
+}

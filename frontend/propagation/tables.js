@@ -1,0 +1,130 @@
+/** The tables of lost annotations, of lines of Python, and of ops without an annotation or with several. */
+
+import { h } from '../lib/dom.js';
+import { card, codeCell, cutName, link } from '../lib/cards.js';
+import { count, cutMiddle, share } from '../lib/format.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { countColumn, table, textColumn } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { columnUnit } from '../lib/totals.js';
+import { isInside } from './tree.js';
+
+/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {(path: string|null) => Node|string} PathLink the name of an annotation, which selects it */
+
+const { source: sourceDefinition, op: opDefinition, state, device_ps } = TABLES.unannotated_ops;
+const { parts: partsDefinition } = TABLES.shared_ops;
+
+/** The note on rows that the server left out. @param {number} omitted */
+export const omittedNote = (omitted) =>
+  omitted ? h('p', { class: 'small muted' }, `and ${count(omitted)} more, which take less time`) : null;
+
+/**
+ * Ops by their device time, the longest first.
+ * @template {{device_ps: number}} T
+ * @param {string} label
+ * @param {string} testid
+ * @param {T[]} items
+ * @param {...import('../lib/table.js').Column<T>} columns
+ */
+const opsTable = (label, testid, items, ...columns) =>
+  table({
+    label,
+    testid,
+    items,
+    columns: [...columns, definedColumn(device_ps, { timeUnit: columnUnit(items, (item) => item.device_ps) })],
+  });
+
+const lineColumn = () =>
+  definedColumn(sourceDefinition, {
+    cell: (/** @type {{source: string}} */ { source }) => (source ? codeCell(source, 36) : 'no line recorded'),
+  });
+
+/** @param {PathLink} pathLink */
+const pathColumn = (pathLink) =>
+  definedColumn(TABLES.annotations.path, {
+    cell: (/** @type {{path: string|null}} */ { path }) => pathLink(path),
+  });
+
+/** @param {Propagation['lost']} lost @param {PathLink} pathLink */
+export const lostTable = (lost, pathLink) =>
+  table({
+    label: 'Lost annotations',
+    testid: 'lost-table',
+    items: lost,
+    columns: [
+      pathColumn(pathLink),
+      textColumn('Reason', 'reason'),
+      {
+        head: 'What would bring it back',
+        cell: (row) =>
+          h(
+            'span',
+            { class: 'sec wrap' },
+            lost.find(({ reason }) => reason === row.reason) === row ? row.advice : 'as above',
+          ),
+      },
+    ],
+  });
+
+/**
+ * The lines of Python behind the ops of an annotation, or of all.
+ * @param {Propagation} document
+ * @param {string|null} picked
+ * @param {PathLink} pathLink
+ * @param {() => void} showAll
+ */
+export function linesCard({ lines, left_off }, picked, pathLink, showAll) {
+  const items = lines.filter(({ path }) => !picked || path === picked || isInside(path ?? '', picked));
+  const note = picked
+    ? h('span', null, `of ${cutMiddle(picked, 60)} `, link('show all', showAll))
+    : 'of all ops; select an annotation to see its own';
+  return card(
+    'Lines of Python',
+    { class: 'ops', note },
+    opsTable('Lines of Python', 'source-table', items, lineColumn(), pathColumn(pathLink), countColumn('Ops', 'ops')),
+    omittedNote(left_off.lines),
+  );
+}
+
+/**
+ * @param {Propagation} document
+ * @param {PathLink} pathLink
+ * @param {string} width class of the card
+ */
+export const opsCard = ({ unexplained, mixed, left_off }, pathLink, width) =>
+  card(
+    'Ops without an annotation or with several',
+    { class: `ops ${width}` },
+    unexplained.length
+      ? opsTable(
+          'Ops without an annotation',
+          'unexplained-table',
+          unexplained,
+          definedColumn(opDefinition, { cell: ({ op }) => cutName(op, 34) }),
+          definedColumn(state),
+          lineColumn(),
+          countColumn('Ops', 'count'),
+        )
+      : h('p', { class: 'sec' }, 'Every op has an annotation.'),
+    omittedNote(left_off.unexplained),
+    mixed.length
+      ? [
+          h('h3', null, 'Ops with several annotations: their time is divided by the shares of their parts'),
+          opsTable(
+            'Ops with several annotations',
+            'mixed-table',
+            mixed,
+            definedColumn(opDefinition, { of: 'name', cell: ({ name }) => cutName(name, 30) }),
+            {
+              head: partsDefinition.head,
+              cell: ({ parts, unscoped_share }) => [
+                ...parts.flatMap((part) => [pathLink(part.path), ` ${share(part.share)} `]),
+                unscoped_share ? `(${share(unscoped_share)} of its parts have none)` : '',
+              ],
+            },
+          ),
+          omittedNote(left_off.mixed),
+        ]
+      : null,
+  );

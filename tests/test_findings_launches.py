@@ -1,0 +1,164 @@
+"""Findings about launches: many small executions a step, calls that take long, and waits between launches."""
+
+from __future__ import annotations
+
+import pytest
+from launching import US, Tpu
+from loops import LAUNCH, STEP, findings, loop, us, with_work
+
+
+def several(per_step: int, device: float, pause: float = 60) -> Tpu:
+    """Steps of `each` markers, each run after a pause."""
+    tpu = Tpu()
+    for i in range(3):
+        tpu.step(i * STEP, STEP, 5 + i)
+        for k in range(per_step):
+            at = i * STEP + 10 + k * (device + pause)
+            tpu.launch(at, (at + 6, 10), (at + pause - 5, device), by="marker", program=f"part{k}({k + 1})")
+    return tpu
+
+
+def test_many_small_executions() -> None:
+    finding = findings(several(4, 20).trace())["many_small_executions"]
+    assert finding.title == "4 executions a step, most of them small"
+    assert finding.evidence["executions"] == 12
+    assert finding.evidence["step_markers_per_step"] == 4
+    assert " than the idle time before them or their launch. " in finding.detail
+    assert finding.advice == (
+        "Sync once a step, not at 4 StepMarkers: remove the mark_step() or torch_xla.sync() in between."
+    )
+
+
+@pytest.mark.parametrize(
+    ("phases", "advice"),
+    [
+        (
+            ("update",),
+            "remove the mark_step() or torch_xla.sync() behind each Training_Step/update, but for the last one.",
+        ),
+        (("forward", "backward"), "accumulate gradients without mark_step() or torch_xla.sync() in between."),
+    ],
+)
+def test_advice_on_syncs_depends_on_the_annotations_between_markers(
+    phases: tuple[str, ...], advice: str
+) -> None:
+    tpu = several(4, 20)
+    for i in range(3):
+        tpu.on_main("loss", i * STEP + 1, 2)
+        for k in range(4):
+            for number, phase in enumerate(phases):
+                tpu.on_main(phase, i * STEP + 17 + k * 80 + number * 20, 15)
+    text = findings(tpu.trace())["many_small_executions"].advice
+    assert text == f"Sync once a step, not at 4 StepMarkers: {advice}"
+
+
+def test_executions_that_dynamo_makes_for_pending_inputs_are_counted() -> None:
+    tpu = Tpu()
+    for i in range(3):
+        at = i * STEP
+        tpu.step(at, STEP, 5 + i)
+        for k, by in enumerate(("dynamo", "sync", "dynamo", "marker")):
+            tpu.launch(
+                at + 10 + 80 * k, (at + 16 + 80 * k, 10), (at + 60 + 80 * k, 20), by=by, program=f"{by}({k})"
+            )
+    finding = findings(tpu.trace())["many_small_executions"]
+    assert (finding.evidence["input_syncs"], finding.evidence["executions"]) == (3, 12)
+    assert finding.detail.endswith("; 1 a step only brings pending inputs up to date.")
+
+
+def test_small_executions_without_idle_time_before_them() -> None:
+    """9.9 us between two of them are too short to be listed; their calls take 14 us."""
+    tpu = Tpu()
+    for i in range(3):
+        tpu.step(i * STEP, STEP, 5 + i)
+        for k in range(62):
+            at = i * STEP + k * STEP / 62
+            tpu.launch(at, (at + 1, 14), (at + 6, 6.2), by="sync")
+    finding = findings(tpu.trace())["many_small_executions"]
+    assert finding.evidence["small_idle_ps"] == 0
+    assert "on average) than their launch. " in finding.detail
+
+
+@pytest.mark.parametrize(("per_step", "device"), [(2, 20.0), (3, 200.0)])
+def test_two_executions_a_step_or_large_ones_are_usual(per_step: int, device: float) -> None:
+    assert "many_small_executions" not in findings(several(per_step, device).trace())
+
+
+class TestLaunchingLess:
+    """What is advised follows the trace: launches a step, reads, waiting."""
+
+    def test_advice_for_one_launch_a_step_is_more_work(self) -> None:
+        advice = findings(with_work("TPUExecute", 300).trace())["dispatch_overhead"].advice
+        assert advice == ("Give each execution more to do: a larger batch, several steps in one graph.")
+
+    def test_several_launches_are_counted(self) -> None:
+        tpu = several(2, 20, 400)
+        for i in range(3):
+            tpu.on_main("TPUExecute", i * STEP + 100, 300)
+        assert findings(tpu.trace())["dispatch_overhead"].advice == ("Launch one graph a step in place of 2.")
+
+    @pytest.mark.parametrize(
+        ("by", "advice"),
+        [
+            ("", "Make the graph smaller (layers repeated in a scan)."),
+            ("sync", "Make the graph smaller (layers repeated in a scan), and sync once a step."),
+            ("dynamo", "Leave nothing lazy between the graphs of torch.compile: each step prepares"),
+        ],
+    )
+    def test_preparing_less_depends_on_who_else_launches(self, by: str, advice: str) -> None:
+        tpu = with_work("RunPostOrder", 300)
+        for i in range(4 if by else 0):
+            at = i * STEP + LAUNCH + 550
+            tpu.launch(at, (at + 5, 10), (at + 20, 20), by=by, program="other(9)")
+        text = findings(tpu.trace())["dispatch_overhead"].advice
+        assert text == advice if advice.endswith(".") else text.startswith(advice)
+
+
+class TestWaiting:
+    """Idle time in which the host waits, by whether a launched program is in flight."""
+
+    def test_waits_with_nothing_queued_are_reported_with_their_place(self) -> None:
+        tpu = with_work("TPUExecute", 150)
+        for i in range(1, 4):
+            tpu.on_main("Wait for usage holds", i * STEP + 260, 250)
+        finding = findings(tpu.trace())["dispatch_overhead"]
+        assert (us(finding.evidence["wait_ps"]), finding.evidence["in_flight_ps"]) == (3 * 250, 0)
+        assert us(finding.cost_ps) == 3 * (250 + 150 + 6)
+        assert finding.title == "Nothing is queued while the host waits between launches"
+        assert (
+            " while nothing is queued and the host waits (mostly in Wait for usage holds), and "
+            in finding.detail
+        )
+        assert finding.advice == (
+            "Do not wait for results between launches (Wait for usage holds), so that the host runs ahead."
+        )
+        assert (
+            "nothing is queued"
+            not in findings(with_work("TPUExecute", 150).trace())["dispatch_overhead"].detail
+        )
+
+    @staticmethod
+    def without_ops_at_the_end(cores: tuple[int, ...] = (0,)) -> Tpu:
+        """Runs of 500 us that have an op for 300 us; the host waits for 190 us of the rest, then 5 and 40 us."""
+        tpu = loop(cores=cores)
+        for core in cores:
+            tpu.ops[core] = [(name, start, 300 * US, stats) for name, start, _, stats in tpu.ops[core]]
+        for i in range(1, 4):
+            tpu.on_main("Wait for donation holds", i * STEP + 60, 195)
+            tpu.on_main("Wait for usage holds", i * STEP + 260, 40)
+        return tpu
+
+    @pytest.mark.parametrize("cores", [(0,), (0, 1)])
+    def test_with_a_program_in_flight_that_is_said(self, cores: tuple[int, ...]) -> None:
+        finding = findings(self.without_ops_at_the_end(cores).trace())["dispatch_overhead"]
+        waits = finding.evidence["in_flight_ps"], finding.evidence["wait_ps"]
+        assert tuple(map(us, waits)) == (3 * 190 * len(cores), 3 * 45 * len(cores))
+        assert finding.title == "A launched program is in flight, but no op of it runs"
+        assert " and the host waits (mostly in Wait for donation holds)" in finding.detail
+        assert " nothing is queued and the host waits (mostly in Wait for usage holds)" in finding.detail
+        assert finding.advice.startswith("Find out what launched programs wait for before their ops run")
+
+    def test_a_fix_of_that_makes_runs_shorter_and_leaves_the_waits(self) -> None:
+        """Each step loses the 6 us of its marker, three of four 190 us of the run that they wait for."""
+        fixed = findings(self.without_ops_at_the_end().trace())["dispatch_overhead"].step_if_fixed_ps
+        assert us(fixed) == 1000 - 6 - 3 * 190 / 4
