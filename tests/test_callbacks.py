@@ -115,7 +115,7 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
     assert "The host has 0.500\u202fms less wait per step, in the mean." in text
 
 
-def test_ops_beside_a_callback_are_no_waiting(tmp_path: Path) -> None:
+def test_ops_concurrent_with_a_callback_are_no_waiting(tmp_path: Path) -> None:
     trace = trace_of(tmp_path, ("custom-call.2", 100, 500), ("dot.1", 200, 100), ("dot.1", 550, 430))
     alone = find_callbacks(trace, 0).alone
     assert [us(ps) for ps in alone.start_ps.tolist()[:2]] == [100, 300]

@@ -173,7 +173,7 @@ def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
 
 
 def test_work_of_cut_steps_belongs_to_no_step() -> None:
-    """The same loop, but the capture of B lasts for half a step more, in which it launches once more."""
+    """The same loop, but the capture of B is half a step longer and contains another launch."""
     whole, cut = loop(), loop()
     cut.on_main("forward", 4 * STEP, 100)
     cut.launch(4 * STEP + LAUNCH, (4 * STEP + LAUNCH + 10, 20), (4 * STEP + LAUNCH + 50, 500))

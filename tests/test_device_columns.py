@@ -11,7 +11,7 @@ from tb_xla_insights.report.device_columns import MAX_EXACT_ROWS, device_columns
 US = 10**6
 
 
-def devices(count: int) -> list[dict[str, Any]]:
+def devices(count: int) -> list[Any]:
     times = {"span_ps": 5 * US + 500_000, "busy_ps": 3 * US + 499_999, "stall_ps": 0}
     row = times | {
         "idle_ps": 2 * US + 1,

@@ -133,7 +133,7 @@ def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:
 
 def test_annotations_add_up(known_work: dict[str, Any]) -> None:
     tree = {row["path"]: row for row in known_work["device_work"]["annotations"]}
-    # In the order of the scopes' numbers, as the host recorded none of them.
+    # In the order of the scopes' numbers, because the host recorded none of them.
     assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
         "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,
@@ -212,7 +212,7 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
     assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
 
 
-def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
+def test_the_python_interface_selects_a_step_of_any_host(tmp_path: Path) -> None:
     hosts = []
     for name, length in (("a", 100), ("b", 70)):
         cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]

@@ -70,7 +70,7 @@ class TestExecutions:
         assert on_one_device["per_step"] == pytest.approx(view["per_step"] / 8)
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
-        """A core's first run, and one of which only the call is known."""
+        """A core's first run, and a run of which only the call is known."""
         tpu = Tpu()
         for i in range(3):
             tpu.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
@@ -131,7 +131,7 @@ def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTra
 
 
 class TestCompilesInWords:
-    """What the page shows of a compilation comes in words from the server."""
+    """The page's texts about a compilation come from the server."""
 
     def row(self, **changes: Any) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""What is written never destroys what is read, and is whole or not there."""
+"""Outputs never overwrite inputs, and are complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed: the wheel's content, its commands, and a TensorBoard that finds the plugin by itself."""
+"""The installed package: the wheel's content, its commands, and a TensorBoard that discovers the plugin."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_
     assert is_packed(tmp_path / "tb_xla_insights/static")
 
 
-def test_the_first_load_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile) -> None:
+def test_the_first_load_transfers_few_bytes(wheel: zipfile.ZipFile) -> None:
     """`tests/browser/test_packed.py` has that the first view asks for no others."""
     page = page_of(wheel)
     first = page["packed/index.js.br"] + page["packed/index.css.br"]
     assert first <= LARGEST_PAGE, f"{first} bytes"
 
 
-def test_source_maps_lead_to_the_modules_beside_them(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+def test_source_maps_name_the_packed_modules(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
     packed = tmp_path / "tb_xla_insights/static/packed"
     maps = [json.loads(gzip.decompress(path.read_bytes())) for path in packed.glob("*.map.gzip")]
@@ -215,7 +215,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
 
 
-def test_the_page_is_found_beside_a_checkout_and_inside_a_wheel() -> None:
+def test_the_page_is_found_in_a_checkout_and_in_a_wheel() -> None:
     assert (page_folder() / "index.js").is_file()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from helpers import raising, write_cut_session, write_session
+from schema_checks import fits_route, has_type
 from tensorboard import program
 from tensorboard.backend import application
 from tensorboard.plugins.core import core_plugin
@@ -47,6 +48,8 @@ def document(answer: TestResponse) -> dict[str, Any]:
 def data(client: Client, route: str, **arguments: Any) -> dict[str, Any]:
     answer = get(client, f"data/{route}", **arguments)
     assert answer.status_code == 200, answer.data
+    if has_type(route):
+        fits_route(document(answer), route)
     return document(answer)
 
 
@@ -147,7 +150,7 @@ def test_one_bad_host_does_not_hide_the_others(logdir: Path) -> None:
     assert "bad.xplane.pb" in skipped["message"]
 
 
-def test_a_session_that_cannot_be_read_says_why(logdir: Path) -> None:
+def test_an_unreadable_session_reports_the_reason(logdir: Path) -> None:
     directory = logdir / "plugins/profile/bad"
     directory.mkdir()
     (directory / "vm.xplane.pb").write_text("<html>not a capture</html>")
@@ -193,7 +196,7 @@ def test_data_of_a_session_that_is_not_in_memory_is_read_first(client: Client) -
     assert data(client, "search", session=OLD, q="forward")["count"] == 3
 
 
-def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
+def test_sessions_with_names_that_are_no_utf_8_are_listed_and_open(logdir: Path) -> None:
     directory = logdir / "plugins/profile" / os.fsdecode(b"caf\xe9")
     write_session(directory, os.fsdecode(b"vm\xff"))
     client = tensorboard("--logdir", str(logdir))

@@ -85,7 +85,7 @@ def test_a_body_in_chunks(port: int) -> None:
 
 
 def test_a_chunk_that_is_shorter_than_announced(port: int) -> None:
-    """Werkzeug makes up what is missing, so that a few bytes would fill the memory."""
+    """Werkzeug pads a short body, so a few bytes could fill the memory."""
     assert answer_to(port, iter([b"ffffffffffffffff\r\n{}"]), "Transfer-Encoding: chunked")[:2] == TOO_LARGE
 
 

@@ -24,8 +24,8 @@ STEPS = 12
 
 
 def training(load: bool = True, compile_at: int | None = 6, device: float = 500) -> SessionTrace:
-    """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us meanwhile. One of
-    them compiles for 1000 us before it launches. The step's own time is 700 us and what is added."""
+    """Steps that load for 100 us, build graphs for 200 us, and launch; the device works for 500 us in parallel. One
+    step compiles for 1000 us before it launches. A step takes 700 us plus what is added."""
     tpu, at, free = Tpu(), 0.0, 0.0
     for number in range(STEPS):
         begin = at
@@ -73,7 +73,7 @@ def test_one_replay_without_all_mistakes_and_one_without_the_largest_limit() -> 
     assert us(together["step_ps"]) == round((usual + COMPILE / STEPS) * 10**6) / 10**6
     assert us(together["usual_step_ps"]) == usual
     assert us(together["step_if_fixed_ps"]) == usual - LOAD
-    # What is left is the device's work, and launching it.
+    # The rest is the device's work, and its launch.
     assert 500 <= (us(together["step_without_limit_ps"]) or 0) <= usual - LOAD - BUILD
     assert {row["step_ps"] for row in rows} == {together["step_ps"]}
 
@@ -150,7 +150,7 @@ def test_a_certain_gain_ranks_above_an_uncertain_one() -> None:
         (None, 0.03, True),
     ],
 )
-def test_the_largest_limit_comes_before_mistakes_that_gain_little_beside_it(
+def test_the_largest_limit_precedes_mistakes_with_a_small_gain(
     mistake: float | None, limit: float, limits: bool
 ) -> None:
     smaller = [gaining("dispatch_overhead", 0.01, None), gaining("sync_every_step", 0.0, None)]
@@ -158,7 +158,7 @@ def test_the_largest_limit_comes_before_mistakes_that_gain_little_beside_it(
     ordered = [
         finding.id for finding in sort_findings([cut, *smaller, gaining("tracing_bound", limit, None)])
     ]
-    # Mistakes and limits each stay together.
+    # Mistakes and limits each stay in a group.
     assert [value in LIMITS for value in ordered] == [limits, limits, not limits, not limits]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from helpers import MS
 from synthetic.writer import Line, Space
 
+from tb_xla_insights.schema.timeline_route import EventSummary, TimelineSlices
 from tb_xla_insights.session import load
 from tb_xla_insights.timeline import Timeline
 
@@ -65,10 +66,10 @@ Slice = tuple[int, int, str, int]
 
 def row_of(timeline: Timeline, kind: str, label: str = "") -> str:
     rows = timeline.head()["rows"]
-    return next(row["id"] for row in rows if row["kind"] == kind and row["label"].startswith(label))  # type: ignore[no-any-return]
+    return next(row["id"] for row in rows if row["kind"] == kind and row["label"].startswith(label))
 
 
-def slices(view: dict[str, Any], row: str) -> list[list[Slice]]:
+def slices(view: TimelineSlices, row: str) -> list[list[Slice]]:
     """Start, duration, name and number of events of every slice, lane by lane."""
     lanes = []
     for lane in view["rows"][row]:
@@ -84,5 +85,5 @@ def names_of(timeline: Timeline, row: str) -> list[set[str]]:
     return [{name for _, _, name, _ in lane} for lane in slices(view, row)]
 
 
-def brief(answer: dict[str, Any]) -> tuple[str, str, int]:
+def brief(answer: EventSummary) -> tuple[str, str, int]:
     return answer["name"], answer["row"], answer["depth"]

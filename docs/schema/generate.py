@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib import import_module
 from inspect import getmembers, isclass
 from pathlib import Path
@@ -32,8 +33,12 @@ DOCS = Path(__file__).parents[1]
 PAGE = DOCS.parent / "frontend" / "lib"
 DOCUMENTS: dict[str, Any] = {"report": Report, "window": Window, "compare": Comparison, "routes": Routes}
 
-# A key that is a Python keyword has no attribute that a docstring could describe.
-KEYWORDS = {"class": "What the host does."}
+# A key that is a Python keyword has no attribute that a docstring could describe. By key, or by type and key.
+KEYWORDS = {
+    "class": "What the host does.",
+    "StripHost.class": "The class with most time in each bucket, as a hexadecimal digit.",
+    "from": "The events that hand work over to it.",
+}
 
 HEAD = """# Every key of the JSON documents
 
@@ -87,7 +92,7 @@ UNITS = {
 
 def json_schema(name: str) -> Part:
     """The JSON Schema of a document, with the attribute docstrings as descriptions."""
-    kinds = _kinds()
+    kinds = configured_types()
     document = TypeAdapter(DOCUMENTS[name]).json_schema()
     for title, part in ((document["title"], document), *document["$defs"].items()):
         for key, value in part.get("properties", {}).items():
@@ -98,8 +103,10 @@ def json_schema(name: str) -> Part:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
 
 
-def _kinds() -> dict[str, Any]:
-    """All types by name, configured to use attribute docstrings as descriptions."""
+@cache
+def configured_types() -> dict[str, Any]:
+    """All types by name, configured to use attribute docstrings as descriptions and to have no keys that they do not
+    name."""
     types = {}
     config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
     for module in iter_modules(schema.__path__, f"{schema.__name__}."):
@@ -113,8 +120,9 @@ def _kinds() -> dict[str, Any]:
 
 def _inherited(kind: Any, key: str) -> str | None:
     """The description of a key that a type inherits, None if it has none."""
-    if key in KEYWORDS:
-        return KEYWORDS[key]
+    for name in (f"{kind.__name__}.{key}", key):
+        if name in KEYWORDS:
+            return KEYWORDS[name]
     for base in get_original_bases(kind):
         if is_typeddict(base) and key in base.__annotations__:
             description = TypeAdapter(base).json_schema()["properties"][key].get("description")

@@ -11,10 +11,7 @@ const POLL_MS = 250;
 const MAX_ADDRESSES = 5;
 const WORDS = new Map([['waiting', 'Connecting'], ['tracing', 'Tracing'], ['collecting', 'Collecting']]);
 
-/**
- * @typedef {{state: string, elapsed_ms: number, duration_ms: number, message: string|null, session: string|null}}
- *   Progress
- */
+/** @typedef {import('../lib/routes').PageCapture} PageCapture */
 
 /** The saved addresses, the latest first. */
 const savedAddresses = () => (readPref('addresses') ?? '').split('\n').filter(Boolean);
@@ -81,7 +78,7 @@ export function createCapture(say, opened, logdir) {
     ),
   );
 
-  /** @param {Progress} progressState */
+  /** @param {PageCapture} progressState */
   function show({ state, elapsed_ms, duration_ms, message: trying }) {
     const text =
       WORDS.get(state) +
@@ -112,13 +109,17 @@ export function createCapture(say, opened, logdir) {
     start.disabled = true;
     message.textContent = '';
     try {
-      /** @type {Progress} */
       let progressState = await post('capture', { addresses: addresses.value, duration_ms: Number(duration.value) });
       saveFields();
-      for (; WORDS.has(progressState.state); progressState = await get('capture_progress')) {
+      for (
+        ;
+        progressState.state !== 'idle' && WORDS.has(progressState.state);
+        progressState = await get('capture_progress')
+      ) {
         show(progressState);
         await delay(POLL_MS);
       }
+      if (progressState.state === 'idle') throw new Error('TensorBoard was restarted, and the capture is lost.');
       message.textContent = escapeInvisible(progressState.message ?? '');
       start.disabled = false;
       if (progressState.session) opened(progressState.session);

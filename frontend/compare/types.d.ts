@@ -1,6 +1,6 @@
 /** What data/compare answers: two sessions side by side. Differences are B − A, ratios B / A. */
 
-import type { ClassName } from "../lib/types";
+import type { ClassName } from "../lib/routes";
 
 export interface Pair { a_ps: number | null; b_ps: number | null; difference_ps: number | null; ratio: number | null }
 export type Verdict = "better" | "worse" | "same" | "chance" | "few" | null;

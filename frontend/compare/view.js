@@ -146,7 +146,7 @@ export function compareView(app) {
     try {
       const { columns, rows, means, counts } = await readPairs(await selectedFile.text(), async (a, b) => {
         const { measures: [{ a_ps, b_ps, verdict }] } = await get('compare', { session: a, other: b });
-        return { times: [a_ps, b_ps], verdict };
+        return { times: [a_ps ?? 0, b_ps ?? 0], verdict };
       });
       if (selectedFile !== chosen) return;
       const judged = columns.map((_, at) => rows.some(({ verdicts }) => verdicts[at]));

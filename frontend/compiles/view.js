@@ -286,7 +286,7 @@ export function compilesView(app) {
     return draw();
   }
 
-  const data = createDocumentView(app, 'compiles', element, (/** @type {Compiles} */ next, session) => {
+  const data = createDocumentView(app, 'compiles', element, (next, session) => {
     answer = next;
     sessionDevices = session.devices;
     hostCount = session.session.hosts.length;

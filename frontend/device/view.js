@@ -370,7 +370,7 @@ export function deviceView(app) {
     follow();
   });
 
-  const data = createDocumentView(app, 'device', element, (/** @type {DeviceDocument} */ next, openSession) => {
+  const data = createDocumentView(app, 'device', element, (next, openSession) => {
     const sessionChanged = session !== openSession;
     session = openSession;
     if (!openSession.devices.length) {

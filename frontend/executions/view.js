@@ -314,7 +314,6 @@ export function executionsView(app) {
     const { rows, session: { name } } = session;
     const { devices } = app.selection();
     try {
-      /** @type {import('../lib/types').SearchAnswer} */
       const {
         hits: { n, s, d },
         names,
@@ -355,7 +354,7 @@ export function executionsView(app) {
       .join(' · ');
   }
 
-  const data = createDocumentView(app, 'executions', element, (/** @type {Executions} */ next, nextSession) => {
+  const data = createDocumentView(app, 'executions', element, (next, nextSession) => {
     stepChannel.cancel();
     answer = next;
     usualStep = next.step ?? -1;

@@ -25,7 +25,7 @@ import { createTermTips } from './term-tips.js';
 import { createLoadingCard, errorCard, loadingText, noSessionsCard, partialText } from './state-cards.js';
 
 /** @typedef {import('../lib/types').Ready} Ready */
-/** @typedef {import('../lib/types').SessionList} SessionList */
+/** @typedef {import('../lib/routes').SessionList} SessionList */
 /** @typedef {'loading'|'ready'|'error'|'empty'} State */
 /**
  * The interface of the frame to views.
@@ -334,7 +334,7 @@ export function createApp() {
     refreshing = true;
     const known = list?.note;
     try {
-      list = /** @type {SessionList} */ (await get('sessions'));
+      list = await get('sessions');
     } catch (error) {
       if (session) return;
       showError(/** @type {Error} */ (error).message, refreshSessions);

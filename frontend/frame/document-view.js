@@ -4,15 +4,16 @@ import { fill } from '../lib/dom.js';
 import { createLatestChannel, getShared } from '../lib/api.js';
 import { analysisCard, errorCard } from './state-cards.js';
 
+/** @typedef {import('../lib/api.js').Routes} Routes */
 /** @typedef {import('../lib/types').Ready} Ready */
 
 const CARD_AFTER_MS = 300;
 
 /**
  * Requests a view's document once per session, when the view is first in front. The old drawing stays until then.
- * @template T
- * @param {import('./app.js').App} app @param {string} route @param {HTMLElement} element
- * @param {(answer: T, session: Ready) => 'ready'|'empty'} draw
+ * @template {keyof Routes} R
+ * @param {import('./app.js').App} app @param {R} route @param {HTMLElement} element
+ * @param {(answer: Routes[R], session: Ready) => 'ready'|'empty'} draw
  * @param {(session: Ready) => Record<string, any>} [more] arguments in addition to the session
  */
 export function createDocumentView(app, route, element, draw, more) {

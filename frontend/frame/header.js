@@ -56,7 +56,7 @@ export function createHeader(on, notes, capture) {
   let timer = 0;
   return {
     element,
-    /** @param {import('../lib/types').SessionEntry[]} entries @param {string} name */
+    /** @param {import('../lib/routes').ListedSession[]} entries @param {string} name */
     sessions(entries, name) {
       sessions.classList.toggle('none', !name);
       names = entries.map((entry) => entry.name);

@@ -10,7 +10,7 @@ const POLL_MS = 150;
 
 /**
  * @param {object} on
- * @param {(loading: import('../lib/types').Loading, elapsed_ms: number) => void} on.progress
+ * @param {(loading: import('../lib/routes').SessionLoading, elapsed_ms: number) => void} on.progress
  * @param {(session: Ready) => void} on.ready called several times if hosts arrive one after another
  * @param {(message: string) => void} on.error
  * @param {(error: unknown) => void} on.refused the server did not stop the reading
@@ -32,7 +32,6 @@ export function createLoader(on) {
       name = session;
       try {
         for (let reread = reload; request === lastRequest; reread = false) {
-          /** @type {import('../lib/types').SessionAnswer} */
           const answer = await (reread
             ? post('reload', { session, hosts, seen: hostsShown })
             : get('session', { session, hosts, seen: hostsShown }));
@@ -47,8 +46,9 @@ export function createLoader(on) {
             });
           }
           if (answer.state === 'error') return on.error(answer.message);
-          const { head, partial } = answer;
-          if (head && partial) {
+          const { partial } = answer;
+          if ('head' in answer && partial) {
+            const { head } = answer;
             hostsShown = head.session.hosts.length;
             on.ready({
               ...head,

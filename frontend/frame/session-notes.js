@@ -5,7 +5,7 @@ import { partialText } from './state-cards.js';
 
 /** @typedef {import('./diagnostics.js').Note} Note */
 
-/** @param {import('../lib/types').Loading} loading @param {() => void} stop @returns {Note} */
+/** @param {import('../lib/routes').SessionLoading} loading @param {() => void} stop @returns {Note} */
 export const partialNote = (loading, stop) => ({
   id: 'partial',
   severity: 'warning',

@@ -6,7 +6,7 @@ import { bytes, count, digits, plural } from '../lib/format.js';
 import { total } from '../lib/totals.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
-/** @typedef {import('../lib/types').HostProgress} HostProgress */
+/** @typedef {import('../lib/routes').HostReading} HostReading */
 
 /** @param {string} testid @param {string} title @param {...(Node|string|null)} body */
 const stateCard = (testid, title, ...body) =>
@@ -60,7 +60,7 @@ function leftText(seconds) {
 
 /**
  * `Reading t1v-n-8c41-w-0 · 412 of 1 204 MB · about 6 s left`, then the stage after reading.
- * @param {import('../lib/types').Loading} loading
+ * @param {import('../lib/routes').SessionLoading} loading
  */
 export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_left }) {
   const subject = hosts.length === 1 ? hosts[0].name : `${count(hosts.length)} hosts`;
@@ -75,26 +75,26 @@ export function loadingText({ stage, hosts, bytes_read, bytes: whole, seconds_le
 
 /**
  * `41 of 64 hosts read; the slowest may be among the rest. 3 116 of 4 864 MB read, about 12 s left.`
- * @param {import('../lib/types').Loading} loading
+ * @param {import('../lib/routes').SessionLoading} loading
  */
 export function partialText({ partial, bytes_read, bytes: whole, seconds_left }) {
-  const { hosts_read, hosts_in_all, hosts_told } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_told: 0 };
+  const { hosts_read, hosts_in_all, hosts_covered } = partial ?? { hosts_read: 0, hosts_in_all: 0, hosts_covered: 0 };
   const read = `${count(hosts_read)} of ${plural(hosts_in_all, 'host')} read`;
   if (hosts_read === hosts_in_all) return `${read}. Building their report.`;
   const left = whole && seconds_left != null ? `, ${leftText(seconds_left)}` : '';
-  const coverage = hosts_told < hosts_read ? ` The numbers cover ${plural(hosts_told, 'host')}.` : '';
+  const coverage = hosts_covered < hosts_read ? ` The numbers cover ${plural(hosts_covered, 'host')}.` : '';
   const progress = `${amount(bytes_read, whole)} read${whole ? left : ' so far'}.`;
   return `${read}; the slowest may be among the rest. ${progress}${coverage}`;
 }
 
-/** @param {HostProgress} host */
+/** @param {HostReading} host */
 function hostText(host) {
   if (host.state === 'building') return 'placing its events';
   if (host.state === 'reading') return amount(host.bytes_read, host.bytes);
   return host.state === 'error' ? host.message ?? 'error' : host.state;
 }
 
-/** The progress of each host. @param {HostProgress[]} hosts */
+/** The progress of each host. @param {HostReading[]} hosts */
 function hostBars(hosts) {
   const shown =
     hosts.length > MAX_HOSTS
@@ -137,7 +137,7 @@ export function createLoadingCard(stop) {
       h('p', null, button('Stop and keep what was read', stop, { 'data-testid': 'stop-loading' })),
     ),
     /**
-     * @param {import('../lib/types').Loading} loading
+     * @param {import('../lib/routes').SessionLoading} loading
      * @param {boolean} drawn whether the user waits for the timeline, not for findings
      */
     update(loading, drawn) {
@@ -193,7 +193,7 @@ export const errorCard = (message, retry, title = 'This session cannot be shown'
 const SERVER_CODE = 'import torch_xla.debug.profiler as xp\nserver = xp.start_server(3294)';
 const CAPTURE_CODE = 'xla-insights capture localhost:3294 LOGDIR --duration-ms 3000';
 
-/** @param {import('../lib/types').SessionList} list @param {() => void} retry @param {() => void} capture */
+/** @param {import('../lib/routes').SessionList} list @param {() => void} retry @param {() => void} capture */
 export const noSessionsCard = (list, retry, capture) => stateCard('no-sessions', 'No profile under this logdir.',
   h('p', { class: 'sec' }, list.logdir ? `Nothing was found in ${list.logdir}.` : list.message),
   list.note ? h('p', null, severityTag('warning'), ' ', list.note) : null,

@@ -6,7 +6,7 @@ import { groupBy, total } from '../lib/totals.js';
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('../lib/types').ByClass} ByClass */
-/** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('../lib/routes').ClassName} ClassName */
 /**
  * @typedef {object} GapRow
  * @property {GapItem} gap the gap that findings link to, or the gap itself

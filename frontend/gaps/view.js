@@ -281,7 +281,7 @@ export function gapsView(app) {
 
   /** A text with the time of the chosen cause: its gaps contain other classes, and other gaps contain it. */
   function causeText() {
-    const cause = /** @type {import('../lib/types').ClassName|undefined} */ (
+    const cause = /** @type {import('../lib/routes').ClassName|undefined} */ (
       filtersValue(app.link.state.f).get('cause')
     );
     const class_ps = cause && !chosenPattern() && answer.by_class_ps[cause];
@@ -399,7 +399,7 @@ export function gapsView(app) {
     return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
   }
 
-  const data = createDocumentView(app, 'gaps', element, (/** @type {Gaps} */ next, nextSession) => {
+  const data = createDocumentView(app, 'gaps', element, (next, nextSession) => {
     answer = { ...next, items: eachCore(next.items) };
     session = nextSession;
     byId = new Map(nextSession.devices.map((device) => [device.id, device]));

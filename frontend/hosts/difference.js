@@ -12,7 +12,7 @@ import { classLabel, rangeName, US } from './verdict.js';
 /** @typedef {import('./types').HostsDocument} HostsDocument */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
-/** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('../lib/routes').ClassName} ClassName */
 
 /**
  * A bar around a centre line: longer classes to the right, shorter ones to the left.

@@ -43,7 +43,7 @@ export const toneOf = (palette, part) =>
  * @param {string|null} name
  */
 function fillOf(palette, name) {
-  const at = CLASSES.indexOf(/** @type {import('../lib/types').ClassName} */ (name));
+  const at = CLASSES.indexOf(/** @type {import('../lib/routes').ClassName} */ (name));
   return at >= 0 ? palette.classes[at] : name === DEVICE ? palette.devColl : palette.dev;
 }
 

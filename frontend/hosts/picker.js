@@ -291,7 +291,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   document.body.append(dialog);
   chooseInitial();
   dialog.showModal();
-  get('hosts', { session }).then((/** @type {HostsDocument} */ document) => {
+  get('hosts', { session }).then((document) => {
     ranks = document;
     const rankedPlaces = document.order.map((at) => names.indexOf(document.hosts.name[at])).filter((at) => at >= 0);
     order = [...new Set([...rankedPlaces, ...order])];

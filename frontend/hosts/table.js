@@ -155,7 +155,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
 function differs({ differs: name, differs_us, once }) {
   if (name === null || differs_us === null) return h('span', { class: 'muted' }, 'nothing stands out');
   return [
-    ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/types').ClassName} */ (name))),
+    ...(name === DEVICE ? [classLabel(name)] : classCell(/** @type {import('../lib/routes').ClassName} */ (name))),
     ' ',
     h('span', { class: 'sec' }, difference(differs_us / 1000, 3)),
     once && [' ', h('span', { class: 'tag once', title: 'most of it in one step' }, 'once')],

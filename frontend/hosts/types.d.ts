@@ -3,8 +3,7 @@
  * are whole microseconds.
  */
 
-import type { VerdictSeverity } from "../lib/routes";
-import type { PartOf } from "../lib/types";
+import type { HostCounts, VerdictSeverity } from "../lib/routes";
 
 export interface HostsDocument {
   schema: 1; state: "compared" | "one_host" | "no_collectives" | "clocks_apart"; note: string | null;
@@ -26,11 +25,11 @@ export interface HostsDocument {
   charges: { host: number[]; step: number[]; last: number[]; waits_us: number[] };
   class_us: number[][]; step_class_us: Record<string, (number[] | null)[]>;
   cores: { host: number; id: string; last: number; late_us: number; device_us: number }[] | null;
-  partial?: PartOf;
+  partial?: HostCounts;
 }
 
 /** With `host`: what that one did in each step, null for those that it does not have. */
-export interface HostSteps { partial?: PartOf; step_class_us: (number[] | null)[]; start_ps: (number | null)[]; duration_ps: (number | null)[] }
+export interface HostSteps { partial?: HostCounts; step_class_us: (number[] | null)[]; start_ps: (number | null)[]; duration_ps: (number | null)[] }
 
 /**
  * A host as table and heat map have it, of all steps or of those that are chosen. Times of others that wait are sums.

@@ -14,7 +14,7 @@ export const US = 1e6;
 
 /** `IR tracing`, `compute` @param {string} name of a class */
 export const classLabel = (name) =>
-  name === DEVICE ? 'compute' : (LABELS[/** @type {import('../lib/types').ClassName} */ (name)] ?? name);
+  name === DEVICE ? 'compute' : (LABELS[/** @type {import('../lib/routes').ClassName} */ (name)] ?? name);
 
 /** `step 1208`, `steps 1208 – 1215` @param {HostsDocument['steps']} steps @param {StepRange} range */
 export const rangeName = (steps, [from, to]) =>

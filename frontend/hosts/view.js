@@ -140,8 +140,7 @@ export function hostsView(app) {
   /** @param {number} at @returns {Promise<HostSteps|null>} */
   async function stepsOf(at) {
     const [requested, name] = [session, answer.hosts.name[at]];
-    /** @type {HostSteps} */
-    const steps = stepsByHost.get(at) ?? await get('hosts', { session: requested.session.name, host: name });
+    const steps = stepsByHost.get(at) ?? await get('host_steps', { session: requested.session.name, host: name });
     // If more hosts were read meanwhile, the answer counts steps as in the next document.
     if (requested !== session || steps.partial?.hosts_read !== answer.partial?.hosts_read) return null;
     stepsByHost.set(at, steps);
@@ -302,7 +301,7 @@ export function hostsView(app) {
   search.addEventListener('input', () => setFilter('host', search.value.trim(), 'replace'));
   bindSearchKeys(search, list, () => setFilter('host', ''));
 
-  const data = createDocumentView(app, 'hosts', element, (/** @type {HostsDocument} */ next, openSession) => {
+  const data = createDocumentView(app, 'hosts', element, (next, openSession) => {
     [answer, session] = [next, openSession];
     stepsByHost = new Map();
     opened = false;

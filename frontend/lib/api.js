@@ -2,6 +2,8 @@
 
 import { beginActivity } from './activity.js';
 
+/** @typedef {import('./types').Answers} Routes */
+
 /** A failed request, with the error line of the server. */
 export class RequestError extends Error {
   /** @param {string} message @param {number} status 0 when the server could not be reached */
@@ -14,10 +16,11 @@ export class RequestError extends Error {
 /**
  * `get('window', {session: 'a', start_ps: 5})` requests `data/window?session=a&start_ps=5`; null and undefined are left
  * out.
- * @param {string} route
+ * @template {keyof Routes} R
+ * @param {R} route
  * @param {Record<string, any>} [query]
  * @param {AbortSignal} [signal]
- * @returns {Promise<any>}
+ * @returns {Promise<Routes[R]>}
  */
 export async function get(route, query = {}, signal) {
   const mark = fingerprints.get(query.session);
@@ -56,9 +59,10 @@ export const onSessionReread = (run) => { sessionReread = run; };
 
 /**
  * Requests an action; the server accepts it from this page only. Null and undefined are left out.
- * @param {string} route
+ * @template {keyof Routes} R
+ * @param {R} route
  * @param {Record<string, any>} [body]
- * @returns {Promise<any>}
+ * @returns {Promise<Routes[R]>}
  */
 export const post = (route, body = {}) =>
   request(`data/${route}`, {
@@ -97,10 +101,11 @@ const answers = new WeakMap();
 
 /**
  * Requests the answer of a route about a whole session, once for all views; a failed request is repeated.
- * @param {string} route
+ * @template {keyof Routes} R
+ * @param {R} route
  * @param {import('./types').Ready['of']} of the object of the open session; a session with other
  *   hosts has another one
- * @returns {Promise<any>}
+ * @returns {Promise<Routes[R]>}
  */
 export function getShared(route, of) {
   const byRoute = answers.get(of) ?? new Map();
@@ -117,14 +122,14 @@ export function getShared(route, of) {
 /**
  * A channel on which only the newest request counts: an older one is aborted and its promise never settles, so that
  * what it would have drawn never replaces newer content. Until an answer comes, the caller leaves old content alone.
- * @template [T=any]
- * @param {string} route
+ * @template {keyof Routes} R
+ * @param {R} route
  */
 export function createLatestChannel(route) {
   /** @type {AbortController|null} */
   let current = null;
   return {
-    /** @param {Record<string, any>} query @returns {Promise<T>} */
+    /** @param {Record<string, any>} query @returns {Promise<Routes[R]>} */
     async get(query) {
       current?.abort();
       const { signal } = current = new AbortController();

@@ -10,7 +10,7 @@ import { table, textColumn } from './table.js';
 const ROOMY_PX = 1900;
 
 /** @typedef {import('./types').ByClass} ByClass */
-/** @typedef {import('./types').ClassName} ClassName */
+/** @typedef {import('./routes').ClassName} ClassName */
 /** @typedef {import('./dom.js').Child} Child */
 
 /**

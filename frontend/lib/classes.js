@@ -3,7 +3,7 @@
 import { LABELS } from './class-names.js';
 import { h } from './dom.js';
 
-/** @typedef {import('./types').ClassName} ClassName */
+/** @typedef {import('./routes').ClassName} ClassName */
 
 export { CLASSES, LABELS } from './class-names.js';
 

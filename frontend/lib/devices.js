@@ -3,7 +3,7 @@
 /** @param {string} host @param {string} name */
 export const deviceId = (host, name) => `${host}/${name}`;
 
-/** @param {import('./types').DeviceHeads} heads @returns {import('./types').Device[]} */
+/** @param {import('./routes').DeviceSummaries} heads @returns {import('./types').Device[]} */
 export const deviceRows = ({ unit_ps, host, name, kind, modules, ops, duty_cycle, busy, idle, stall }) =>
   host.map((own, at) => ({
     id: deviceId(own, name[at]),

@@ -1,5 +1,7 @@
 /** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
 
+export type CaptureState = "waiting" | "tracing" | "collecting" | "done" | "error" | "cancelled";
+
 export type ClassName = "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device" | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
 
 export type Counted = "compile" | "execute" | "to_device" | "from_device";
@@ -8,13 +10,25 @@ export type DutyDefinition = "ops" | "modules" | "capture";
 
 export type ExecutionKind = "lazy" | "dynamo" | "other";
 
+export type Framework = "torch_xla" | "torch_tpu" | "jax" | "tensorflow" | "unknown";
+
 export type GapKind = "starved" | "queued" | "unknown";
 
 export type Join = "exact" | "ordered" | "none";
 
+export type LoadStage = "reading" | "building" | "drawing";
+
+export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
+
+export type Runtime = "pjrt" | "xrt" | "unknown";
+
 export type Severity = "critical" | "warning" | "info";
 
+export type StatType = "int" | "float" | "text" | "bytes";
+
 export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules";
+
+export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream";
 
 export type VerdictSeverity = "critical" | "warning" | "info" | "good";
 
@@ -32,6 +46,18 @@ export interface Between {
   mean_ps: number;
   /** The cause with most time; `null` without idle time. */
   cause: ClassName | null;
+}
+
+/** One server's part of a capture. */
+export interface CapturedHost {
+  /** Address of the server. */
+  address: string;
+  /** What the server does, or how it ended. */
+  state: CaptureState;
+  /** Why it failed or is tried again; `null` without an error. */
+  message: string | null;
+  /** Size of the file; 0 until it is written. */
+  bytes: number;
 }
 
 /** Why a graph was executed, from a debug log. */
@@ -62,6 +88,86 @@ export interface ChainLink {
   event: string | null;
   /** Where a launch waits, what the driving thread did, the most first. */
   meanwhile: Meanwhile[];
+}
+
+/** `data/session` of a session of which chosen hosts are in memory. */
+export interface ChosenHostsReady {
+  /** The rows in drawing order. */
+  rows: TimelineRow[];
+  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  more_rows: boolean;
+  /** The names of phases, in their usual order in a step. */
+  phases: string[];
+  /** The whole session. */
+  strip: OverviewStrip;
+  /** The session. */
+  session: SessionHead;
+  /** What ran. */
+  environment: Environment;
+  /** Limitations of the analysis. */
+  diagnostics: Diagnostic[];
+  /** The devices. */
+  devices: DeviceSummaries;
+  /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
+  chosen?: number[];
+  /** The hosts to look at first; absent if all hosts are in memory. */
+  ranks?: HostRanks;
+  /** The session is in memory. */
+  state: "ready";
+  /** Fingerprint of the files that were read. */
+  mark: string;
+  /** Whether the files have changed since. */
+  changed: boolean;
+  /** Number of hosts that were read. */
+  hosts_read: number;
+  /** Number of hosts of the session. */
+  hosts_in_all: number;
+}
+
+/** `data/collective`. */
+export interface CollectiveAnswer {
+  /** The collective; `null` if there is none, or if its arrivals cannot be compared. */
+  collective: CollectiveArrivals | null;
+}
+
+/** One collective, and who waits in it. */
+export interface CollectiveArrivals {
+  /** Name of the op. */
+  name: string;
+  /** Kind of the collective. */
+  kind: string;
+  /** The host that arrives last. */
+  last: string;
+  /** Number of hosts that take part. */
+  hosts: number;
+  /** Number of hosts that wait longer than the clocks' uncertainty. */
+  waiting: number;
+  /** The longest wait. */
+  longest_ps: number;
+  /** Sum of the waits. */
+  waits_ps: number;
+  /** The clocks' largest uncertainty. */
+  unsure_ps: number;
+  /** The ops on the hosts shown. */
+  cores: CollectiveCores;
+}
+
+/** The ops of a collective on the hosts shown; a core that does not wait has 0 in `waits_ps`. */
+export interface CollectiveCores {
+  /** Ids of the devices. */
+  device: string[];
+  /** Index of the op's lane in the row of ops. */
+  depth: number[];
+  /** Start of the wait. */
+  start_ps: number[];
+  /** Arrival of the last host. */
+  last_ps: number[];
+  /** End of the op. */
+  end_ps: number[];
+  /** Length of the wait. */
+  waits_ps: number[];
+  /** When the core joins. */
+  begin_ps: number[];
 }
 
 /** The time of a collective on all devices; the last row may be the sum of `more` others. */
@@ -210,6 +316,44 @@ export interface DeviceStrip {
   cause: string;
 }
 
+/** The devices, a column per property; the id of a device is `<host>/<name>`. */
+export interface DeviceSummaries {
+  /** The unit of all times here: 1, or a larger power of ten for many devices. */
+  unit_ps: number;
+  /** Names of the hosts. */
+  host: string[];
+  /** Names of the devices. */
+  name: string[];
+  /** Kinds of the devices. */
+  kind: ("tpu" | "gpu" | "cpu" | "other")[];
+  /** Numbers of program runs. */
+  modules: number[];
+  /** Numbers of op events. */
+  ops: number[];
+  /** Busy time. */
+  busy: number[];
+  /** Idle time in the span. */
+  idle: number[];
+  /** The part of busy time in ops that only wait. */
+  stall: number[];
+  /** Busy time over span. */
+  duty_cycle: number[];
+}
+
+/** What limits the analysis: damage, missing data, contradictions. */
+export interface Diagnostic {
+  /** Name of the diagnostic; docs/findings.md explains each. */
+  id: string;
+  /** How much it limits what the report says. */
+  severity: "info" | "warning" | "error";
+  /** One sentence. */
+  message: string;
+  /** The host that it is about, where it is about one. */
+  host?: string;
+  /** Number of hosts with this diagnostic, in place of `host`. */
+  hosts?: number;
+}
+
 /** Times of devices as multiples of `unit_ps`, by definition of the duty cycle. */
 export interface DutyColumns {
   /** The time that the duty cycle is a share of. */
@@ -218,6 +362,106 @@ export interface DutyColumns {
   busy: Partial<Record<DutyDefinition, number[]>>;
   /** The part of busy time in ops that only wait. */
   stall: Partial<Record<DutyDefinition, number[]>>;
+}
+
+/** What ran. */
+export interface Environment {
+  /** The framework that drives the devices. */
+  framework: Framework;
+  /** The runtime below it. */
+  runtime: Runtime;
+  /** Kind of the devices, as the capture names it. */
+  accelerator: string;
+  /** Whether any op carries the name of a scope. */
+  hlo_scopes: boolean;
+  /** Whether the capture was generated, not recorded. */
+  synthetic: boolean;
+  /** Framework, runtime and devices in one line. */
+  label: string;
+}
+
+/** `data/event`: one event. */
+export interface EventDetails {
+  /** What the host does. */
+  class: ClassName | null;
+  /** Id of the event; `null` for slices that are no events, such as those of classes and scopes. */
+  event: string | null;
+  /** Id of its row. */
+  row: string;
+  /** Index of its lane in that row. */
+  depth: number;
+  /** Name of the event. */
+  name: string;
+  /** Name of the thread, or label of the row. */
+  thread: string;
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** The whole name, if `name` is a short or a cut one. */
+  title: string | null;
+  /** Name of the host. */
+  host: string;
+  /** Own time. */
+  self_ps: number;
+  /** The events that enclose it, outermost first; of more than 200 the outermost and the innermost 100. */
+  path: EventSummary[];
+  /** Number of events that `path` leaves out in its middle. */
+  path_left_out: number;
+  /** Facts about the event, then its stats. */
+  stats: StatOfEvent[];
+  /** The events that flows link with it. */
+  flow: EventFlow;
+  /** The events of the same name. */
+  occurrences: Occurrences;
+}
+
+/** The events that flows link with an event, at most 256 on each side. */
+export interface EventFlow {
+  /** The events that hand work over to it. */
+  from: EventSummary[];
+  /** The events that take its work up. */
+  to: EventSummary[];
+}
+
+/** An event, for lists. */
+export interface EventSummary {
+  /** What the host does. */
+  class: ClassName | null;
+  /** Id of the event; `null` for slices that are no events, such as those of classes and scopes. */
+  event: string | null;
+  /** Id of its row. */
+  row: string;
+  /** Index of its lane in that row. */
+  depth: number;
+  /** Name of the event. */
+  name: string;
+  /** Name of the thread, or label of the row. */
+  thread: string;
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+}
+
+/** `data/table`: the events of rows in a window. */
+export interface EventTable {
+  /** Number of events. */
+  count: number;
+  /** The first of them, by start. */
+  items: EventSummary[];
+}
+
+/** Own time of the events of one name on one thread. */
+export interface EventTime {
+  /** What the host does. */
+  class: ClassName | null;
+  /** Name of the events. */
+  name: string;
+  /** Number of events. */
+  count: number;
+  /** Own time in the window. */
+  self_ps: number;
 }
 
 /** All runs of a program. */
@@ -604,6 +848,18 @@ export interface HostCounts {
   hosts_in_all: number;
 }
 
+/** One capture file. */
+export interface HostFile {
+  /** Host name: the file's name without `.xplane.pb`. */
+  name: string;
+  /** Path or URL of the file. */
+  file: string;
+  /** Size of the file. */
+  bytes: number;
+  /** Number of events on all lines. */
+  events: number;
+}
+
 /** The hosts to look at first, as indices into the report's `session.hosts`. */
 export interface HostRanks {
   /** The host that the others wait for longest; the host with the longest median step if hosts are not compared. */
@@ -612,6 +868,20 @@ export interface HostRanks {
   median: number;
   /** The hosts that others wait for, longest first; at most 8. */
   late: number[];
+}
+
+/** The reading progress of one host. */
+export interface HostReading {
+  /** Name of the host. */
+  name: string;
+  /** Size of the file; 0 until the store has reported it. */
+  bytes: number;
+  /** Number of bytes read. */
+  bytes_read: number;
+  /** What is being done. */
+  state: ReadingState;
+  /** Why it could not be read; `null` without an error. */
+  message: string | null;
 }
 
 /** How batches reach the device, and whether it waits for them. */
@@ -644,6 +914,28 @@ export interface InputPipeline {
   late_hosts: string[];
 }
 
+/** The slices of one lane of a row as columns, by start. Neighbours below 2 px are merged. */
+export interface LaneSlices {
+  /** Starts in picoseconds: each is the difference from the one before, the first one from the window's start. */
+  s: number[];
+  /** Durations in picoseconds. */
+  d: number[];
+  /** Names, as indices into `names`; -1: no name. */
+  n: number[];
+  /** Classes, as indices into the classes of host time; in rows of devices 0: op, 1: collective, 2: op that waits. */
+  c: number[];
+  /** Numbers of events, the first one of a merged slice: each is the difference from the one before. In lanes whose slices are no events each is -1. */
+  e: number[];
+  /** Number of events of each slice; absent if no slice is merged, as are `b`, `r` and `f`. */
+  k?: number[];
+  /** Picoseconds of each slice that its events cover. */
+  b?: number[];
+  /** Exponent of the buckets of `f`: each is 2^r picoseconds long, counted from time 0. */
+  r?: number;
+  /** The covered share of each bucket that a merged slice touches, from 0 to f, slice by slice. */
+  f?: string;
+}
+
 /** How far the host runs ahead of the device: from a run's launch until its core has done all earlier work; negative where the core had nothing left to do. */
 export interface Lead {
   /** Median. */
@@ -664,6 +956,44 @@ export interface LeftOut {
   host: string;
   /** Why. */
   reason: "no_device_work" | "no_steps";
+}
+
+/** One capture file of a session. */
+export interface ListedHost {
+  /** Name of the host. */
+  name: string;
+  /** Size of the file; 0 if the store has not reported it. */
+  bytes: number;
+}
+
+/** A session of the logdir. */
+export interface ListedSession {
+  /** Name of the session; of several logdirs and of subdirectories its path. */
+  name: string;
+  /** Its captures. */
+  hosts: ListedHost[];
+  /** When the latest capture was written, in epoch nanoseconds, as a decimal string. */
+  modified_unix_ns: string;
+}
+
+/** The longest event of a name. */
+export interface LongestEvent {
+  /** What the host does. */
+  class: ClassName | null;
+  /** Id of the event in the timeline. */
+  event: string;
+  /** Id of its row in the timeline. */
+  row: string;
+  /** Depth in that row. */
+  depth: number;
+  /** Name of the event. */
+  name: string;
+  /** Name of the thread. */
+  thread: string;
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
 }
 
 /** The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`. */
@@ -734,6 +1064,44 @@ export interface Mistakes {
   gain: number | null;
 }
 
+/** The rows that a table leaves out. */
+export interface More {
+  /** Number of names. */
+  names: number;
+  /** Number of events. */
+  count: number;
+  /** Own time of these. */
+  self_ps: number;
+}
+
+/** The events of one name that a search finds. */
+export interface NameOfHits {
+  /** What the host does. */
+  class: ClassName | null;
+  /** Name of the events. */
+  name: string;
+  /** Number of events. */
+  count: number;
+  /** Sum of their durations. */
+  total_ps: number;
+}
+
+/** Time of the events of one name on all threads. */
+export interface NameTime {
+  /** What the host does. */
+  class: ClassName | null;
+  /** Name of the events. */
+  name: string;
+  /** Number of events. */
+  count: number;
+  /** Their time in the window. */
+  total_ps: number;
+  /** Own time in the window. */
+  self_ps: number;
+  /** The longest one. */
+  longest: LongestEvent;
+}
+
 /** The earlier graph of the same name with the fewest different parameters. */
 export interface NearestGraph {
   /** Name of the graph. */
@@ -750,6 +1118,38 @@ export interface NearestGraph {
   same: number;
 }
 
+/** `data/neighbor`: the next or the previous event of a lane. */
+export interface Neighbor {
+  /** The event; `null` if there is none. */
+  event: EventSummary | null;
+}
+
+/** No page has started a capture. */
+export interface NoCapture {
+  /** No page has started a capture. */
+  state: "idle";
+}
+
+/** The events of the same name in the same row; in rows of steps and of classes, those of the same class. */
+export interface Occurrences {
+  /** Number of events. */
+  count: number;
+  /** Index of this event among them, by start. */
+  index: number;
+  /** Mean duration. */
+  mean_ps: number;
+  /** Shortest duration. */
+  min_ps: number;
+  /** Longest duration. */
+  max_ps: number;
+  /** The one before; `null` at the first. */
+  previous: EventSummary | null;
+  /** The one after; `null` at the last. */
+  next: EventSummary | null;
+  /** Durations of at most 64 of them, evenly distributed, by start. */
+  durations_ps: number[];
+}
+
 /** The time of an op on all devices; the last row may be the sum of `more` others. */
 export interface OpSum {
   /** Name of the op; `null` in the row with the sums of the others. */
@@ -760,6 +1160,40 @@ export interface OpSum {
   count: number;
   /** Their time. */
   duration_ps: number;
+}
+
+/** Own time of one op. */
+export interface OpTime {
+  /** Name of the op. */
+  op: string;
+  /** Number of events. */
+  count: number;
+  /** Own time in the window. */
+  self_ps: number;
+}
+
+/** What the page needs before it draws the views. */
+export interface OpenedSession {
+  /** The rows in drawing order. */
+  rows: TimelineRow[];
+  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  more_rows: boolean;
+  /** The names of phases, in their usual order in a step. */
+  phases: string[];
+  /** The whole session. */
+  strip: OverviewStrip;
+  /** The session. */
+  session: SessionHead;
+  /** What ran. */
+  environment: Environment;
+  /** Limitations of the analysis. */
+  diagnostics: Diagnostic[];
+  /** The devices. */
+  devices: DeviceSummaries;
+  /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
+  chosen?: number[];
+  /** The hosts to look at first; absent if all hosts are in memory. */
+  ranks?: HostRanks;
 }
 
 /** `data/overview`: what the first view shows. */
@@ -814,6 +1248,32 @@ export interface OverviewSteps {
   work: StepWorkIntervals[];
 }
 
+/** The whole session in equal buckets of time. */
+export interface OverviewStrip {
+  /** Number of buckets. */
+  buckets: number;
+  /** The devices. */
+  devices: StripDevice[];
+  /** The hosts. */
+  host: StripHost[];
+}
+
+/** The last capture that a page started. */
+export interface PageCapture {
+  /** What is being done, or how it ended. */
+  state: CaptureState;
+  /** Milliseconds since the trace began; 0 while all servers are waited for. */
+  elapsed_ms: number;
+  /** The requested duration in milliseconds. */
+  duration_ms: number;
+  /** The errors in one line; `null` without errors. */
+  message: string | null;
+  /** The servers. */
+  hosts: CapturedHost[];
+  /** Name of the session to open; `null` until it can be opened. */
+  session: string | null;
+}
+
 /** A parameter that differs from the nearest graph. */
 export interface Parameter {
   /** Number of the parameter. */
@@ -824,8 +1284,66 @@ export interface Parameter {
   after: string | null;
 }
 
+/** How many hosts were read, and how many the views cover. */
+export interface PartialCounts {
+  /** Number of hosts that were read. */
+  hosts_read: number;
+  /** Number of hosts of the session. */
+  hosts_in_all: number;
+  /** Number of hosts that the views cover. */
+  hosts_covered: number;
+}
+
+/** `data/session` while the session is being read, if the views cover more hosts than the page has seen. */
+export interface PartialSession {
+  /** What is being done: `drawing` prepares the timeline. */
+  stage: LoadStage;
+  /** The share of the work until the timeline can be drawn that is done. */
+  part: number;
+  /** Estimate of the rest; `null` until it can be estimated. */
+  seconds_left: number | null;
+  /** Number of bytes read. */
+  bytes_read: number;
+  /** Size of all files; `null` until the store has reported all. */
+  bytes: number | null;
+  /** The progress of each host. */
+  hosts: HostReading[];
+  /** The numbers of hosts; `null` before the first partial report. */
+  partial: PartialCounts | null;
+  /** The session is being read. */
+  state: "loading";
+  /** What the page needs before it draws the views. */
+  head: OpenedSession;
+}
+
 /** The answer of each route, by its name below `data/`. Times are integer picoseconds from the session's start. */
 export interface Routes {
+  /** The sessions of the logdir. */
+  sessions: SessionList;
+  /** One session: how far it has been read, or what the page needs to draw it. */
+  session: SessionLoading | PartialSession | SessionError | SessionReady | ChosenHostsReady;
+  /** The same of a session that is read again. */
+  reload: SessionLoading | PartialSession | SessionError | SessionReady | ChosenHostsReady;
+  /** Whether the reading of a session was stopped. */
+  stop: Stopped;
+  /** The slices of rows in a window. */
+  timeline: TimelineSlices;
+  /** One event. */
+  event: EventDetails;
+  /** The next or previous event. */
+  neighbor: Neighbor;
+  /** Events by name. */
+  search: SearchAnswer;
+  /** The events of a window. */
+  table: EventTable;
+  /** All rows of the timeline. */
+  scopes: TimelineRows;
+  /** Waits of cores for other hosts. */
+  waits: Waits;
+  /** Who waits in one collective. */
+  collective: CollectiveAnswer;
+  /** What happens in a window. */
+  window: Window;
   /** What the first view shows. */
   overview: Overview;
   /** The numbers beside the names of the views. */
@@ -838,6 +1356,12 @@ export interface Routes {
   executions: Executions;
   /** Compilations, and the graphs by step. */
   compiles: Compiles;
+  /** A capture that begins. */
+  capture: PageCapture | NoCapture;
+  /** How far the capture is. */
+  capture_progress: PageCapture | NoCapture;
+  /** The capture that is cancelled. */
+  capture_cancel: PageCapture | NoCapture;
 }
 
 /** The runs of one step by start, a column per property. */
@@ -866,6 +1390,126 @@ export interface RunColumns {
   lead_ps: number[];
 }
 
+/** `data/search`: the events whose name contains a text. */
+export interface SearchAnswer {
+  /** Number of events. */
+  count: number;
+  /** Whether `hits` leaves events out. */
+  truncated: boolean;
+  /** The names; most time first. */
+  names: NameOfHits[];
+  /** The first 1,000 events. */
+  hits: SearchHits;
+}
+
+/** Events that a search finds, as columns, by start. */
+export interface SearchHits {
+  /** Ids of the events. */
+  event: string[];
+  /** Ids of their rows. */
+  row: string[];
+  /** Indices of their lanes. */
+  depth: number[];
+  /** Starts in picoseconds. */
+  s: number[];
+  /** Durations in picoseconds. */
+  d: number[];
+  /** Names, as indices into `names`. */
+  n: number[];
+}
+
+/** `data/session` if the session cannot be read. */
+export interface SessionError {
+  /** The session cannot be read. */
+  state: "error";
+  /** Why it cannot be read. */
+  message: string;
+  /** How far each host was read. */
+  hosts: HostReading[];
+}
+
+/** The session as a whole. */
+export interface SessionHead {
+  /** Name of the session's directory. */
+  name: string;
+  /** Path or URL of the session's directory. */
+  path: string;
+  /** Text of `description.txt` beside the capture; `null` without one. */
+  description: string | null;
+  /** Epoch nanoseconds of time 0, as a decimal string because a double cannot hold them; `0` where unknown. */
+  start_unix_ns: string;
+  /** From time 0 to the end of the last event of any host. */
+  duration_ps: number;
+  /** One row per host. */
+  hosts: HostFile[];
+}
+
+/** `data/sessions`: the sessions of the logdir. */
+export interface SessionList {
+  /** The logdirs, as text. */
+  logdir: string;
+  /** The sessions, newest first. */
+  sessions: ListedSession[];
+  /** Why there are no sessions; `null` if there are. */
+  message: string | null;
+  /** One line about directories that this user may not read; `null` if there are none. */
+  note: string | null;
+  /** Whether this page may capture. */
+  capture: boolean;
+  /** Where captures are written; `null` if this page may not capture. */
+  capture_logdir: string | null;
+}
+
+/** `data/session` while the session is being read. */
+export interface SessionLoading {
+  /** What is being done: `drawing` prepares the timeline. */
+  stage: LoadStage;
+  /** The share of the work until the timeline can be drawn that is done. */
+  part: number;
+  /** Estimate of the rest; `null` until it can be estimated. */
+  seconds_left: number | null;
+  /** Number of bytes read. */
+  bytes_read: number;
+  /** Size of all files; `null` until the store has reported all. */
+  bytes: number | null;
+  /** The progress of each host. */
+  hosts: HostReading[];
+  /** The numbers of hosts; `null` before the first partial report. */
+  partial: PartialCounts | null;
+  /** The session is being read. */
+  state: "loading";
+}
+
+/** `data/session` of a session in memory. */
+export interface SessionReady {
+  /** The rows in drawing order. */
+  rows: TimelineRow[];
+  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  more_rows: boolean;
+  /** The names of phases, in their usual order in a step. */
+  phases: string[];
+  /** The whole session. */
+  strip: OverviewStrip;
+  /** The session. */
+  session: SessionHead;
+  /** What ran. */
+  environment: Environment;
+  /** Limitations of the analysis. */
+  diagnostics: Diagnostic[];
+  /** The devices. */
+  devices: DeviceSummaries;
+  /** Indices of the hosts whose rows these are; absent if all hosts are in memory. */
+  chosen?: number[];
+  /** The hosts to look at first; absent if all hosts are in memory. */
+  ranks?: HostRanks;
+  /** The session is in memory. */
+  state: "ready";
+  /** Fingerprint of the files that were read. */
+  mark: string;
+  /** Whether the files have changed since. */
+  changed: boolean;
+}
+
 /** The range of a time over the runs of a program. */
 export interface Spread {
   /** Minimum. */
@@ -886,6 +1530,16 @@ export interface Spreads {
   queue_ps: Spread;
   /** Overhead of a run. */
   overhead_ps: Spread;
+}
+
+/** A stat of an event, or a fact about it. */
+export interface StatOfEvent {
+  /** Name of the stat. */
+  name: string;
+  /** Its value as text; of bytes the first 32 in hexadecimal digits. */
+  value: string;
+  /** Type of the value. */
+  kind: StatType;
 }
 
 /** Whole steps, a column per key of the report's `steps`. */
@@ -948,6 +1602,28 @@ export interface StepWorkIntervals {
   end_ps: number[];
 }
 
+/** `data/stop`. */
+export interface Stopped {
+  /** Whether the session was being read. */
+  stopped: boolean;
+}
+
+/** A device in the overview strip. */
+export interface StripDevice {
+  /** Id of the device. */
+  id: string;
+  /** The busy share of each bucket, a hexadecimal digit from `0`, idle, to `f`, busy throughout. */
+  busy: string;
+}
+
+/** A host in the overview strip. */
+export interface StripHost {
+  /** The class with most time in each bucket, as a hexadecimal digit. */
+  class: string;
+  /** Name of the host. */
+  host: string;
+}
+
 /** Host, device, queue and overhead time of executions; `host_ps` is the sum of the other three. */
 export interface Sums {
   /** Number of execute calls; a call that runs on several cores counts once. */
@@ -972,6 +1648,50 @@ export interface ThreadTime {
   thread: string;
   /** Time; over all rows it adds up to the gap. */
   ps: number;
+}
+
+/** A row of the timeline. */
+export interface TimelineRow {
+  /** Id of the row; begins with the host's index in `session.hosts`. */
+  id: string;
+  /** What the row shows. */
+  kind: TimelineRowKind;
+  /** The text beside the row. */
+  label: string;
+  /** Name of the host. */
+  host: string;
+  /** Id of the device; `null` in a row of the host. */
+  device: string | null;
+  /** Role of the thread; `null` in rows that show no thread. */
+  role: string | null;
+  /** Number of lanes, at least 1. */
+  depths: number;
+  /** Number of events. */
+  events: number;
+  /** Whether the row is drawn without unfolding. */
+  main: boolean;
+  /** The share of the session that its events cover; `null` in the row of classes. */
+  share: number | null;
+}
+
+/** `data/scopes`: the rows of the timeline. */
+export interface TimelineRows {
+  /** The rows in drawing order. */
+  rows: TimelineRow[];
+  /** Whether the rows of scopes are still missing; `data/scopes` computes them. */
+  more_rows: boolean;
+}
+
+/** `data/timeline`: the slices of rows that touch a window. */
+export interface TimelineSlices {
+  /** Start of the window. */
+  start_ps: number;
+  /** End of the window. */
+  end_ps: number;
+  /** The names of slices. */
+  names: string[];
+  /** By id of the row, its lanes, outermost first. */
+  rows: Record<string, LaneSlices[]>;
 }
 
 /** Transfers in one direction. */
@@ -1020,4 +1740,128 @@ export interface ViewCounts {
   compiles: number;
   /** Number of annotations that no op on a device carries. */
   lost: number;
+}
+
+/** `data/waits`: the waits in a window, host by host, by start. */
+export interface Waits {
+  /** Ids of the devices. */
+  device: string[];
+  /** Index of the op's lane in the row of ops. */
+  depth: number[];
+  /** Start of the wait. */
+  start_ps: number[];
+  /** Arrival of the last host. */
+  last_ps: number[];
+  /** End of the op. */
+  end_ps: number[];
+  /** Length of the wait. */
+  waits_ps: number[];
+  /** Number of waits in the window, shorter ones than those listed included. */
+  count: number;
+  /** Names of hosts and ops. */
+  names: string[];
+  /** The host that arrives last, as an index into `names`. */
+  last: number[];
+  /** The op, as an index into `names`. */
+  name: number[];
+}
+
+/** What happens between two instants. */
+export interface Window {
+  /** Start of the window. */
+  start_ps: number;
+  /** End of the window. */
+  end_ps: number;
+  /** Its duration. */
+  duration_ps: number;
+  /** Name of the host whose driving thread `by_class_ps` is of; `null` without hosts. */
+  host: string | null;
+  /** What that driving thread does; adds up to the window. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** The same of each host. */
+  hosts: WindowHost[];
+  /** Threads with events; the busiest first. */
+  threads: WindowThread[];
+  /** One row per device. */
+  devices: WindowDevice[];
+  /** Device time by annotation. */
+  annotations: WindowAnnotation[];
+  /** Names with most own time on all threads. */
+  top: NameTime[];
+}
+
+/** Own time of the ops of an annotation in the window. */
+export interface WindowAnnotation {
+  /** Path of the annotation; `null`: ops without one. */
+  path: string | null;
+  /** Number of op events. */
+  count: number;
+  /** Own time of its ops outside of inner annotations; all rows add up to the own time of all ops. */
+  self_ps: number;
+  /** Share of the own time of all ops. */
+  share: number;
+  /** Own time of its ops and of those of all inner annotations. */
+  inside_ps: number;
+  /** Ops with most own time. */
+  top_ops: OpTime[];
+  /** The other ops. */
+  more_ops: More;
+}
+
+/** What a device does in the window. */
+export interface WindowDevice {
+  /** Id of the device. */
+  id: string;
+  /** Name of the device. */
+  name: string;
+  /** Name of its host. */
+  host: string;
+  /** The part of the window in its span. */
+  span_ps: number;
+  /** Time in which ops work. */
+  busy_ps: number;
+  /** The rest of `span_ps`. */
+  idle_ps: number;
+  /** The part of `busy_ps` in ops that only wait. */
+  stall_ps: number;
+  /** Number of program runs. */
+  modules: number;
+  /** Number of op events. */
+  ops: number;
+  /** Ops with most own time. */
+  top_ops: OpTime[];
+  /** The other ops. */
+  more_ops: More;
+}
+
+/** What the driving thread of a host does in the window. */
+export interface WindowHost {
+  /** Name of the host. */
+  host: string;
+  /** Time by class; adds up to the window. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+}
+
+/** What a thread does in the window. */
+export interface WindowThread {
+  /** Id of its row in the timeline. */
+  row: string;
+  /** Name of the thread. */
+  name: string;
+  /** Role of the thread. */
+  role: string;
+  /** Name of its host. */
+  host: string;
+  /** Time with any event. */
+  busy_ps: number;
+  /** Number of events. */
+  events: number;
+  /** Time by class; with `no_class_ps` it adds up to `busy_ps`. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+  /** Time of events without a class. */
+  no_class_ps: number;
+  /** Names with most own time. */
+  top: EventTime[];
+  /** The other names. */
+  more: More;
 }

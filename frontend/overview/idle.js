@@ -14,7 +14,7 @@ import { stackedBar } from '../timeline/panel-parts.js';
 import { dutyLine } from './duty.js';
 import { idleParts } from './step-idle.js';
 
-/** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('../lib/routes').ClassName} ClassName */
 /** @typedef {import('./step-idle.js').IdlePart} IdlePart */
 
 /**

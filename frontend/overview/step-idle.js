@@ -3,7 +3,7 @@
 import { CLASSES } from '../lib/classes.js';
 import { groupBy, total } from '../lib/totals.js';
 
-/** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('../lib/routes').ClassName} ClassName */
 /** @typedef {import('../lib/views').DeviceTime} DeviceTime */
 /**
  * Idle time of a class (null: in gaps under 10 µs): per step and core, and of all cores.

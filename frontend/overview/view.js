@@ -59,7 +59,7 @@ export function overviewView(app) {
     markLinked(element, app);
   }
 
-  const data = createDocumentView(app, 'overview', element, (/** @type {Overview} */ next, nextSession) => {
+  const data = createDocumentView(app, 'overview', element, (next, nextSession) => {
     answer = next;
     session = nextSession;
     devices = dutyRows(next.devices);

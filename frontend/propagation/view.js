@@ -266,7 +266,7 @@ export function propagationView(app) {
     fill(lines, answer.lines.length ? linesCard(answer, picked, pathLink, showAll) : null);
   }
 
-  const data = createDocumentView(app, 'propagation', element, (/** @type {Propagation} */ next, ready) => {
+  const data = createDocumentView(app, 'propagation', element, (next, ready) => {
     const { sel } = app.link.state;
     if (session !== ready) {
       closed = new Set(

@@ -31,7 +31,7 @@ export const filled = (length, value) => Array(length).fill(value);
 
 /**
  * Starts and event ids come as differences.
- * @param {import('../lib/types').WireSlices} wire
+ * @param {import('../lib/routes').LaneSlices} wire
  * @param {number} origin
  * @returns {Columns}
  */
@@ -93,7 +93,7 @@ export function coverage({ start, end, count, fill, real }, i, from, to) {
   return high > low ? covered / (high - low) : 0;
 }
 
-/** @param {import('../lib/types').WireTimeline} wire @returns {Slices} */
+/** @param {import('../lib/routes').TimelineSlices} wire @returns {Slices} */
 export function decode({ start_ps, end_ps, names, rows }) {
   return {
     start_ps,
@@ -170,7 +170,6 @@ const MAX_CACHED = 12;
 
 /** @param {() => void} arrived @param {(error: Error) => void} failed */
 export function createFeed(arrived, failed) {
-  /** @type {ReturnType<typeof createLatestChannel<import('../lib/types').WireTimeline>>} */
   const channel = createLatestChannel('timeline');
   /** @type {Loaded|null} */
   let loaded = null;

@@ -13,7 +13,7 @@ import { sliceTexts, laneText } from './slice-style.js';
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
  * @param {(found: DrawnSlice) => string} on.wait how long an op waits for another host; empty if it does not wait
- * @param {(brief: import('../lib/types').Brief) => void} on.openEvent the next event is outside the loaded span
+ * @param {(brief: import('../lib/routes').EventSummary) => void} on.openEvent the next event is outside the loaded span
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {

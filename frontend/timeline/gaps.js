@@ -92,7 +92,7 @@ export const withGaps = (slices, gaps) => ({ ...slices, rows: new Map([...slices
  * @param {(text: string) => void} on.say @param {(device: string) => string} on.name
  * @param {(device: string) => number|null} on.beside the place of the host to compare that device's with
  * @param {(at: number, all: number, device: string) => void} on.count which gap of how many on its device
- * @param {(brief: import('../lib/types').Brief) => void} on.open
+ * @param {(brief: import('../lib/routes').EventSummary) => void} on.open
  */
 export function createGaps(model, lanes, on) {
   /** @type {Map<string, Gap[]>} */
@@ -127,7 +127,7 @@ export function createGaps(model, lanes, on) {
   /**
    * The event that a piece of a chain is a part of.
    * @param {Piece} piece
-   * @returns {Promise<import('../lib/types').EventDetail|null>}
+   * @returns {Promise<import('../lib/routes').EventDetails|null>}
    */
   const eventOf = async ({ event }) =>
     event ? get('event', { session: on.session()?.session.name, event }).catch(() => null) : null;

@@ -136,7 +136,7 @@ export function createLanes(model, on) {
     const pen = penOn(canvas, frame.width, frame.height, palette);
     const { detail, piece, flows, align } = state;
     const selection = model.drawn(state.selection);
-    /** @param {import('../lib/types').Brief[]} briefs */
+    /** @param {import('../lib/routes').EventSummary[]} briefs */
     const places = (briefs) =>
       briefs.flatMap(
         ({ row, depth, start_ps, duration_ps }) =>

@@ -13,14 +13,15 @@ import { selectionText, selectionValue } from './selection.js';
 /**
  * @typedef {object} TimelineState
  * @property {Span} window what the lanes show
- * @property {Selection|null} selection @property {import('../lib/types').EventDetail|null} detail of the selected event
+ * @property {Selection|null} selection
+ * @property {import('../lib/routes').EventDetails|null} detail of the selected event
  * @property {Span|null} preview a window being dragged
  * @property {DrawnSlice|null} hover @property {number|null} pointer x of the hair line
  * @property {DrawnSlice|null} cursor where the keyboard is
  * @property {Map<string, boolean>} open folds that differ from their initial state
  * @property {boolean} flows @property {number[]} hits
  * @property {Place|null} piece of the selected gap's chain
- * @property {import('../lib/views').Collective|null} delayed by the selected gap
+ * @property {import('../lib/routes').CollectiveArrivals|null} delayed by the selected gap
  * @property {import('./align.js').Alignment|null} align
  */
 /** @typedef {ReturnType<typeof createModel>} Model */

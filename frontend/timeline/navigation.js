@@ -5,7 +5,7 @@ import { frameSpan, zoomSpan } from './scale.js';
 import { laneFor } from './scene.js';
 import { ofBrief, ofSlice } from './selection.js';
 
-/** @typedef {import('../lib/types').Brief} Brief */
+/** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 
 /**
@@ -34,7 +34,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
   /** @param {number} by in ps */
   function pan(by) { model.look({ start_ps: state.window.start_ps + by, end_ps: state.window.end_ps + by }); }
 
-  /** Selects an event and brings it into view. @param {Brief} brief */
+  /** Selects an event and brings it into view. @param {EventSummary} brief */
   function open(brief) {
     const selection = ofBrief(brief);
     model.bringIntoView(model.drawn(selection) ?? selection, 8);

@@ -6,7 +6,7 @@ import { link } from '../lib/cards.js';
 import { MISSING, UNITS, plural, timeCell, timeText } from '../lib/format.js';
 import { table, textColumn, timeColumn } from '../lib/table.js';
 
-/** @typedef {import('../lib/views').Collective} Collective */
+/** @typedef {import('../lib/routes').CollectiveArrivals} Collective */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 /**
  * @typedef {{device: string, depth: number, begin_ps: number, start_ps: number, last_ps: number, waits_ps: number}}

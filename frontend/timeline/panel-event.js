@@ -7,11 +7,11 @@ import { bytes, count, placeText, rangeText, timeText } from '../lib/format.js';
 import { startColumn, table, timeColumn } from '../lib/table.js';
 import { eventColumn, eventLink, frameButton, quietColumn, tableButton } from './panel-parts.js';
 
-/** @typedef {import('../lib/types').EventDetail} EventDetail */
+/** @typedef {import('../lib/routes').EventDetails} EventDetails */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
 /**
- * @param {EventDetail} detail
+ * @param {EventDetails} detail
  * @param {PanelActions} act
  * @param {Node} hosts participants of a collective
  * @returns {import('./panel-parts.js').PanelContent}
@@ -66,7 +66,7 @@ export function eventContent(detail, act, hosts) {
   };
 }
 
-/** @param {EventDetail} detail @param {PanelActions} act */
+/** @param {EventDetails} detail @param {PanelActions} act */
 function occurrences({ occurrences: details, name, duration_ps }, act) {
   const { durations_ps, count: many, index, mean_ps, min_ps, max_ps } = details;
   const most = maximum(durations_ps, 1);
@@ -112,7 +112,7 @@ function occurrences({ occurrences: details, name, duration_ps }, act) {
   );
 }
 
-/** @param {EventDetail} detail @param {PanelActions} act */
+/** @param {EventDetails} detail @param {PanelActions} act */
 function flows({ flow }, act) {
   const items = [
     ...flow.from.map((brief) => ({ brief, way: 'launched by' })),
@@ -144,7 +144,7 @@ function flows({ flow }, act) {
   );
 }
 
-/** @param {EventDetail} detail */
+/** @param {EventDetails} detail */
 function stats({ stats: items }) {
   return h(
     'div',

@@ -23,8 +23,8 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
  *   placeInFinding the gap's place among those that a finding explains
  * @property {(gap: GapItem, id: string) => void} showGapOfFinding shows another gap of a finding
  * @property {(gap: GapDetail) => void} showOccurrences @property {(text: string) => void} copy
- * @property {(gap: GapDetail) => Promise<import('../lib/views').Collective|null>} fetchDelayed the collective that a
- *   gap delays
+ * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} fetchDelayed
+ *   fetches the collective that a gap delays
  */
 
 const NARROW_BELOW_PX = 1200;
@@ -46,7 +46,7 @@ export function gapContent(gap, act, on) {
   const beside = gap.beside && { ...gap.beside, name: act.shortHost(gap.beside.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
-  const threadOf = (/** @type {import('../lib/types').ClassName} */ className) =>
+  const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
     className === 'unrecorded'
       ? ''
       : (by_thread.filter((part) => part.class === className).sort((a, b) => b.ps - a.ps)[0]?.thread ?? '');

@@ -11,13 +11,13 @@ import { roundTimes } from '../lib/rounded-parts.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
 import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
-/** @typedef {import('../lib/types').Brief} Brief */
+/** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /**
  * Actions of the timeline that panels use.
  * @typedef {object} PanelActions
- * @property {(brief: Brief) => void} open selects an event and brings it into view
+ * @property {(brief: EventSummary) => void} open selects an event and brings it into view
  * @property {() => (() => void)|null} back returns to the gap from whose chain the selected event was opened
- * @property {(brief: Brief) => void} select selects an event and leaves the window alone
+ * @property {(brief: EventSummary) => void} select selects an event and leaves the window alone
  * @property {() => void} frameSelection
  * @property {() => void} showTable shows the window as a table
  * @property {() => void} closeTable returns from the table to the selection
@@ -32,7 +32,7 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
  */
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 
-/** @param {Brief} brief @param {PanelActions} act */
+/** @param {EventSummary} brief @param {PanelActions} act */
 export const eventLink = (brief, act) =>
   link(cutMiddle(brief.name), () => act.open(brief), { title: brief.name, 'data-event': brief.event });
 
@@ -40,7 +40,7 @@ export const eventLink = (brief, act) =>
  * A column of events, each a link.
  * @template T
  * @param {string} head
- * @param {(item: T) => Brief} of
+ * @param {(item: T) => EventSummary} of
  * @param {PanelActions} act
  * @returns {import('../lib/table.js').Column<T>}
  */
@@ -69,7 +69,7 @@ export const frameButton = (act) => button('Frame', act.frameSelection, {}, h('k
 export const tableButton = (act) => button('Timeline as table', act.showTable, { 'data-testid': 'as-table' });
 
 /** @typedef {import('../lib/types').ByClass} ByClass */
-/** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('../lib/routes').ClassName} ClassName */
 
 const MIN_LABEL_SHARE = 0.11;
 

@@ -16,13 +16,13 @@ import {
   tableButton,
 } from './panel-parts.js';
 
-/** @typedef {import('../lib/types').WindowAnswer} WindowAnswer */
-/** @typedef {WindowAnswer['threads'][number]} Thread */
-/** @typedef {import('../lib/types').ClassName} ClassName */
+/** @typedef {import('../lib/routes').Window} Window */
+/** @typedef {Window['threads'][number]} Thread */
+/** @typedef {import('../lib/routes').ClassName} ClassName */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 
 /**
- * @param {WindowAnswer} answer
+ * @param {Window} answer
  * @param {PanelActions} act
  * @param {string[]} hosts chosen ones
  * @param {string} [slowest] the host shown first
@@ -146,7 +146,7 @@ export function windowContent(answer, act, hosts, slowest) {
 /** The class with most time on a thread. @param {Thread} thread */
 const mainClass = ({ by_class_ps }) => sortByTime(by_class_ps).find(([name]) => name !== 'unrecorded')?.[0];
 
-/** @param {WindowAnswer} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */
+/** @param {Window} answer @param {PanelActions} act @param {string} host @returns {HTMLElement} */
 function hostPart(answer, act, host) {
   const parts = answer.hosts.find((item) => item.host === host)?.by_class_ps ?? answer.by_class_ps;
   const threadOf = (/** @type {ClassName} */ name) => {

@@ -25,9 +25,9 @@ import { escapeInvisible } from '../lib/escapes.js';
  * @typedef {import('./panel-gap.js').GapActions & {
  *   fetchGap: (query: {session: string, device: string, start_ps: number}) =>
  *     Promise<import('../lib/routes').GapAnswer>,
- *   fetchCollective: (device: string, start_ps: number) => Promise<import('../lib/views').Collective|null>,
+ *   fetchCollective: (device: string, start_ps: number) => Promise<import('../lib/routes').CollectiveArrivals|null>,
  *   gapLoaded: (gap: import('../lib/routes').GapAnswer) => void,
- *   eventLoaded: (detail: import('../lib/types').EventDetail) => void,
+ *   eventLoaded: (detail: import('../lib/routes').EventDetails) => void,
  *   failed: (error: RequestError) => void}} DetailActions
  */
 
@@ -222,7 +222,7 @@ export function createPanel(act, on) {
 /**
  * @param {string} title
  * @param {string} range
- * @param {import('../lib/types').TableAnswer} answer
+ * @param {import('../lib/routes').EventTable} answer
  * @param {PanelActions} act
  * @returns {PanelContent}
  */
@@ -234,7 +234,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
       eventColumn('Event', (brief) => brief, act),
       quietColumn(
         'Class',
-        (/** @type {import('../lib/types').Brief} */ { class: className }) => className && LABELS[className],
+        (/** @type {import('../lib/routes').EventSummary} */ { class: className }) => className && LABELS[className],
       ),
       startColumn('start_ps'),
       timeColumn('Time', columnUnit(items, 'duration_ps'), ({ duration_ps }) => duration_ps),

@@ -20,7 +20,7 @@ const selection = (kind, rest) => ({ kind, row: '', depth: 0, name: '', device: 
 /** @param {number} start_ps @param {number} end_ps */
 export const ofWindow = (start_ps, end_ps) => selection('window', { start_ps, end_ps });
 
-/** @param {import('../lib/types').Brief} brief */
+/** @param {import('../lib/routes').EventSummary} brief */
 export const ofBrief = ({ row, depth, start_ps, duration_ps, name, event }) =>
   selection('event', { row, depth, start_ps, end_ps: start_ps + duration_ps, name, event });
 

@@ -7,7 +7,7 @@ import { count, plural, rangeText, timeText } from '../lib/format.js';
 import { createLatestChannel } from '../lib/api.js';
 import { escapeInvisible } from '../lib/escapes.js';
 
-/** @typedef {import('../lib/types').SearchAnswer} SearchAnswer */
+/** @typedef {import('../lib/routes').SearchAnswer} SearchAnswer */
 
 const TYPING_MS = 150;
 
@@ -16,7 +16,7 @@ const TYPING_MS = 150;
  * @param {() => Record<string, any>} on.of query parameters of the session
  * @param {() => number} on.from the time at which searching begins
  * @param {(hits: number[], text: string, message: string) => void} on.showHits start times, text, and what to announce
- * @param {(hit: import('../lib/types').Brief) => void} on.hit @param {(error: Error) => void} on.error
+ * @param {(hit: import('../lib/routes').EventSummary) => void} on.hit @param {(error: Error) => void} on.error
  * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
  * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
  * @param {() => void} on.fit @param {(ps: number) => void} on.time
@@ -66,7 +66,6 @@ export function createToolbar(on) {
     ),
   );
 
-  /** @type {ReturnType<typeof createLatestChannel<SearchAnswer>>} */
   const channel = createLatestChannel('search');
   /** @type {SearchAnswer|null} */
   let answer = null;

@@ -24,7 +24,7 @@ import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
 import { ofWindow, selectionText, selectionValue } from './selection.js';
 
-/** @typedef {import('../lib/types').Brief} Brief */
+/** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('./scene.js').DrawnSlice} DrawnSlice */
 

@@ -8,8 +8,8 @@ import { timeText } from '../lib/format.js';
 import { fetchSpan, resolution } from './scale.js';
 import { laneAt } from './scene.js';
 
-/** @typedef {import('../lib/views').Waits} Waits */
-/** @typedef {import('../lib/views').Collective} Collective */
+/** @typedef {import('../lib/routes').Waits} Waits */
+/** @typedef {import('../lib/routes').CollectiveArrivals} Collective */
 /** @typedef {import('./layout.js').Lane} Lane */
 /**
  * The op of a collective on a core, which waits `until_ps` for the last host.
@@ -102,10 +102,9 @@ export function waitArrows(bars, device) {
  * @param {(host: string) => string} on.short
  * @param {() => void} on.arrived
  * @param {(error: Error) => void} on.failed
- * @param {(brief: import('../lib/types').Brief) => void} on.open
+ * @param {(brief: import('../lib/routes').EventSummary) => void} on.open
  */
 export function createWaits(model, on) {
-  /** @type {ReturnType<typeof createLatestChannel<Waits>>} */
   const channel = createLatestChannel('waits');
   /**
    * The loaded ops with their session, span and time per pixel.

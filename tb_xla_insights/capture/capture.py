@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.capture.addresses import host_name
 from tb_xla_insights.capture.server import Options, Problem, Server, is_too_long, refusal
@@ -20,7 +20,8 @@ from tb_xla_insights.memory import release_freed_memory
 if TYPE_CHECKING:
     import grpc
 
-State = Literal["waiting", "tracing", "collecting", "done", "error", "cancelled"]
+    from tb_xla_insights.schema.capture_route import CapturedHost, CaptureProgress, CaptureState
+
 _RETRY_SECONDS = 1.0
 _VISIBLE_SECONDS = 5.0
 """The longest delay until a file that another machine wrote to a shared disk is visible here."""
@@ -31,11 +32,11 @@ class Host:
     """The state of one server's part of a capture. May be read from any thread."""
 
     address: str
-    state: State = "waiting"
+    state: CaptureState = "waiting"
     message: str | None = None
     bytes: int = 0
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> CapturedHost:
         return {"address": self.address, "state": self.state, "message": self.message, "bytes": self.bytes}
 
 
@@ -91,7 +92,7 @@ class Capture:
         return "; ".join(errors) or None
 
     @property
-    def state(self) -> State:
+    def state(self) -> CaptureState:
         if self.done:
             if self.captured:
                 return "done"
@@ -100,7 +101,7 @@ class Capture:
             return "waiting"
         return "collecting" if self._elapsed_ms() >= self.options.duration_ms else "tracing"
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> CaptureProgress:
         """`state`, `elapsed_ms` of `duration_ms`, `message`, and per host `address`, `state`, `message`, `bytes`."""
         retry_reason = next((host.message for host in self.hosts if host.message), None)
         return {

@@ -81,7 +81,7 @@ class _TrackEvents(NamedTuple):
     `args`, if any."""
 
     label: str
-    heads: list[tuple[str, str]]
+    heads: Sequence[tuple[str, str]]
     head: NDArray[np.integer]
     times: _NestedTimes
     arguments: list[dict[str, Any]] | None = None

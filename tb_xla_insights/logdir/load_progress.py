@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tb_xla_insights.logdir.read import Reading
-
-Stage = Literal["reading", "building", "drawing"]
+    from tb_xla_insights.schema.session_route import LoadStage, StageProgress
 
 _READING, _BUILDING, _DRAWING = 0.35, 0.25, 0.40
 """Each stage's share of the processor time until the timeline can be drawn. Measured with 29 M events of eight TPU
@@ -35,12 +34,12 @@ class LoadProgress:
         self._drawing_since = self._clock()
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> LoadStage:
         if self._drawing_since is not None:
             return "drawing"
         return "reading" if any(host.state in ("waiting", "reading") for host in self._hosts) else "building"
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> StageProgress:
         """`stage`, `part` (the share of the work that is done, from 0 to 1) and `seconds_left`, None until it can be
         estimated."""
         now = self._clock()

@@ -16,7 +16,9 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.pod.comparison import HostComparison
+    from tb_xla_insights.schema.parts import SummaryKeys
     from tb_xla_insights.schema.report import Report
+    from tb_xla_insights.schema.session_route import OpenedSession, OverviewStrip, TimelineHead
     from tb_xla_insights.timeline import Timeline
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
@@ -56,16 +58,14 @@ class LoadedHosts:
             _log.exception("%s: cannot find scopes", escape_text(self.files.path))
 
     @cached_property
-    def head(self) -> dict[str, Any]:
+    def head(self) -> OpenedSession:
         """What the page needs before it draws: the report's summary, phases, rows and the overview strip. For chosen
         hosts also their indices (`chosen`) and the hosts to look at first (`ranks`, see `report.host_ranks`)."""
-        from tb_xla_insights.report.device_columns import device_overview
         from tb_xla_insights.report.host_document import session_summary
 
         if self.report is None:
-            summary = session_summary(self.trace)
-            return {**summary, "devices": device_overview(summary["devices"]), **self.timeline.head()}
-        return {**head_without_rows(self.report), **self.timeline.head(), "chosen": self.trace.numbers}
+            return _head(session_summary(self.trace), self.timeline.head())
+        return _head_of_hosts(self.report, self.timeline.head(), self.trace.numbers)
 
     @property
     def arrivals(self) -> tuple[Arrivals, list[str]]:
@@ -130,21 +130,28 @@ class _ComparisonMemo:
     """Holds one memoised comparison."""
 
 
-def head_without_rows(report: Report) -> dict[str, Any]:
+def head_without_rows(report: Report) -> OpenedSession:
     """What the page needs before it draws views of a report alone: as `LoadedHosts.head`, with no host chosen."""
-    from tb_xla_insights.report.device_columns import device_overview
+    strip: OverviewStrip = {"buckets": 0, "devices": [], "host": []}
+    return _head_of_hosts(report, {"phases": [], "rows": [], "more_rows": False, "strip": strip}, [])
+
+
+def _head_of_hosts(report: Report, timeline: TimelineHead, hosts: list[int]) -> OpenedSession:
     from tb_xla_insights.report.host_ranks import rank_hosts
 
-    summary = {
-        "session": report["session"],
-        "environment": report["environment"],
-        "diagnostics": report["diagnostics"],
-        "devices": device_overview(report["devices"]),
-    }
-    empty: dict[str, Any] = {"phases": [], "rows": [], "more_rows": False, "chosen": []}
+    return {**_head(report, timeline), "chosen": hosts, "ranks": rank_hosts(report)}
+
+
+def _head(summary: SummaryKeys, timeline: TimelineHead) -> OpenedSession:
+    from tb_xla_insights.report.device_columns import device_overview
+
     return {
-        **summary,
-        **empty,
-        "strip": {"buckets": 0, "devices": [], "host": []},
-        "ranks": rank_hosts(report),
+        "session": summary["session"],
+        "environment": summary["environment"],
+        "diagnostics": summary["diagnostics"],
+        "devices": device_overview(summary["devices"]),
+        "phases": timeline["phases"],
+        "rows": timeline["rows"],
+        "more_rows": timeline["more_rows"],
+        "strip": timeline["strip"],
     }

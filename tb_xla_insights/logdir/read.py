@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.blocks import StalledError, call_with_timeout
@@ -20,6 +20,7 @@ from tb_xla_insights.tasks.host import fault_text, read_host
 
 if TYPE_CHECKING:
     from tb_xla_insights.catalog import Catalog
+    from tb_xla_insights.schema.session_route import HostReading, ReadingState
     from tb_xla_insights.trace.model import SessionTrace, Trace
 
 _MAX_REMOTE_READS = 4
@@ -34,7 +35,7 @@ class Reading:
     name: str
     bytes: int
     bytes_read: int = 0
-    state: Literal["waiting", "reading", "building", "ready", "error"] = "waiting"
+    state: ReadingState = "waiting"
     message: str | None = None
 
     @property
@@ -46,6 +47,15 @@ class Reading:
         """Sets the bytes read; a file that is read completely is in the state `building`."""
         self.bytes_read, self.bytes = bytes_read, self.bytes if size is None else size
         self.state = "building" if 0 < self.bytes <= bytes_read else "reading"
+
+    def as_json(self) -> HostReading:
+        return {
+            "name": self.name,
+            "bytes": self.bytes,
+            "bytes_read": self.bytes_read,
+            "state": self.state,
+            "message": self.message,
+        }
 
     def fail(self, message: str) -> None:
         self.state, self.message = "error", message

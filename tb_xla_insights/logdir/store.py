@@ -10,8 +10,7 @@ import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.deep_size import deep_size
 from tb_xla_insights.errors import InputError
@@ -26,6 +25,10 @@ from tb_xla_insights.logdir.read import fetch_missing_sizes, initial_readings, r
 from tb_xla_insights.logdir.session_hosts import HostExtras, SessionHosts, estimate_memory, fits_in_memory
 from tb_xla_insights.logdir.sessions import SessionFiles, current_files
 from tb_xla_insights.memory import release_freed_memory
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.route_parts import HostCounts
+    from tb_xla_insights.schema.session_route import ReadingProgress
 
 _MEASURE_INTERVAL_S = 10.0
 
@@ -94,20 +97,21 @@ class Load:
         """Stops reading; the session consists of the hosts read by then."""
         self._stop.set()
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> ReadingProgress:
         """`bytes_read` and `bytes` (None until the store has reported all sizes) of the session and of each host, and
         the keys of `LoadProgress.progress`."""
+        partial = self.partial_report
         read, total = (sum(getattr(host, key) for host in self.hosts) for key in ("bytes_read", "bytes"))
         return {
             "bytes_read": read,
             "bytes": total if all(host.is_sized for host in self.hosts) else None,
             **self.stage_progress.progress(),
-            "hosts": list(map(asdict, self.hosts)),
-            "partial": self.partial_report and self.hosts_read | {"hosts_told": self.partial_report.hosts},
+            "hosts": [host.as_json() for host in self.hosts],
+            "partial": {**self.hosts_read, "hosts_covered": partial.hosts} if partial else None,
         }
 
     @property
-    def hosts_read(self) -> dict[str, int]:
+    def hosts_read(self) -> HostCounts:
         """The numbers of hosts read and of hosts in all."""
         read = sum(host.state == "ready" for host in self.hosts)
         return {"hosts_read": read, "hosts_in_all": len(self.hosts)}

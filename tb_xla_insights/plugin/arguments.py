@@ -10,6 +10,8 @@ from tb_xla_insights.errors import InputError
 
 # The page's numbers are exact up to here; far beyond any capture.
 _MAX_INTEGER = 2**53
+MAX_DEPTH = 2**15
+"""No row of the timeline has a deeper lane."""
 _INTEGER = re.compile(r"-?[0-9]{1,16}")
 
 

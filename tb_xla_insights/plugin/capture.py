@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir import paths
@@ -13,6 +13,7 @@ from tb_xla_insights.plugin.respond import Handler
 
 if TYPE_CHECKING:
     from tb_xla_insights.capture.capture import Capture
+    from tb_xla_insights.schema.capture_route import CaptureAnswer
 
 _MAX_REFRESHES = 2
 """A refresh of the listing that began before the file was written misses it; the next one finds it."""
@@ -41,7 +42,7 @@ class Captures:
     def gets(self) -> dict[str, Handler]:
         return {"capture_progress": self.progress}
 
-    def start(self, arguments: Arguments) -> dict[str, Any]:
+    def start(self, arguments: Arguments) -> CaptureAnswer:
         """Starts a capture of `duration_ms` from `addresses`; the other arguments are those of the command line."""
         from tb_xla_insights.capture.addresses import parse_addresses
         from tb_xla_insights.capture.capture import Capture
@@ -65,7 +66,7 @@ class Captures:
             self._thread.start()
         return self.progress(arguments)
 
-    def progress(self, _: Arguments) -> dict[str, Any]:
+    def progress(self, _: Arguments) -> CaptureAnswer:
         """The capture's progress (see `Capture.progress`); `session` is its name once the page can open it."""
         with self._lock:
             capture, thread = self._capture, self._thread
@@ -81,7 +82,7 @@ class Captures:
             )
         return {**progress, "session": self._session if has_ended else None}
 
-    def cancel(self, arguments: Arguments) -> dict[str, Any]:
+    def cancel(self, arguments: Arguments) -> CaptureAnswer:
         """Cancels the capture and discards its data."""
         if self._capture is not None:
             self._capture.cancel()

@@ -1,4 +1,5 @@
-"""The data routes of the page: one method per route, from the request's arguments to the response document."""
+"""The data routes of sessions and of their views: one method per route, from the request's arguments to the response
+document."""
 
 from __future__ import annotations
 
@@ -13,23 +14,32 @@ from tb_xla_insights.logdir.partial_reports import PartialReport
 from tb_xla_insights.logdir.pod import Pod
 from tb_xla_insights.logdir.sessions import SessionFiles
 from tb_xla_insights.logdir.store import Load, Store
-from tb_xla_insights.plugin.arguments import Arguments
+from tb_xla_insights.plugin.arguments import MAX_DEPTH, Arguments
+from tb_xla_insights.plugin.requested_sessions import READ_SECONDS, RequestedSessions
 from tb_xla_insights.plugin.respond import Handler
+from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
 from tb_xla_insights.row_ids import RowId
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.report import Report
-    from tb_xla_insights.schema.window import Window
+    from tb_xla_insights.schema.route_parts import HostCounts
+    from tb_xla_insights.schema.session_route import (
+        ChosenHostsReady,
+        ListedSession,
+        OpenedSession,
+        PartialSession,
+        SessionAnswer,
+        SessionList,
+        SessionLoading,
+        SessionReady,
+        Stopped,
+    )
     from tb_xla_insights.trace.model import SessionTrace
 
-# A request for a session that is not in memory, or no longer, waits this long for it.
-_READ_SECONDS = 120.0
 # `data/session` answers within this time, short enough for the page to show progress.
 _POLL_SECONDS = 0.25
 _FIRST_LISTING_SECONDS = 5.0
-_MAX_DEPTH = 2**15
-_MAX_EVENTS = 5000
 _MAX_STEP = 2**31
 _MAX_HOST = 10**6 - 1
 
@@ -41,6 +51,7 @@ class Routes:
     def __init__(self, listing: Listing, store: Store, capture_logdir: str | None = None) -> None:
         self._listing = listing
         self._store = store
+        self._sessions = RequestedSessions(store)
         self._capture_logdir = capture_logdir
 
     def posts(self) -> dict[str, Handler]:
@@ -52,12 +63,7 @@ class Routes:
         return {
             "sessions": self.sessions,
             "session": self.session,
-            "timeline": self.timeline,
-            "event": self.event,
-            "neighbor": self.neighbor,
-            "search": self.search,
-            "window": self.window,
-            "table": self.table,
+            **TimelineRoutes(self._sessions).gets(),
             "overview": self.overview,
             "counts": self.counts,
             "gaps": self.gaps,
@@ -66,14 +72,12 @@ class Routes:
             "compiles": self.compiles,
             "compare": self.compare,
             "propagation": self.propagation,
-            "scopes": self.scopes,
             "hosts": self.hosts,
+            "host_steps": self.host_steps,
             "device": self.device,
-            "waits": self.waits,
-            "collective": self.collective,
         }
 
-    def sessions(self, _: Arguments) -> dict[str, Any]:
+    def sessions(self, _: Arguments) -> SessionList:
         """All sessions, newest first. Waits longer for a slow store only while no session is known."""
         has_sessions = bool(self._listing.sessions)
         sessions = self._listing.refresh(wait=_POLL_SECONDS if has_sessions else _FIRST_LISTING_SECONDS)
@@ -86,7 +90,7 @@ class Routes:
             "capture_logdir": self._capture_logdir,
         }
 
-    def session(self, arguments: Arguments) -> dict[str, Any]:
+    def session(self, arguments: Arguments) -> SessionAnswer:
         """Starts reading a session and returns the progress, or once it is read the data that the page draws first.
 
         `mark` is the fingerprint of the files that were read; `changed`: the files have changed since. Requests with a
@@ -98,69 +102,36 @@ class Routes:
         load = self._store.load(arguments.text("session"))
         load.wait(_POLL_SECONDS)
         if not load.done:
-            return {"state": "loading", **load.progress(), **_partial_head(load, arguments)}
+            progress: SessionLoading = {"state": "loading", **load.progress()}
+            head = _partial_head(load, arguments)
+            if head is None:
+                return progress
+            partial_session: PartialSession = {**progress, "head": head}
+            return partial_session
         if load.loaded is None:
-            return {"state": "error", "message": load.error, "hosts": load.progress()["hosts"]}
+            return {"state": "error", "message": str(load.error), "hosts": load.progress()["hosts"]}
         hosts = load.loaded.choose(arguments.names("hosts"))
-        document = {
+        document: SessionReady = {
             "state": "ready",
             "mark": load.fingerprint,
             "changed": self._store.has_changed(load),
             **hosts.head,
             **hosts.timeline.rows(),
         }
-        return document if hosts.report is None else document | load.hosts_read
+        if hosts.report is None:
+            return document
+        document_of_hosts: ChosenHostsReady = {**document, **load.hosts_read}
+        return document_of_hosts
 
-    def reload(self, arguments: Arguments) -> dict[str, Any]:
+    def reload(self, arguments: Arguments) -> SessionAnswer:
         """Reads a session again, unless it is being read; answers as `session`."""
         self._store.load(arguments.text("session"), reload=True)
         return self.session(arguments)
 
-    def stop(self, arguments: Arguments) -> dict[str, Any]:
+    def stop(self, arguments: Arguments) -> Stopped:
         """Stops reading a session; hosts that were read are kept."""
         stopped = self._store.stop(arguments.text("session"))
         return {"stopped": stopped}
-
-    def timeline(self, arguments: Arguments) -> dict[str, Any]:
-        start, end = arguments.window()
-        px = arguments.integer("px", 1, 20_000)
-        rows = arguments.names("rows") or []
-        return self._hosts_for(arguments, rows).timeline.view(start, end, px, rows)
-
-    def event(self, arguments: Arguments) -> dict[str, Any]:
-        """One event, by its id or by row, start and depth."""
-        event = arguments.optional_text("event")
-        if event is not None:
-            return self._hosts_for(arguments, [event]).timeline.event(event)
-        row, start = arguments.text("row"), arguments.integer("start_ps")
-        depth = arguments.optional_integer("depth", 0, _MAX_DEPTH)
-        return self._hosts_for(arguments, [row]).timeline.event_at(row, start, depth)
-
-    def neighbor(self, arguments: Arguments) -> dict[str, Any]:
-        row, start = arguments.text("row"), arguments.integer("start_ps")
-        depth = arguments.integer("depth", 0, _MAX_DEPTH)
-        direction = arguments.choice("direction", "next", "previous")
-        return self._hosts_for(arguments, [row]).timeline.neighbor(row, depth, start, direction)
-
-    def search(self, arguments: Arguments) -> dict[str, Any]:
-        query, rows = arguments.text("q"), arguments.names("rows")
-        return self._hosts_for(arguments, rows or []).timeline.search(query, rows)
-
-    def window(self, arguments: Arguments) -> Window:
-        from tb_xla_insights.analysis.window.window import window
-
-        start, end = arguments.window()
-        device = arguments.optional_text("device")
-        trace = self._hosts_for(arguments, devices=[device] if device else []).trace
-        if device is not None and device not in {known.id for known in trace.devices}:
-            raise InputError(f"data/window: no device {device} in this session; leave it out for all")
-        return window(trace, start, end, device)
-
-    def table(self, arguments: Arguments) -> dict[str, Any]:
-        start, end = arguments.window()
-        limit = arguments.integer("limit", 1, _MAX_EVENTS, default=500)
-        rows = arguments.names("rows") or []
-        return self._hosts_for(arguments, rows).timeline.table(start, end, rows, limit)
 
     def overview(self, arguments: Arguments) -> dict[str, Any]:
         from tb_xla_insights.report import views
@@ -185,7 +156,9 @@ class Routes:
         device, start = arguments.text("device"), arguments.integer("start_ps")
         other_host = arguments.optional_integer("beside", 0, _MAX_HOST)
         ids = [] if other_host is None else [str(RowId(other_host, "steps"))]
-        answer = gap_views.gap(self._hosts_for(arguments, ids, [device]).trace, device, start, other_host)
+        answer = gap_views.gap(
+            self._sessions.hosts_for(arguments, ids, [device]).trace, device, start, other_host
+        )
         return {**answer}
 
     def executions(self, arguments: Arguments) -> dict[str, Any]:
@@ -207,8 +180,8 @@ class Routes:
 
     def compare(self, arguments: Arguments) -> dict[str, Any]:
         """Two sessions side by side; the second one is read first if it is not in memory."""
-        baseline = self._store.loaded(arguments.text("other"), _READ_SECONDS).usual_step_host()
-        return self._loaded(arguments).usual_step_host().compare_with(baseline)
+        baseline = self._store.loaded(arguments.text("other"), READ_SECONDS).usual_step_host()
+        return self._sessions.loaded(arguments).usual_step_host().compare_with(baseline)
 
     def propagation(self, arguments: Arguments) -> dict[str, Any]:
         """The device time of annotations, in one step on one device: those of `step` (an index into the report's steps)
@@ -227,12 +200,12 @@ class Routes:
         row = arguments.optional_text("row")
         step_number = arguments.optional_text("st")
         is_free = step is None and not (row or device or step_number)
-        loaded = self._hosts_for(
+        loaded = self._sessions.hosts_for(
             arguments, [row] if row else [], [device] if device else [], step, usual=is_free
         )
         if row:
             loaded.timeline.find_scopes()
-            start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, _MAX_DEPTH)
+            start, depth = arguments.integer("start_ps"), arguments.optional_integer("depth", 0, MAX_DEPTH)
             try:
                 annotation = loaded.timeline.annotation_at(row, start, depth)
             except InputError:  # the valid parts of a link are shown
@@ -249,58 +222,27 @@ class Routes:
         hosts = [trace.host for trace in loaded.trace.traces]
         return {**view, "hosts": hosts, "picked": picked, "stale": stale}
 
-    def scopes(self, arguments: Arguments) -> dict[str, Any]:
-        """All rows of the timeline, including those of scopes, which are computed after a session opens."""
-        timeline = self._hosts_for(arguments).timeline
-        timeline.find_scopes()
-        return timeline.rows()
-
     def hosts(self, arguments: Arguments) -> dict[str, Any]:
-        """Which host holds up the others, and why: `pod.view` documents the keys.
+        """Which host holds up the others, and why; while hosts are being read, among those read so far."""
+        from tb_xla_insights.pod.view import hosts_view
 
-        With `host`, that host's steps: `step_class_us` as in the whole document, `start_ps` from the session's start
-        and `duration_ps`, null if it has no such step. While hosts are being read, both cover the hosts read so far,
-        and `partial` has their number."""
-        from tb_xla_insights.pod.view import hosts_view, step_class_times
+        load, partial_report = self._sessions.partial(arguments)
+        source = partial_report or self._sessions.loaded(arguments)
+        view = hosts_view(source.comparison, len(load.files.hosts))
+        return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
-        load = self._store.load(arguments.text("session"))
-        load.check(arguments.optional_text("mark"))
-        partial_report = _current_partial_report(load)
-        source = partial_report or self._loaded(arguments)
-        comparison = source.comparison
-        partial = {} if partial_report is None else {"partial": _host_counts(load, partial_report)}
-        host = arguments.optional_text("host")
-        if host is None:
-            return hosts_view(comparison, len(load.files.hosts)) | partial
-        names = [known.name for known in comparison.hosts]
+    def host_steps(self, arguments: Arguments) -> dict[str, Any]:
+        """What one host did in each step; while hosts are being read, in the steps of those read so far."""
+        from tb_xla_insights.pod.view import host_steps_view
+
+        load, partial_report = self._sessions.partial(arguments)
+        source = partial_report or self._sessions.loaded(arguments)
+        host = arguments.text("host")
+        names = [known.name for known in source.comparison.hosts]
         if host not in names:
-            raise InputError(f"data/hosts: no host {host} in this session; leave it out for all")
-        index = names.index(host)
-        steps = [step for step in _report_of(source)["steps"] if step["host"] == host]
-        positions = comparison.arrivals.common_step[index].tolist()
-        step_at = dict(zip(positions, steps, strict=True))
-        aligned = [step_at.get(position, {}) for position in range(comparison.arrivals.step_count)]
-        columns = {key: [step.get(key) for step in aligned] for key in ("start_ps", "duration_ps")}
-        return {"step_class_us": step_class_times(comparison, index), **columns} | partial
-
-    def waits(self, arguments: Arguments) -> dict[str, Any]:
-        """The intervals of a window in which cores wait for other hosts; see `timeline.waits`."""
-        from tb_xla_insights.timeline.waits import waits_in
-
-        start, end = arguments.window()
-        px = arguments.integer("px", 1, 20_000)
-        timeline = self._hosts_for(arguments).timeline
-        return waits_in(*self._loaded(arguments).arrivals, timeline.hosts, start, end, px)
-
-    def collective(self, arguments: Arguments) -> dict[str, Any]:
-        """When each host arrives at one collective: the one whose op starts at `start_ps` on the device, or with
-        `end_ps` the one that the gap delays; see `timeline.waits`."""
-        from tb_xla_insights.timeline.waits import collective_at
-
-        device, start = arguments.text("device"), arguments.integer("start_ps")
-        end = arguments.window()[1] if arguments.optional_text("end_ps") else None
-        timeline = self._hosts_for(arguments, devices=[device]).timeline
-        return collective_at(*self._loaded(arguments).arrivals, timeline.hosts, device, start, end)
+            raise InputError(f"data/host_steps: no host {host} in this session; choose one of data/hosts")
+        view = host_steps_view(source.comparison, names.index(host), _report_of(source)["steps"])
+        return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
     def device(self, arguments: Arguments) -> dict[str, Any]:
         """The work of chosen devices in chosen steps, and its efficiency: `device_work.view` documents the keys. `dd`,
@@ -309,7 +251,7 @@ class Routes:
         from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
 
-        loaded = self._loaded(arguments)
+        loaded = self._sessions.loaded(arguments)
         report = loaded.report
         has_several = len(loaded.files.hosts) > 1
         usual = rank_hosts(report or whole_report(loaded.choose(None).trace))["median"] if has_several else 0
@@ -322,25 +264,6 @@ class Routes:
             all_ops=arguments.flag("whole"), report=report,
         )  # fmt: skip
 
-    def _loaded(self, arguments: Arguments) -> LoadedHosts | Pod:
-        return self._store.loaded(arguments.text("session"), _READ_SECONDS, arguments.optional_text("mark"))
-
-    def _hosts_for(
-        self,
-        arguments: Arguments,
-        ids: Sequence[str] = (),
-        devices: Sequence[str] = (),
-        step: int | None = None,
-        usual: bool = False,
-        strict: bool = True,
-    ) -> LoadedHosts:
-        """The hosts that an answer covers: those that `hosts` names (see `host_choice.chosen_hosts`) and those of these
-        rows or events, devices, and of the step or the usual step; all hosts if all are in memory. `strict`: see
-        `Pod.choose`."""
-        loaded = self._loaded(arguments)
-        needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, usual)
-        return loaded.choose(arguments.names("hosts"), needed, strict)
-
     def _report_view(
         self,
         arguments: Arguments,
@@ -351,12 +274,10 @@ class Routes:
     ) -> dict[str, Any]:
         """A view of the report of all hosts, with the traces of `_hosts_for`. While hosts are being read, it covers the
         hosts read so far, and `partial` has their number."""
-        load = self._store.load(arguments.text("session"))
-        load.check(arguments.optional_text("mark"))
-        partial_report = _current_partial_report(load)
+        load, partial_report = self._sessions.partial(arguments)
         if partial_report is not None:
             return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
-        return {**view(self._hosts_for(arguments, (), devices, step, usual, strict=False).trace)}
+        return {**view(self._sessions.hosts_for(arguments, (), devices, step, usual, strict=False).trace)}
 
 
 def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
@@ -371,28 +292,23 @@ def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:
     return report
 
 
-def _current_partial_report(load: Load) -> PartialReport | None:
-    """The report of the hosts read so far, None once all are read."""
-    return None if load.done else load.partial_report
-
-
-def _host_counts(load: Load, partial_report: PartialReport) -> dict[str, int]:
+def _host_counts(load: Load, partial_report: PartialReport) -> HostCounts:
     """The number of hosts that an answer covers, and of all."""
     return {"hosts_read": partial_report.hosts, "hosts_in_all": len(load.hosts)}
 
 
-def _partial_head(load: Load, arguments: Arguments) -> dict[str, Any]:
-    """`head` of the partial report, if it covers more hosts than the page has seen."""
+def _partial_head(load: Load, arguments: Arguments) -> OpenedSession | None:
+    """The head of the partial report, None if it does not cover more hosts than the page has seen."""
     from tb_xla_insights.report.cached import whole_report
 
     seen = arguments.integer("seen", 0, _MAX_HOST, default=_MAX_HOST)
     if load.partial_report is None:
-        return {}
+        return None
     report = whole_report(load.partial_report.session)
-    return {"head": head_without_rows(report)} if len(report["session"]["hosts"]) > seen else {}
+    return head_without_rows(report) if len(report["session"]["hosts"]) > seen else None
 
 
-def _session_row(session: SessionFiles) -> dict[str, Any]:
+def _session_row(session: SessionFiles) -> ListedSession:
     return {
         "name": session.name,
         "hosts": [{"name": host.name, "bytes": host.file.bytes} for host in session.hosts],

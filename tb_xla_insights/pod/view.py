@@ -61,7 +61,8 @@ whole number is -1 if it is not known, unless null is mentioned.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,9 @@ from tb_xla_insights.pod.straggler import straggler_finding
 from tb_xla_insights.pod.verdict import verdict_text
 from tb_xla_insights.pod.view_hosts import MAX_NAMED, core_rows, host_columns, most_charged_hosts
 from tb_xla_insights.trace.model import Int64
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.steps import Step
 
 SCHEMA = 1
 
@@ -129,6 +133,20 @@ def step_class_times(comparison: HostComparison, host: int) -> list[list[int] | 
         _us(table.parts_ps[host, step][columns]) if is_present else None
         for step, is_present in enumerate(table.present[host].tolist())
     ]
+
+
+def host_steps_view(comparison: HostComparison, host: int, steps: Sequence[Step]) -> dict[str, Any]:
+    """Returns, per step of the document, a host's times by class, and its step's start and duration; None: it has no
+    such step. `steps`: those of the session's report."""
+    positions = comparison.arrivals.common_step[host].tolist()
+    steps_of_host = [step for step in steps if step["host"] == comparison.hosts[host].name]
+    step_at = dict(zip(positions, steps_of_host, strict=True))
+    aligned = [step_at.get(position) for position in range(comparison.arrivals.step_count)]
+    return {
+        "step_class_us": step_class_times(comparison, host),
+        "start_ps": [step and step["start_ps"] for step in aligned],
+        "duration_ps": [step and step["duration_ps"] for step in aligned],
+    }
 
 
 def _present_columns(comparison: HostComparison) -> list[int]:

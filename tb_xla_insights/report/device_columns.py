@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tb_xla_insights.schema.common import DutyDefinition
     from tb_xla_insights.schema.overview_route import DeviceColumns
+    from tb_xla_insights.schema.session import Device
+    from tb_xla_insights.schema.session_route import DeviceSummaries
 
 Row = Mapping[str, Any]
 
@@ -19,7 +21,7 @@ _TIME_DIGITS = 4
 _SHARE_DIGITS = 4
 
 
-def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
+def device_overview(devices: Sequence[Device]) -> DeviceSummaries:
     """The identity and busy time of devices, for all views, as columns of the report's `devices`.
 
     The columns are `host`, `name`, `kind`, `modules`, `ops`, `duty_cycle`, and `busy`, `idle` and `stall` in multiples
@@ -27,14 +29,15 @@ def device_overview(devices: Sequence[Row]) -> dict[str, Any]:
     unit = common_unit_ps((row["span_ps"] for row in devices), len(devices) > MAX_EXACT_ROWS)
     return {
         "unit_ps": unit,
-        **{name: [row[name] for row in devices] for name in ("host", "name", "kind", "modules", "ops")},
-        **{
-            name: rounded_to_unit((row[f"{name}_ps"] for row in devices), unit)
-            for name in ("busy", "idle", "stall")
-        },
-        "duty_cycle": [
-            None if row["duty_cycle"] is None else round(row["duty_cycle"], _SHARE_DIGITS) for row in devices
-        ],
+        "host": [row["host"] for row in devices],
+        "name": [row["name"] for row in devices],
+        "kind": [row["kind"] for row in devices],
+        "modules": [row["modules"] for row in devices],
+        "ops": [row["ops"] for row in devices],
+        "busy": rounded_to_unit((row["busy_ps"] for row in devices), unit),
+        "idle": rounded_to_unit((row["idle_ps"] for row in devices), unit),
+        "stall": rounded_to_unit((row["stall_ps"] for row in devices), unit),
+        "duty_cycle": [round(row["duty_cycle"], _SHARE_DIGITS) for row in devices],
     }
 
 

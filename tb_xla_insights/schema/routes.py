@@ -4,16 +4,54 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
+from tb_xla_insights.schema.capture_route import CaptureAnswer
 from tb_xla_insights.schema.compiles_route import Compiles
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
 from tb_xla_insights.schema.overview_route import Overview
 from tb_xla_insights.schema.route_parts import Counts
+from tb_xla_insights.schema.session_route import SessionAnswer, SessionList, Stopped
+from tb_xla_insights.schema.timeline_route import (
+    EventDetails,
+    EventTable,
+    Neighbor,
+    SearchAnswer,
+    TimelineRows,
+    TimelineSlices,
+)
+from tb_xla_insights.schema.waits_route import CollectiveAnswer, Waits
+from tb_xla_insights.schema.window import Window
 
 
 class Routes(TypedDict):
     """The answer of each route, by its name below `data/`. Times are integer picoseconds from the session's start."""
 
+    sessions: SessionList
+    """The sessions of the logdir."""
+    session: SessionAnswer
+    """One session: how far it has been read, or what the page needs to draw it."""
+    reload: SessionAnswer
+    """The same of a session that is read again."""
+    stop: Stopped
+    """Whether the reading of a session was stopped."""
+    timeline: TimelineSlices
+    """The slices of rows in a window."""
+    event: EventDetails
+    """One event."""
+    neighbor: Neighbor
+    """The next or previous event."""
+    search: SearchAnswer
+    """Events by name."""
+    table: EventTable
+    """The events of a window."""
+    scopes: TimelineRows
+    """All rows of the timeline."""
+    waits: Waits
+    """Waits of cores for other hosts."""
+    collective: CollectiveAnswer
+    """Who waits in one collective."""
+    window: Window
+    """What happens in a window."""
     overview: Overview
     """What the first view shows."""
     counts: Counts
@@ -26,3 +64,9 @@ class Routes(TypedDict):
     """What the host launches."""
     compiles: Compiles
     """Compilations, and the graphs by step."""
+    capture: CaptureAnswer
+    """A capture that begins."""
+    capture_progress: CaptureAnswer
+    """How far the capture is."""
+    capture_cancel: CaptureAnswer
+    """The capture that is cancelled."""

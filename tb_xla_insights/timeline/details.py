@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.trace.model import Spans
 from tb_xla_insights.trace.nesting import self_ps
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.timeline_route import (
+        EventDetails,
+        EventFlow,
+        EventSummary,
+        Occurrences,
+        StatOfEvent,
+    )
+
 _MAX_SAMPLE = 64
 _MAX_PARTNERS = 256
 _MAX_ENCLOSING = 100
@@ -27,8 +36,6 @@ _KINDS_WITH_CLASS = ("annotations", "thread", "classes")
 """Kinds of rows whose slices have a host class."""
 _PROGRAM_STATS = ("hlo_module", "program_id")
 """Stats of a GPU's kernel that also apply to its run."""
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class Details:
         enclosing = None if above is None else track.find_event(above)
         return HiddenEvent(track, 0 if enclosing is None else enclosing.depth, event)
 
-    def brief(self, row_event: RowEvent | HiddenEvent) -> Json:
+    def summary(self, row_event: RowEvent | HiddenEvent) -> EventSummary:
         """The summary of an event, for lists."""
         track, event = row_event.track, row_event.event
         trace = track.trace
@@ -110,17 +117,17 @@ class Details:
         row = self._host.thread_rows.get(line.index)
         return line.name if row is None else row.head.label
 
-    def full(self, row_event: RowEvent | HiddenEvent) -> Json:
+    def full(self, row_event: RowEvent | HiddenEvent) -> EventDetails:
         """All details of an event, in the page's protocol."""
         event, trace = row_event.event, row_event.track.trace
-        brief, path = self.brief(row_event), self._path(row_event)
+        summary, path = self.summary(row_event), self._path(row_event)
         return {
-            **brief,
-            "title": self._title(event, brief["name"]),
+            **summary,
+            "title": self._title(event, summary["name"]),
             "thread": self._thread(row_event),
             "host": trace.host,
             "self_ps": self._self_ps(row_event),
-            "path": [self.brief(item) for item in path.shown],
+            "path": [self.summary(item) for item in path.shown],
             "path_left_out": path.left_out,
             "stats": self._stats(row_event),
             "flow": self._flow(event),
@@ -129,7 +136,7 @@ class Details:
 
     def names(self, row_event: RowEvent) -> list[str]:
         """The names of the events that enclose an event in its row, outermost first, and its own; see `Path`."""
-        return [self.brief(item)["name"] for item in (*self._path(row_event).shown, row_event)]
+        return [self.summary(item)["name"] for item in (*self._path(row_event).shown, row_event)]
 
     def _title(self, event: int, name: str) -> str | None:
         """The whole name of an event with a short name, or whose name is cut in lists."""
@@ -180,7 +187,7 @@ class Details:
         outermost = _optional(runs and _open_at(runs, row_event.start_ps))
         return Path.of([*outermost, *track.find_events(enclosing[::-1])])
 
-    def _stats(self, row_event: RowEvent | HiddenEvent) -> list[Json]:
+    def _stats(self, row_event: RowEvent | HiddenEvent) -> list[StatOfEvent]:
         from tb_xla_insights.trace.details import event_stats
 
         if isinstance(row_event.track, ScopeTrack) and isinstance(row_event, RowEvent):
@@ -194,12 +201,12 @@ class Details:
             if item.name in _PROGRAM_STATS or not has_kernel_runs
         ]
 
-    def _facts(self, row_event: RowEvent | HiddenEvent) -> list[Json]:
+    def _facts(self, row_event: RowEvent | HiddenEvent) -> list[StatOfEvent]:
         """The facts about an op from its compiled program."""
         span = self._span(row_event)
         return [] if span is None else op_facts(row_event.track.trace, span[0], span[2])
 
-    def _flow(self, event: int) -> Json:
+    def _flow(self, event: int) -> EventFlow:
         if event < 0:
             return {"from": [], "to": []}
         return {
@@ -207,13 +214,13 @@ class Details:
             "to": self._partners(self._links.targets(event)),
         }
 
-    def _partners(self, events: Iterable[int]) -> list[Json]:
+    def _partners(self, events: Iterable[int]) -> list[EventSummary]:
         row_events = [
             row_event for event in list(events)[:_MAX_PARTNERS] for row_event in _optional(self.find(event))
         ]
-        return [self.brief(row_event) for row_event in sorted(row_events, key=lambda item: item.start_ps)]
+        return [self.summary(row_event) for row_event in sorted(row_events, key=lambda item: item.start_ps)]
 
-    def _occurrences(self, row_event: RowEvent | HiddenEvent) -> Json:
+    def _occurrences(self, row_event: RowEvent | HiddenEvent) -> Occurrences:
         """The events of the same name in the same row; in rows of steps and of classes, those of the same class."""
         track = row_event.track
         if isinstance(row_event, HiddenEvent):
@@ -242,12 +249,12 @@ class Details:
             depth, index, duration = depth[order], index[order], (end - start)[order]
             occurrence = int(np.flatnonzero((depth == row_event.depth) & (index == row_event.index))[0])
 
-        def at(number: int) -> Json | None:
+        def at(number: int) -> EventSummary | None:
             if not 0 <= number < len(index):
                 return None
             if isinstance(row_event, HiddenEvent):
-                return self.brief(HiddenEvent(track, row_event.depth, int(index[number])))
-            return self.brief(RowEvent(track, int(depth[number]), int(index[number])))
+                return self.summary(HiddenEvent(track, row_event.depth, int(index[number])))
+            return self.summary(RowEvent(track, int(depth[number]), int(index[number])))
 
         sample = np.unique(
             np.linspace(0, len(index) - 1, min(_MAX_SAMPLE, len(index))).round().astype(np.int64)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,9 @@ from tb_xla_insights.trace.metadata_events import texts_of_events
 from tb_xla_insights.trace.model import Device, Int8, Int16, Int32, Spans, Thread, Trace
 from tb_xla_insights.trace.nesting import nearest_ancestor
 from tb_xla_insights.trace.threads import ROLES, thread_labels
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.timeline_route import TimelineRowKind
 
 _FOLDED_ROLES = ("op_pool", "other")
 _HELPER_ROLES = ("executor", "client", "compiler", "transfer", "loader")
@@ -116,7 +120,7 @@ class HostRows:
         parts = self._steps(), self._annotations(), self._classes(), self._threads(), *devices
         return [track for part in run_parallel([partial(list, item) for item in parts]) for track in part]
 
-    def _head(self, name: str, kind: str, label: str) -> RowHead:
+    def _head(self, name: str, kind: TimelineRowKind, label: str) -> RowHead:
         return RowHead(str(RowId(self.index, name)), kind, label, self.trace.host)
 
     def _track(self, head: RowHead, columns: Columns, line: int | None = None) -> Track:
@@ -205,7 +209,7 @@ class HostRows:
         return Columns(start, start + trace.duration_ps[rows], name, self.kind[rows], rows, parent)
 
     def _device(self, number: int, device: Device) -> Iterator[Track]:
-        def head(name: str, kind: str, label: str) -> RowHead:
+        def head(name: str, kind: TimelineRowKind, label: str) -> RowHead:
             row_id = str(RowId(self.index, name, number))
             return RowHead(row_id, kind, label, self.trace.host, device.id)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.timeline.tracks import RowEvent, RowHead, Track
 from tb_xla_insights.trace.model import Int32, Trace
 from tb_xla_insights.units import share
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.timeline_route import StatOfEvent
 
 SCOPES = ".scopes"
 """The end of these rows' ids."""
@@ -66,7 +69,7 @@ class ScopeTrack(Track):
             slices.append(RowEvent(self, depth, index))
         return slices
 
-    def facts(self, event: RowEvent) -> list[dict[str, Any]]:
+    def facts(self, event: RowEvent) -> list[StatOfEvent]:
         """The facts that the panel lists about a slice: its annotation, or why it has none."""
         name = int(event.lane.name[event.index])
         if name >= 0:
@@ -92,7 +95,7 @@ class ScopeTrack(Track):
         return reasons
 
 
-def op_facts(trace: Trace, device: int, op: int) -> list[dict[str, Any]]:
+def op_facts(trace: Trace, device: int, op: int) -> list[StatOfEvent]:
     """The facts that the panel lists about an op (index into the device's ops): its annotations with their source, and
     the Python stack in which it was traced, the innermost frame first."""
     ops, nodes = find_ops(trace), find_nodes(trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,14 @@ from tb_xla_insights.timeline.rows import HostRows
 from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.trace.model import Int8, Int32, Int64
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.timeline_route import NameOfHits, SearchAnswer
+
 _MAX_HITS = 1000
 _EXACT = "name:"
 
 
-def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) -> dict[str, Any]:
+def find(hosts: Sequence[Searchable], query: str, rows: Sequence[Track] | None) -> SearchAnswer:
     """Finds the events of these hosts whose name contains the query, ignoring case, or after `name:` equals it.
 
     Long names, which include an op's operands, are searched only if no displayed name matches. Each event is found
@@ -119,7 +122,7 @@ class _Results:
     """Collects hits and sums."""
 
     def __init__(self) -> None:
-        self.names: dict[str, dict[str, Any]] = {}
+        self.names: dict[str, NameOfHits] = {}
         self.tracks: list[Track] = []
         self.columns: list[NDArray[np.int64]] = []
 
@@ -135,7 +138,7 @@ class _Results:
         self.columns.append(np.stack([start, duration, event, name, ones * depth, ones * len(self.tracks)]))
         self.tracks.append(track)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> SearchAnswer:
         names = sorted(self.names.values(), key=lambda item: (-item["total_ps"], item["name"]))
         index_of_name = {item["name"]: index for index, item in enumerate(names)}
         hits = np.concatenate(self.columns, axis=1) if self.columns else np.zeros((6, 0), np.int64)

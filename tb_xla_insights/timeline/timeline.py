@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,20 @@ from tb_xla_insights.timeline.tracks import RowEvent, Track
 from tb_xla_insights.timeline.view import overview, prepare, view
 from tb_xla_insights.trace.model import Int64, SessionTrace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session_route import TimelineHead
+    from tb_xla_insights.schema.timeline_route import (
+        AnnotationOfEvent,
+        EventDetails,
+        EventTable,
+        Neighbor,
+        SearchAnswer,
+        TimelineRows,
+        TimelineSlices,
+    )
+
 _MAX_DISTANCE_PS = 1000
 """Links contain starts with a resolution of a nanosecond."""
-
-Json = dict[str, Any]
 
 
 class Timeline:
@@ -44,12 +54,12 @@ class Timeline:
     def _tracks(self) -> dict[str, Track]:
         return {id: track for host in self.hosts.values() for id, track in host.tracks.items()}
 
-    def head(self) -> Json:
+    def head(self) -> TimelineHead:
         """The data that the page needs before it draws: phases, overview strip, and `rows`."""
-        document = {"phases": self._phases(), "strip": overview(list(self._tracks.values()), self._session)}
-        return {**document, **self.rows()}
+        strip = overview(list(self._tracks.values()), self._session)
+        return {"phases": self._phases(), "strip": strip, **self.rows()}
 
-    def rows(self) -> Json:
+    def rows(self) -> TimelineRows:
         """`rows` in drawing order; `more_rows` says that the rows of scopes are still missing."""
         return {
             "more_rows": not all(host.has_scopes for host in self.hosts.values()),
@@ -61,7 +71,7 @@ class Timeline:
         for host in self.hosts.values():
             host.find_scopes()
 
-    def view(self, start_ps: int, end_ps: int, px: int, rows: Sequence[str]) -> Json:
+    def view(self, start_ps: int, end_ps: int, px: int, rows: Sequence[str]) -> TimelineSlices:
         """The slices of these rows that touch [start_ps, end_ps), for a screen of `px` pixels."""
         self._check_window(start_ps, end_ps)
         if px < 1:
@@ -74,7 +84,7 @@ class Timeline:
         """Computes the levels that the first view of the whole session needs, for usual screen widths."""
         prepare(list(self._tracks.values()), self._session.duration_ps)
 
-    def event(self, event_id: str) -> Json:
+    def event(self, event_id: str) -> EventDetails:
         """The details of an event by its id, `<host's index in the session>.<event>`, in its home row."""
         match = re.fullmatch(r"(\d{1,6})\.(\d{1,12})", event_id)
         host = self.hosts.get(int(match[1])) if match else None
@@ -86,13 +96,13 @@ class Timeline:
             f"{self._session.path}: no event {event_id} in this session; select one in the timeline"
         )
 
-    def event_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
+    def event_at(self, row: str, start_ps: int, depth: int | None = None) -> EventDetails:
         """The details of the event of a row that starts at an instant, within a nanosecond: the outermost one, or the
         one at a depth."""
         row_event = self._event_at(row, start_ps, depth)
         return self.hosts[row_event.track.host].details.full(row_event)
 
-    def annotation_at(self, row: str, start_ps: int, depth: int | None = None) -> Json:
+    def annotation_at(self, row: str, start_ps: int, depth: int | None = None) -> AnnotationOfEvent:
         """The annotation of an event in a row of annotations or scopes: `path` (None: no annotation), `step` (index
         over all hosts' steps, None: unknown) and `device` (None: unknown)."""
         row_event = self._event_at(row, start_ps, depth)
@@ -130,7 +140,7 @@ class Timeline:
             )
         return nearest[2]
 
-    def neighbor(self, row: str, depth: int, start_ps: int, direction: str) -> Json:
+    def neighbor(self, row: str, depth: int, start_ps: int, direction: str) -> Neighbor:
         """The next event at a depth of a row after an instant, or the previous one before it, by their starts."""
         track = self._row(row)
         if direction not in ("next", "previous"):
@@ -148,16 +158,16 @@ class Timeline:
             index = int(np.searchsorted(lane.start, start_ps, "left")) - 1
         exists = 0 <= index < len(lane)
         return {
-            "event": self.hosts[track.host].details.brief(RowEvent(track, depth, index)) if exists else None
+            "event": self.hosts[track.host].details.summary(RowEvent(track, depth, index)) if exists else None
         }
 
-    def search(self, query: str, rows: Sequence[str] | None = None) -> Json:
+    def search(self, query: str, rows: Sequence[str] | None = None) -> SearchAnswer:
         """Searches events by a part of their name, ignoring case, or after `name:` by the whole name; in all rows or in
         these."""
         tracks = [self._row(row) for row in rows] if rows else None
         return find([host.searchable for host in self.hosts.values()], query, tracks)
 
-    def table(self, start_ps: int, end_ps: int, rows: Sequence[str], limit: int) -> Json:
+    def table(self, start_ps: int, end_ps: int, rows: Sequence[str], limit: int) -> EventTable:
         """The events of rows in a window, by start; without `rows`, of all unfolded rows except classes."""
         self._check_window(start_ps, end_ps)
         tracks = [self._row(row) for row in rows] or [
@@ -166,7 +176,7 @@ class Timeline:
         count, row_events = table(tracks, start_ps, end_ps, limit)
         return {
             "count": count,
-            "items": [self.hosts[item.track.host].details.brief(item) for item in row_events],
+            "items": [self.hosts[item.track.host].details.summary(item) for item in row_events],
         }
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, starmap
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from tb_xla_insights.timeline import kernels
 from tb_xla_insights.timeline.pyramid import Lane
 from tb_xla_insights.trace.model import Int8, Int32, Int64, Trace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.timeline_route import TimelineRow, TimelineRowKind
+
 
 @dataclass(frozen=True)
 class RowHead:
-    """A row's header. `kind` and `role` are terms of the page's protocol; `main` rows are drawn without unfolding."""
+    """A row's header. `main` rows are drawn without unfolding."""
 
     id: str
-    kind: str
+    kind: TimelineRowKind
     label: str
     host: str
     device: str | None = None
@@ -46,7 +49,7 @@ class Track:
     def events(self) -> int:
         return sum(map(len, self.lanes))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> TimelineRow:
         """The row as the page's protocol gives it."""
         head = self.head
         return {

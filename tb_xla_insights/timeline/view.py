@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from tb_xla_insights.parallel import run_parallel
 from tb_xla_insights.timeline.pyramid import Slices, class_shares, level_of_window
 from tb_xla_insights.timeline.tracks import Track
 from tb_xla_insights.trace.model import Device, Int8, SessionTrace, Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.session_route import OverviewStrip
+    from tb_xla_insights.schema.timeline_route import LaneSlices, TimelineSlices
 
 _BUCKETS = 1000
 _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -27,7 +31,7 @@ _MAX_RAISE = 12
 _MAX_LEVEL = 62
 
 
-def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> dict[str, Any]:
+def view(tracks: Sequence[Track], start_ps: int, end_ps: int, px: int) -> TimelineSlices:
     """The slices of these rows that touch the window, in the page's protocol.
 
     Neighbours below 2 px are merged. If that leaves too many slices for a slow connection, lanes are raised level by
@@ -76,13 +80,13 @@ def _raises(depths: int, levels: int) -> Iterator[tuple[int, int]]:
 
 def _lane_json(
     slices: Slices, texts: list[str], names: dict[str, int], start_ps: int, level: int
-) -> dict[str, Any]:
+) -> LaneSlices:
     used, place = np.unique(slices.name, return_inverse=True)
     ids = np.array(
         [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in used.tolist()], np.int64
     )
     event = slices.event
-    lane: dict[str, Any] = {
+    lane: LaneSlices = {
         "s": np.diff(slices.start, prepend=start_ps).tolist(),
         "d": (slices.end - slices.start).tolist(),
         "n": ids[place].tolist(),
@@ -98,7 +102,7 @@ def _lane_json(
     return lane
 
 
-def overview(tracks: Sequence[Track], session: SessionTrace) -> dict[str, Any]:
+def overview(tracks: Sequence[Track], session: SessionTrace) -> OverviewStrip:
     """One hex digit per bucket of the session: the busy share of each device, and the class of each host with most
     time."""
     duration_ps = max(1, session.duration_ps)

@@ -7,7 +7,7 @@ hosts of the session; `hosts` are the hosts of the answer, by their indices.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,17 @@ from tb_xla_insights.pod.waits import CoreWaits, clock_uncertainty_ps, core_wait
 from tb_xla_insights.row_ids import RowId
 from tb_xla_insights.timeline.host import HostTimeline
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.waits_route import (
+        CollectiveAnswer,
+        CollectiveArrivals,
+        CollectiveCores,
+        WaitColumns,
+        Waits,
+    )
+
 _MAX_WAITS = 2000
 """The limit of waits in an answer, which are the longest ones: a screen cannot show more of two pixels or more."""
-
-_COLUMNS = ("device", "depth", "start_ps", "last_ps", "end_ps", "waits_ps", "last", "name")
-
-Json = dict[str, Any]
 
 
 def waits_in(
@@ -32,15 +37,9 @@ def waits_in(
     start_ps: int,
     end_ps: int,
     px: int,
-) -> Json:
+) -> Waits:
     """The waits of these hosts that overlap a window and last a pixel (`(end_ps - start_ps) / px`) or more, host by
-    host, sorted by start.
-
-    A column per key, an entry per wait: the `device`, the `depth` of the op in its row of ops, the begin of the wait
-    (`start_ps`), the arrival of the last host (`last_ps`), the op's `end_ps`, the length of the wait (`waits_ps`), the
-    last host (`last`) and the op (`name`), both as indices into `names`. `count`: the number of waits in the window,
-    shorter ones included.
-    """
+    host, sorted by start."""
     pixel = (end_ps - start_ps) // px
     waits_of = {index: core_waits(arrivals, index) for index in hosts}
     candidates: list[tuple[int, int, int]] = []
@@ -56,17 +55,20 @@ def waits_in(
             for length, row in zip(waits.waits_ps[rows].tolist(), rows.tolist(), strict=True)
         ]
     longest = sorted(candidates, reverse=True)[:_MAX_WAITS]
-    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    answer: Waits = {**_no_ops(), "count": count, "names": [], "last": [], "name": []}
     texts: dict[str, int] = {}
     for index, waits in waits_of.items():
         rows = np.array(sorted(row for _, host, row in longest if host == index), np.intp)
-        for name, column in _ops(arrivals, hosts[index], waits, rows).items():
-            columns[name] += column
+        _add_ops(answer, arrivals, hosts[index], waits, rows)
         for instance in waits.instance[rows].tolist():
             kind = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
-            for key, text in (("last", names[arrivals.last_party[instance]]), ("name", kind.name)):
-                columns[key].append(texts.setdefault(text, len(texts)))
-    return {"count": count, "names": list(texts), **columns}
+            for column, text in (
+                (answer["last"], names[arrivals.last_party[instance]]),
+                (answer["name"], kind.name),
+            ):
+                column.append(texts.setdefault(text, len(texts)))
+    answer["names"] = list(texts)
+    return answer
 
 
 def collective_at(
@@ -76,15 +78,9 @@ def collective_at(
     device: str,
     start_ps: int,
     end_ps: int | None = None,
-) -> Json:
-    """The `collective` whose op starts on a device at an instant; with `end_ps` the one that is delayed by a gap from
-    `start_ps` to `end_ps`. None if there is none, or if its arrivals cannot be compared.
-
-    Keys: `name`, `kind`; `last`, the host that arrives last; `hosts`, the number of participants; `waiting`, the number
-    of those that wait longer than the clocks' uncertainty (`unsure_ps` at most); `longest_ps`, the longest wait;
-    `waits_ps`, the sum of waits; `cores`, the ops of these hosts as columns, as in `waits_in`, with `begin_ps`, when
-    the core joins, and `waits_ps` 0 for cores that do not wait.
-    """
+) -> CollectiveAnswer:
+    """The collective whose op starts on a device at an instant; with `end_ps` the one that is delayed by a gap from
+    `start_ps` to `end_ps`."""
     for index, host in hosts.items():
         ids = [device_.id for device_ in host.trace.devices]
         if device in ids:
@@ -106,7 +102,7 @@ def _instance(
 
 def _collective(
     arrivals: Arrivals, names: Sequence[str], hosts: Mapping[int, HostTimeline], instance: int
-) -> Json:
+) -> CollectiveArrivals:
     instances, last = arrivals.instances, int(arrivals.last_party[instance])
     party_indices = np.flatnonzero(instances.present[instance]).astype(np.int32)
     unsure = clock_uncertainty_ps(arrivals, last, party_indices)
@@ -114,14 +110,14 @@ def _collective(
         arrivals.waits_ps[instance, party_indices] > unsure, arrivals.waits_ps[instance, party_indices], 0
     )
     instruction = arrivals.shared.instructions[instances.instruction[instance]]
-    columns: dict[str, list[Any]] = {}
+    columns: CollectiveCores = {**_no_ops(), "begin_ps": []}
     for index, host in hosts.items():
         host_waits = core_waits(arrivals, index)
         rows = np.flatnonzero(host_waits.instance == instance)
         rows = rows[np.argsort(host_waits.core[rows], kind="stable")]
         begin = (host_waits.begin_ps[rows] + _shift_ps(arrivals, host)).tolist()
-        for name, column in {**_ops(arrivals, host, host_waits, rows), "begin_ps": begin}.items():
-            columns.setdefault(name, []).extend(column)
+        _add_ops(columns, arrivals, host, host_waits, rows)
+        columns["begin_ps"] += begin
     return {
         "name": instruction.name,
         "kind": instruction.kind,
@@ -135,21 +131,27 @@ def _collective(
     }
 
 
-def _ops(
-    arrivals: Arrivals, host: HostTimeline, waits: CoreWaits, rows: NDArray[np.intp]
-) -> dict[str, list[Any]]:
-    """Columns of the ops in which cores wait."""
+def _no_ops() -> WaitColumns:
+    return {"device": [], "depth": [], "start_ps": [], "last_ps": [], "end_ps": [], "waits_ps": []}
+
+
+def _add_ops(
+    columns: WaitColumns,
+    arrivals: Arrivals,
+    host: HostTimeline,
+    waits: CoreWaits,
+    rows: NDArray[np.intp],
+) -> None:
+    """Adds the ops in which cores of a host wait to the columns."""
     shift = _shift_ps(arrivals, host)
     start, end = waits.wait_start_ps[rows] + shift, waits.end_ps[rows] + shift
     cores = waits.core[rows].tolist()
-    return {
-        "device": [host.trace.devices[core].id for core in cores],
-        "depth": [_depth(host, *op) for op in zip(cores, start.tolist(), end.tolist(), strict=True)],
-        "start_ps": start.tolist(),
-        "last_ps": (waits.last_ps[rows] + shift).tolist(),
-        "end_ps": end.tolist(),
-        "waits_ps": waits.waits_ps[rows].tolist(),
-    }
+    columns["device"] += [host.trace.devices[core].id for core in cores]
+    columns["depth"] += [_depth(host, *op) for op in zip(cores, start.tolist(), end.tolist(), strict=True)]
+    columns["start_ps"] += start.tolist()
+    columns["last_ps"] += (waits.last_ps[rows] + shift).tolist()
+    columns["end_ps"] += end.tolist()
+    columns["waits_ps"] += waits.waits_ps[rows].tolist()
 
 
 def _depth(host: HostTimeline, core: int, start_ps: int, end_ps: int) -> int:

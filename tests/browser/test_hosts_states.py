@@ -157,7 +157,7 @@ def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
 def test_what_cannot_be_asked_for_is_told(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
     xi.open(demo, v="hosts")
     page.route(
-        "**/data/hosts?*host=*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
+        "**/data/host_steps?*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})
     )
     page.mouse.click(*place(xi, 2, 3))
     xi.idle()

@@ -111,9 +111,9 @@ def test_the_step_that_was_left_does_not_come_back(xi: Xi, page: Page, case_stud
 
 def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(session_named("synthetic_pod_16_hosts"), v="hosts")
-    held = Held(page, "**/data/hosts?*host=*")
+    held = Held(page, "**/data/host_steps?*")
     page.get_by_test_id("host-worst-step").click()
-    with page.expect_request("**/data/hosts?*host=*"):
+    with page.expect_request("**/data/host_steps?*"):
         page.get_by_test_id("hosts-timeline").click()
     switch(page, case_study, re.compile("^One host: there is none to wait for."))
     held.release(xi)

@@ -199,7 +199,7 @@ def test_while_hosts_are_read_the_first_ones_are_told(xi: Xi, page: Page, pod: s
                 for host in answer["session"]["hosts"]
             ]
             head = {**answer, "rows": [], "chosen": [], "strip": {"buckets": 0, "devices": [], "host": []}}
-            told = {"hosts_read": 11, "hosts_in_all": 16, "hosts_told": 8}
+            told = {"hosts_read": 11, "hosts_in_all": 16, "hosts_covered": 8}
             answer = {
                 "state": "loading",
                 "bytes_read": 11 * 10**6,

@@ -1,0 +1,47 @@
+"""The sessions that requests are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tb_xla_insights.logdir.loaded_hosts import LoadedHosts
+from tb_xla_insights.logdir.partial_reports import PartialReport
+from tb_xla_insights.logdir.pod import Pod
+from tb_xla_insights.logdir.store import Load, Store
+from tb_xla_insights.plugin.arguments import Arguments
+
+READ_SECONDS = 120.0
+"""A request for a session that is not in memory, or no longer, waits this long for it."""
+
+
+class RequestedSessions:
+    """The sessions in memory, by the arguments of requests."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def loaded(self, arguments: Arguments) -> LoadedHosts | Pod:
+        """The session, read first if it is not in memory."""
+        return self._store.loaded(arguments.text("session"), READ_SECONDS, arguments.optional_text("mark"))
+
+    def hosts_for(
+        self,
+        arguments: Arguments,
+        ids: Sequence[str] = (),
+        devices: Sequence[str] = (),
+        step: int | None = None,
+        usual: bool = False,
+        strict: bool = True,
+    ) -> LoadedHosts:
+        """The hosts that an answer covers: those that `hosts` names (see `host_choice.chosen_hosts`) and those of these
+        rows or events, devices, and of the step or the usual step; all hosts if all are in memory. `strict`: see
+        `Pod.choose`."""
+        loaded = self.loaded(arguments)
+        needed = loaded.hosts_of(ids, devices) | loaded.hosts_of_step(step, usual)
+        return loaded.choose(arguments.names("hosts"), needed, strict)
+
+    def partial(self, arguments: Arguments) -> tuple[Load, PartialReport | None]:
+        """The load of a session, and the report of the hosts read so far, None once all are read."""
+        load = self._store.load(arguments.text("session"))
+        load.check(arguments.optional_text("mark"))
+        return load, None if load.done else load.partial_report

@@ -1,0 +1,45 @@
+"""Checks that answers have the keys that `tb_xla_insights.schema` names, of these types, and no others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter
+
+from docs.schema.generate import DOCUMENTS, configured_types
+from tb_xla_insights.schema.routes import Routes
+
+
+def fits(document: Mapping[str, Any], name: str) -> None:
+    """Raises where a JSON document has another key or another type than the schema says."""
+    _checker(name).validate_json(_json(document), strict=True)
+
+
+def fits_route(answer: Mapping[str, Any], route: str) -> None:
+    """Raises where the answer of a route has another key or another type than the schema says."""
+    _route_checker(route).validate_json(_json(answer), strict=True)
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    """The text of a document; names that are no UTF-8 have surrogates, which the checker would refuse."""
+    return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+
+
+@cache
+def _route_checker(route: str) -> TypeAdapter[Any]:
+    configured_types()
+    return TypeAdapter(get_type_hints(Routes)[route])
+
+
+@cache
+def _checker(name: str) -> TypeAdapter[Any]:
+    """Built once, for the documents of all sessions."""
+    configured_types()
+    return TypeAdapter(DOCUMENTS[name])
+
+
+def has_type(route: str) -> bool:
+    return route in get_type_hints(Routes)
