@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
@@ -103,9 +103,8 @@ def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Launches of a single op directly before or after such a launch of another program or function in the same
     step."""
     launches = find_launches(trace)
-    programs = np.append(np.array([name for name, _ in launches.programs], np.str_), "")[launches.program]
-    functions = np.array(_jitted_functions(trace), np.str_)
-    name = np.unique(np.char.add(np.char.add(programs, " "), functions), return_inverse=True)[1]
+    programs = np.append(number_distinct(name for name, _ in launches.programs), -1)[launches.program]
+    name = number_distinct(zip(programs.tolist(), _jitted_functions(trace), strict=True))
     step = launches.step
     linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
     first = np.flatnonzero(linked)
