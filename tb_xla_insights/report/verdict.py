@@ -305,7 +305,7 @@ def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
     if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
     if not any(row["join"] != "none" for row in report["executions"]):
-        return "nothing tells what launched the work"
+        return "the launches are not recorded"
     return None
 
 
