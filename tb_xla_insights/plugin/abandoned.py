@@ -1,4 +1,4 @@
-"""Recognises requests whose clients no longer wait for the response: the page closes those that a later one replaces."""
+"""Recognises requests whose clients no longer wait for the response, as the page closes those that it replaces."""
 
 from __future__ import annotations
 
