@@ -17,8 +17,7 @@ whole number is -1 if it is not known, unless null is mentioned.
     kind          the kind of most of them: "all-reduce"; null without any
     classes       [name]          the classes of host time that occur, then `device`: the devices' own work in a step
     verdict       {text, severity: good|info|warning|critical,
-                   kind: late|changing|none|unknown,   late: `hosts` hold up the others; changing: a different one each
-                                       time
+                   kind: late|changing|none|unknown,   late: `hosts` hold up the others; changing: others each time
                    hosts: [host],      the late hosts, the worst first
                    core: id|null,      a core that alone is the cause
                    cause: class|null,  what takes longer on the first late host than on the median host,
@@ -84,11 +83,11 @@ SCHEMA = 1
 _MIN_NAMED_WAITS = 0.98
 """The heat map shows the hosts that others wait for longest, until they account for this share of all waiting."""
 
-_US = 1_000_000
+_PS_PER_US = 1_000_000
 
 
-def hosts_view(comparison: HostComparison, of: int | None = None) -> dict[str, Any]:
-    """Returns the document. `of`: the number of hosts of the session, if not all have been read yet."""
+def hosts_view(comparison: HostComparison, host_count: int | None = None) -> dict[str, Any]:
+    """Returns the document. `host_count`: the number of hosts of the session, if not all have been read yet."""
     table, arrivals = comparison.table, comparison.arrivals
     is_compared = comparison.state == "compared"
     rows = host_rows(comparison)
@@ -102,7 +101,7 @@ def hosts_view(comparison: HostComparison, of: int | None = None) -> dict[str, A
         "schema": SCHEMA,
         "state": comparison.state,
         "note": comparison.note,
-        "read": {"hosts": len(rows), "of": len(rows) if of is None else of},
+        "read": {"hosts": len(rows), "of": len(rows) if host_count is None else host_count},
         "collectives": len(arrivals.instances),
         "sampled": comparison.sampled_share,
         "kind": comparison.main_kind,
@@ -156,7 +155,7 @@ def _present_columns(comparison: HostComparison) -> list[int]:
 
 def _us(times_ps: Int64) -> list[int]:
     """Converts to whole microseconds. Negative values are markers and stay."""
-    return np.where(times_ps < 0, times_ps, (times_ps + _US // 2) // _US).tolist()  # type: ignore[no-any-return]
+    return np.where(times_ps < 0, times_ps, (times_ps + _PS_PER_US // 2) // _PS_PER_US).tolist()  # type: ignore[no-any-return]
 
 
 def _order(comparison: HostComparison) -> list[int]:
@@ -191,8 +190,8 @@ def _verdict(comparison: HostComparison) -> dict[str, Any]:
         "core": cause.core if cause else None,
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
-        "cause_us": (cause.host_ps + _US // 2) // _US if cause else None,
-        "median_cause_us": (cause.median_ps + _US // 2) // _US if cause else None,
+        "cause_us": (cause.host_ps + _PS_PER_US // 2) // _PS_PER_US if cause else None,
+        "median_cause_us": (cause.median_ps + _PS_PER_US // 2) // _PS_PER_US if cause else None,
         "steps": late_hosts.steps[0].tolist() if late_hosts.steps else [],
     }
 
@@ -227,7 +226,7 @@ def _step_differences(comparison: HostComparison) -> list[list[int | None]]:
     """Returns the document's `step_apart_us`."""
     table = comparison.table
     median_us = np.array(_us(_lower_medians(table.step_ps, table.present)), np.int64)
-    differences_us = (table.step_ps + _US // 2) // _US - median_us
+    differences_us = (table.step_ps + _PS_PER_US // 2) // _PS_PER_US - median_us
     return [
         [int(value) if is_present else None for value, is_present in zip(row, present, strict=True)]
         for row, present in zip(differences_us.tolist(), table.present.tolist(), strict=True)
