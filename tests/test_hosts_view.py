@@ -113,7 +113,7 @@ def test_states_without_arrivals() -> None:
     even = hosts_view(compared(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["named"])
-    part_of_hosts = hosts_view(compared(SMALL), of=64)
+    part_of_hosts = hosts_view(compared(SMALL), host_count=64)
     assert part_of_hosts["read"] == {"hosts": 6, "of": 64}
 
 
