@@ -10,8 +10,8 @@ import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
 
-/** @typedef {import('./types').UsualStep} UsualStep */
-/** @typedef {import('./types').Span} Span */
+/** @typedef {import('../lib/routes').UsualStep} UsualStep */
+/** @typedef {Pick<import('../lib/routes').StepRun, 'start_ps'|'duration_ps'>} StepInterval */
 
 /** A slice shorter than this share of the axis has no text. */
 const MIN_TEXT_SHARE = 1 / 15;
@@ -34,7 +34,7 @@ export function stepStrip(sides, open) {
   function lanes(sessionName, step) {
     const end = step.start_ps + step.duration_ps;
     /**
-     * @param {Span} span
+     * @param {StepInterval} span
      * @param {string} key of its colours
      * @param {string} name
      * @param {{text?: string, sign?: string}} [options] text in the slice, by default the name, and class of its sign

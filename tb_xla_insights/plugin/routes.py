@@ -21,7 +21,9 @@ from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
 from tb_xla_insights.row_ids import RowId
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.executions_route import Executions
+    from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.route_parts import HostCounts
     from tb_xla_insights.schema.session_route import (
@@ -178,7 +180,7 @@ class Routes:
 
         return self._report_view(arguments, execution_views.compiles)
 
-    def compare(self, arguments: Arguments) -> dict[str, Any]:
+    def compare(self, arguments: Arguments) -> CompareAnswer:
         """Two sessions side by side; the second one is read first if it is not in memory."""
         baseline = self._store.loaded(arguments.text("other"), READ_SECONDS).usual_step_host()
         return self._sessions.loaded(arguments).usual_step_host().compare_with(baseline)
@@ -222,7 +224,7 @@ class Routes:
         hosts = [trace.host for trace in loaded.trace.traces]
         return {**view, "hosts": hosts, "picked": picked, "stale": stale}
 
-    def hosts(self, arguments: Arguments) -> dict[str, Any]:
+    def hosts(self, arguments: Arguments) -> HostsAnswer:
         """Which host holds up the others, and why; while hosts are being read, among those read so far."""
         from tb_xla_insights.pod.view import hosts_view
 
@@ -231,7 +233,7 @@ class Routes:
         view = hosts_view(source.comparison, len(load.files.hosts))
         return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
-    def host_steps(self, arguments: Arguments) -> dict[str, Any]:
+    def host_steps(self, arguments: Arguments) -> HostSteps:
         """What one host did in each step; while hosts are being read, in the steps of those read so far."""
         from tb_xla_insights.pod.view import host_steps_view
 
