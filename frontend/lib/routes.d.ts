@@ -64,6 +64,70 @@ export interface Annotation {
   lost: Lost | null;
 }
 
+/** One path of annotations or scopes; means are per step, those of device times also per device. */
+export interface AnnotationNode {
+  /** Names from the outermost one, joined by `/`. */
+  path: string;
+  /** The last of these names. */
+  name: string;
+  /** Number of paths that enclose it. */
+  depth: number;
+  /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
+  kind: "annotation" | "scope";
+  /** Number of events on the host. */
+  count: number;
+  /** Host time, summed over threads. */
+  host_ps: number;
+  /** Own time of its ops on all devices, with those of the paths inside. */
+  device_ps: number;
+  /** Number of its ops. */
+  device_ops: number;
+  /** Number of launches of programs with its ops. */
+  executions: number;
+  /** Number of these programs. */
+  programs: number;
+  /** Why no op carries it; `null` where one does. */
+  lost: Lost | null;
+  /** Mean host time. */
+  mean_host_ps: number;
+  /** Mean device time. */
+  mean_device_ps: number;
+  /** Host time in the step. */
+  step_host_ps: number;
+  /** Device time of the step on the device. */
+  step_device_ps: number;
+  /** Number of its ops of the step on the device. */
+  step_device_ops: number;
+  /** From the first to the last of its annotations in the step; `null` without any. */
+  host_place: [number, number] | null;
+  /** From the first to the last of its ops of the step on the device; `null` without any. */
+  device_place: [number, number] | null;
+  /** Index into `phases`; `null` if it is no phase. */
+  phase: number | null;
+}
+
+/** How far annotations reached the devices, and in which order. */
+export interface AnnotationOrder {
+  /** Own time of all ops. */
+  device_ps: number;
+  /** Of ops whose own name has a scope. */
+  direct_ps: number;
+  /** Of ops whose scope comes from what they consist of or call. */
+  recovered_ps: number;
+  /** Of ops whose name has no scope. */
+  bare_ps: number;
+  /** Of ops without a name. */
+  none_ps: number;
+  /** `runs` of the program with most device time. */
+  runs: number;
+  /** `phases` of that program. */
+  phases: number;
+  /** `inversion_share` of that program. */
+  inversion_share: number;
+  /** One row per program. */
+  programs: ProgramOrder[];
+}
+
 /** Idle time between two programs that follow each other. */
 export interface Between {
   /** Program before. */
@@ -600,6 +664,20 @@ export interface Counts {
   counts: ViewCounts;
 }
 
+/** Own time of ops by the source of their scope. */
+export interface Coverage {
+  /** Own time of all ops. */
+  device_ps: number;
+  /** Of ops whose own name has a scope. */
+  direct_ps: number;
+  /** Of ops whose scope comes from what they consist of or call. */
+  recovered_ps: number;
+  /** Of ops whose name has no scope. */
+  bare_ps: number;
+  /** Of ops without a name. */
+  none_ps: number;
+}
+
 /** The devices, a column per property; the id of a device is `<host>/<name>`. */
 export interface DeviceColumns {
   /** The unit of all times here: 1, or a larger power of ten for many devices. */
@@ -618,6 +696,34 @@ export interface DeviceColumns {
   edges: number[];
   /** The rest of the idle time in whole steps, by what the host did. */
   idle: Partial<Record<ClassName, number[]>>;
+}
+
+/** The device that is shown. */
+export interface DeviceName {
+  /** Id of the device. */
+  id: string;
+  /** Name on its host. */
+  name: string;
+}
+
+/** An uninterrupted sequence of ops of one phase on the device. */
+export interface DevicePhase {
+  /** Index into `phases`; `null` for ops without a phase. */
+  phase: number | null;
+  /** Start of its first op. */
+  start_ps: number;
+  /** End of its last op. */
+  end_ps: number;
+  /** Own time of its ops. */
+  device_ps: number;
+  /** Number of its ops. */
+  ops: number;
+  /** Its run, as an index into `runs`. */
+  run: number;
+  /** Whether it begins after a later phase has begun. */
+  inverted: boolean;
+  /** Number of short sequences that are joined into it; 1: not joined. */
+  merged: number;
 }
 
 /** The causes of a device's gaps along the session. */
@@ -1270,6 +1376,18 @@ export interface HostFile {
   events: number;
 }
 
+/** A phase or a step marker on the host. */
+export interface HostPhase {
+  /** Index into `phases`; `null` for step markers. */
+  phase: number | null;
+  /** Name of the event. */
+  name: string;
+  /** Start. */
+  start_ps: number;
+  /** End. */
+  end_ps: number;
+}
+
 /** The hosts to look at first, as indices into the report's `session.hosts`. */
 export interface HostRanks {
   /** The host that the others wait for longest; the host with the longest median step if hosts are not compared. */
@@ -1560,6 +1678,18 @@ export interface Lead {
   runs: number;
 }
 
+/** How many rows each list leaves out. */
+export interface LeftOffRows {
+  /** Of `tree`. */
+  tree: number;
+  /** Of `unexplained`. */
+  unexplained: number;
+  /** Of `mixed`. */
+  mixed: number;
+  /** Of `lines`. */
+  lines: number;
+}
+
 /** A host that is not part of the mean step. */
 export interface LeftOut {
   /** Name of the host. */
@@ -1618,6 +1748,24 @@ export interface LongestEvent {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
+}
+
+/** An annotation that no op carries. */
+export interface LostAnnotation {
+  /** Path of the annotation. */
+  path: string;
+  /** Why no op carries it. */
+  reason: Lost;
+  /** What to do about it. */
+  advice: string;
+}
+
+/** What the means of the tree are over. */
+export interface MeanCounts {
+  /** Number of steps. */
+  steps: number;
+  /** Number of devices. */
+  devices: number;
 }
 
 /** The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`. */
@@ -1718,6 +1866,30 @@ export interface Mistakes {
   step_without_limit_ps: number | null;
   /** Share of the mean step that fixing all of them saves. */
   gain: number | null;
+}
+
+/** An op that consists of several annotations' ops, such as a fusion. */
+export interface MixedOp {
+  /** Name of the op. */
+  op: string;
+  /** Its name in the program, with its scope. */
+  name: string;
+  /** Its line of Python. */
+  source: string;
+  /** Own time. */
+  device_ps: number;
+  /** Its annotations. */
+  parts: MixedPart[];
+  /** Share of instructions without an annotation. */
+  unscoped_share: number;
+}
+
+/** A part of an op that consists of several annotations' ops. */
+export interface MixedPart {
+  /** Path of the annotation. */
+  path: string;
+  /** Share of the instructions. */
+  share: number;
 }
 
 /** The rows that a table leaves out. */
@@ -2012,6 +2184,84 @@ export interface PartialSession {
   head: OpenedSession;
 }
 
+/** A phase, in the order of the host. */
+export interface PhaseOfStep {
+  /** Name of the phase. */
+  name: string;
+  /** How many phases of that name precede it in the step. */
+  repetition: number;
+  /** Why no op carries it; `null` where one does. */
+  lost: Lost | null;
+}
+
+/** The order of phases in the step on the device. */
+export interface PhaseOrder {
+  /** Number of uninterrupted sequences of ops of one phase. */
+  runs: number;
+  /** Number of different phases; ops without a phase count as one. */
+  phases: number;
+  /** Share of device time in sequences that begin after a later phase has begun. */
+  inversion_share: number;
+  /** By phase, in the order of the host. */
+  by_phase: PhaseTime[];
+}
+
+/** The step, row by row. */
+export interface PhaseRows {
+  /** Phases and step markers on the host, by start. */
+  host: HostPhase[];
+  /** Sequences of ops on the device. */
+  device: DevicePhase[];
+  /** Runs on the device. */
+  runs: PhaseRun[];
+}
+
+/** A run of the step on the device. */
+export interface PhaseRun {
+  /** Name of the program. */
+  program: string;
+  /** Id of the program. */
+  program_id: string;
+  /** Start. */
+  start_ps: number;
+  /** End. */
+  end_ps: number;
+}
+
+/** The device time of one phase in the step; from its first begin to its last end. */
+export interface PhaseTime {
+  /** Index into `phases`; `null` for ops without a phase. */
+  phase: number | null;
+  /** Number of uninterrupted sequences of its ops. */
+  runs: number;
+  /** Own time of its ops. */
+  device_ps: number;
+  /** Start of its first op. */
+  start_ps: number;
+  /** End of its last op. */
+  end_ps: number;
+  /** The part of `device_ps` in sequences that begin after a later phase has begun. */
+  inverted_ps: number;
+}
+
+/** How the annotations of one program interleave on the device. */
+export interface ProgramOrder {
+  /** Name of the program. */
+  program: string;
+  /** Id of the program. */
+  program_id: string;
+  /** Number of executions. */
+  executions: number;
+  /** Own time of its ops. */
+  device_ps: number;
+  /** Median number of uninterrupted sequences of ops of one phase in an execution. */
+  runs: number;
+  /** Number of different phases; ops without a phase count as one. */
+  phases: number;
+  /** Share of device time in sequences that begin after a later phase has begun. */
+  inversion_share: number;
+}
+
 /** Runs of a program. */
 export interface ProgramTotals {
   /** Number of execute calls; a call that runs on several cores counts once. */
@@ -2028,6 +2278,78 @@ export interface ProgramTotals {
   overhead_ps: number;
   /** What launched them. */
   kind: ExecutionKind;
+}
+
+/** `data/propagation`. */
+export interface PropagationAnswer {
+  /** The phases, in the order of the host. */
+  phases: PhaseOfStep[];
+  /** Host and device. */
+  strips: PhaseRows;
+  /** Links from the host to the device. */
+  ribbons: Ribbon[];
+  /** The order on the device. */
+  order: PhaseOrder;
+  /** `no_ops`: no device ops were recorded; `flag_off`: ops carry no scopes. */
+  state: "shown" | "no_ops" | "flag_off";
+  /** What to do about the state; `null` if annotations are shown. */
+  hint: string | null;
+  /** The step; `null` if no step's work is known. */
+  step: PropagationStep | null;
+  /** The steps of its host. */
+  steps: StepNumbers;
+  /** The device; `null` without devices. */
+  device: DeviceName | null;
+  /** Own time of ops of the step on the device by the source of their scope. */
+  coverage: Coverage;
+  /** The same of the whole session, on all hosts, and the order of phases by program. */
+  total: AnnotationOrder;
+  /** What the means of the tree are over. */
+  means: MeanCounts;
+  /** The paths with most time, each before those inside it. */
+  tree: AnnotationNode[];
+  /** Ops without an annotation. */
+  unannotated: UnannotatedWork;
+  /** Annotations that no op carries. */
+  lost: LostAnnotation[];
+  /** Ops of the step without an annotation; most time first. */
+  unexplained: UnexplainedOp[];
+  /** Ops of the step that consist of several annotations' ops; most time first. */
+  mixed: MixedOp[];
+  /** Device time of the step by line of Python and annotation; most time first. */
+  lines: SourceLine[];
+  /** How many rows each list leaves out. */
+  left_off: LeftOffRows;
+  /** Names of the hosts that everything but `total` covers. */
+  hosts: string[];
+  /** Path of the annotation or scope that was asked for; `null` for none. */
+  picked: string | null;
+  /** Whether there is no event at the place that was asked for. */
+  stale: boolean;
+}
+
+/** The step that is shown. */
+export interface PropagationStep {
+  /** Index in the report's `steps`. */
+  index: number;
+  /** Number that the program gave the step. */
+  number: number | null;
+  /** Name of the step. */
+  name: string;
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+}
+
+/** A link from a phase on the host to a sequence of its ops on the device. */
+export interface Ribbon {
+  /** Index into the row of the host. */
+  host: number;
+  /** Index into the row of the device. */
+  device: number;
+  /** Whether the sequence begins after a later phase has begun. */
+  inverted: boolean;
 }
 
 /** The answer of each route, by its name below `data/`. Times are integer picoseconds from the session's start. */
@@ -2052,6 +2374,8 @@ export interface Routes {
   table: EventTable;
   /** All rows of the timeline. */
   scopes: TimelineRows;
+  /** The device time of annotations. */
+  propagation: PropagationAnswer;
   /** Which host holds up the others, and why. */
   hosts: HostsAnswer;
   /** What one host did in each step. */
@@ -2238,6 +2562,18 @@ export interface SessionReady {
   changed: boolean;
 }
 
+/** Device time of one line of Python in one annotation. */
+export interface SourceLine {
+  /** File and line. */
+  source: string;
+  /** Path of the annotation. */
+  path: string | null;
+  /** Own time of ops; that of an op of several lines is divided by their shares. */
+  device_ps: number;
+  /** Number of ops. */
+  ops: number;
+}
+
 /** Lazy over dynamo. */
 export interface Speedup {
   /** IR tracing. */
@@ -2326,6 +2662,14 @@ export interface StepGap {
   duration_ps: number;
   /** The cause of the gap. */
   cause: ClassName;
+}
+
+/** The steps of the host, at most 2,000 around the one that is shown. */
+export interface StepNumbers {
+  /** Index of the first one in the report's `steps`. */
+  first: number;
+  /** Their numbers. */
+  numbers: (number | null)[];
 }
 
 /** A step of A and its partner in B. */
@@ -2578,6 +2922,34 @@ export interface TransfersByDirection {
   to_device: Transfers;
   /** From device to host. */
   from_device: Transfers;
+}
+
+/** Ops without an annotation. */
+export interface UnannotatedWork {
+  /** Own time on all devices. */
+  device_ps: number;
+  /** Number of ops. */
+  device_ops: number;
+  /** Mean device time. */
+  mean_device_ps: number;
+  /** Device time of the step on the device. */
+  step_device_ps: number;
+  /** Number of ops of the step on the device. */
+  step_device_ops: number;
+}
+
+/** An op without an annotation. */
+export interface UnexplainedOp {
+  /** Name of the op. */
+  op: string;
+  /** Its line of Python; empty if unknown. */
+  source: string;
+  /** `bare`: its name has no scope; `none`: it has no name. */
+  state: "bare" | "none";
+  /** Own time. */
+  device_ps: number;
+  /** Number of events. */
+  count: number;
 }
 
 /** The step that other views show first as well. */

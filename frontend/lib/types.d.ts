@@ -2,11 +2,10 @@
 
 import type { ClassName, OpenedSession, PartialCounts, Routes, SessionLoading, TimelineRow, TimelineRowKind } from "./routes";
 import type { DeviceDocument } from "../device/types";
-import type { Propagation } from "../propagation/types";
 
 /** The answers of all routes. */
 export interface Answers extends Routes {
-  device: DeviceDocument; propagation: Propagation;
+  device: DeviceDocument;
 }
 
 export type ByClass = Partial<Record<ClassName, number>>;
