@@ -11,7 +11,7 @@ from tb_xla_insights.trace.read import read_trace
 
 
 class MemorySource(Source):
-    """A file whose bytes a test holds."""
+    """A source whose bytes are in memory."""
 
     def __init__(self, data: bytes, path: str = "memory.xplane.pb") -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What tests share: small captures, and the real ones where they lie beside the project."""
+"""Shared fixtures: small captures, and the real ones if they are available beside the project."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ TRACES = "XLA_INSIGHTS_TRACES"
 
 @pytest.fixture(scope="module", autouse=True)
 def what_is_there_stays() -> None:
-    """What modules have imported and kept is not looked through again: the task of each host collects garbage, which
-    with a million objects takes longer than reading a small capture."""
+    """Excludes imported modules from garbage collection, which each host's task triggers: with a million objects it
+    takes longer than reading a small capture."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def shared_traces() -> Path:
-    """The folder of real captures: `../shared/traces` beside the project, or where the environment says."""
+    """The folder of real captures: `../shared/traces` beside the project, or as the environment says."""
     folder = Path(os.environ.get(TRACES) or Path(__file__).parents[2] / "shared" / "traces")
     if not folder.is_dir():
         pytest.skip(f"no real captures here; set {TRACES} to a folder that has them")
@@ -47,8 +47,8 @@ def logdir(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def profiler_server() -> Iterator[str]:
-    """The address of a real profiler server, JAX's on the CPU, in a process that works as long as it is needed: it
-    takes a part of a core."""
+    """The address of a real profiler server, JAX's on the CPU, in a process that runs as long as needed and uses part
+    of a core."""
     pytest.importorskip("jax", reason="capturing is tested with JAX's profiler server; install jax")
     address = f"localhost:{free_port()}"
     command = [

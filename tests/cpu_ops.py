@@ -23,7 +23,7 @@ class Op:
 
 @dataclass
 class Around:
-    """An event that others lie in, and the last one of them that is no `end:` event: its name and start."""
+    """An event that contains others, with the name and start of the last one of them that is no `end:` event."""
 
     end_ps: float
     before: tuple[str, int] = ("", 0)

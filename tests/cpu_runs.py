@@ -33,7 +33,7 @@ def op_end(name: str, at: int, flow: int) -> Event:
 
 
 def run(start: int, end: int, flow: int, *events: Event) -> list[Event]:
-    """A region in which a program runs: what it does, then the wait for its completion."""
+    """A region in which a program runs: its events, then the wait for its completion."""
     return region(start, end, flow, (EXECUTE, start + 1, 1), *events, (COMPLETION, end - 2, 2))
 
 

@@ -1,4 +1,4 @@
-"""A small capture with all that a capture has, to be cut and damaged, and ways to look at what is left of it."""
+"""A small capture with every part that a capture has, to be cut and damaged, and helpers to inspect what remains."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ids(space: XSpace) -> list[str]:
 
 
 def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
-    """Where each line of a whole file begins and ends, and what it holds."""
+    """The start, end and content of each line of a whole file."""
     space = read(data)
     lines = [line for plane in space.planes for line in plane.lines]
     held = [line for plane in of_space(space) for line in plane.lines]
@@ -70,5 +70,5 @@ def lines_of(data: bytes) -> list[tuple[int, int, Line]]:
 
 
 def nameless(line: Line) -> tuple[object, ...]:
-    """A line without the names that its plane tells behind it."""
+    """A line without the names that its plane defines after it."""
     return line.id, line.name, line.timestamp_ns, [(e.kind, e.offset_ps, e.duration_ps) for e in line.events]

@@ -78,7 +78,7 @@ def _ancestors(trace: Trace, row: int) -> list[int]:
 
 
 def _together(trace: Trace, first: int, next_: int, annotations: set[int]) -> bool:
-    """Whether no annotation of the thread begins or ends between two events of it."""
+    """Whether no annotation of the thread begins or ends between two of its events."""
     since, until = trace.end_ps[first], trace.start_ps[next_]
     line = trace.line_of(first)
     edges = [e for row in annotations if row in range(line.first, line.rows.stop)

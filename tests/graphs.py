@@ -1,4 +1,5 @@
-"""Captures that compile: a training whose steps each compile a graph and run it, with the HLO of all in the file."""
+"""Captures that compile: a training whose steps each compile a graph and run it, with the HLO of all graphs in the
+file."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _CALLS: dict[Framework, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Graph:
-    """A program: the shapes of its parameters, and the opcodes of what it computes; a number is a constant of that
+    """A program: the shapes of its parameters, and the opcodes of its instructions; a number is a constant of that
     value."""
 
     parameters: Sequence[str]

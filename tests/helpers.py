@@ -44,7 +44,7 @@ def write_session(directory: Path, *hosts: str) -> Path:
 
 
 def write_cut_session(directory: Path, host: str) -> Path:
-    """Writes a capture of which the end is missing."""
+    """Writes a capture whose end is missing."""
     path = write_session(directory, host) / f"{host}.xplane.pb"
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     return path

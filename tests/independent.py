@@ -224,7 +224,7 @@ def decoded_twice(data: bytes) -> tuple[list[Plane], list[Plane]]:
     ours = of_space(read_space(MemorySource(data)))
     theirs = as_columns(parse(data), frozenset(NUMBER_STATS), frozenset(TEXT_STATS))
     for our, their in zip(ours, theirs, strict=True):
-        # Kinds that only events tell of have no entry; bulky stats are located instead of read.
+        # Metadata that only events reference has no entry; bulky stats are located instead of read.
         our.kinds = {id_: kind for id_, kind in our.kinds.items() if id_ in their.kinds}
         for id_, (_, _, held) in our.kinds.items():
             for name in their.kinds[id_][2].keys() - held.keys():

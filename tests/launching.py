@@ -95,5 +95,5 @@ def _sorted(events: list[Event]) -> list[Event]:
 
 
 def demo(run: str) -> Trace:
-    """The trace of one of the sessions that come with the project."""
+    """The trace of one of the demo sessions."""
     return real_trace(Path(LOGDIR) / run)

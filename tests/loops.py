@@ -15,8 +15,8 @@ LAUNCH = 700
 
 
 def loop(steps: int = 4, device: float = 500, cores: tuple[int, ...] = (0,), first: int = 5) -> Tpu:
-    """Steps that each launch once. The device idles for what is left of a step, 4 us of it while a sync is prepared and
-    none while anything but the step's annotation is open."""
+    """Steps that each launch once. The device idles for the rest of a step: for 4 us of it a sync is prepared,
+    otherwise only the step's annotation is open."""
     tpu = Tpu()
     for i in range(steps):
         tpu.step(i * STEP, STEP, first + i)

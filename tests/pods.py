@@ -1,4 +1,4 @@
-"""Pods of which the truth is known, as what each host tells on its own."""
+"""Pods with known truth, and the summary that each host provides on its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLE = RECORDED / "hosts_view.json"
 
 
 def inputs(training: Pod, missing: Collection[int] = ()) -> list[HostInput]:
-    """What each host of a pod tells; the files of some are missing."""
+    """The inputs of each host of a pod; the files of some hosts are missing."""
     return [
         host_input(trace_of(space.to_bytes(), pod.name_of(host)))
         for host, space in enumerate(pod.files(training))
@@ -38,7 +38,7 @@ def compared(training: Pod, missing: Collection[int] = ()) -> HostComparison:
 
 
 def host_input(trace: Trace) -> HostInput:
-    """What one host tells, counted from its first event."""
+    """The input of one host, with times from its first event."""
     trace.shift(-trace.span_ps[0])
     return HostInput(trace.host, session_report(session(trace)), host_collectives(trace))
 
@@ -51,7 +51,7 @@ def recorded_trace(name: str, rank: int) -> Trace:
 
 
 def recorded(name: str) -> list[HostInput]:
-    """What the processes of a recorded training tell."""
+    """The inputs of the processes of a recorded training."""
     return [host_input(recorded_trace(name, rank)) for rank in range(4)]
 
 

@@ -1,4 +1,4 @@
-"""Captures with compiled programs: steps that launch runs on TPU cores, and the HLO protos that tell their ops."""
+"""Captures with compiled programs: steps that launch runs on TPU cores, and the HLO protos that define their ops."""
 
 from __future__ import annotations
 
@@ -86,6 +86,6 @@ def module(
     bodies: Mapping[int, Sequence[Instruction]] | None = None,
     name: str = "SyncTensorsGraph.1",
 ) -> bytes:
-    """The proto of a module whose computations have the given ids; the entry's is 1000."""
+    """The proto of a module whose computations have the given ids; the entry computation's id is 1000."""
     computations = [Computation(id_, f"body.{id_}", list(body)) for id_, body in (bodies or {}).items()]
     return HloModule(name, 7, [*computations, Computation(1000, "entry", list(entry))]).to_bytes()  # fmt: skip

@@ -63,12 +63,12 @@ class Simulation:
 
     @property
     def step_us(self) -> int:
-        """Of all steps together, by what is the limit: the host, or the device from its first run on."""
+        """The duration of all steps, by their limit: the host, or the device from its first run on."""
         return max(self.now, self.ends[-1] - (self.began or 0))
 
 
 def simulate(steps: int, body: Callable[[Simulation, int], None]) -> tuple[Trace, int]:
-    """The trace of a loop, and how long its steps last together in ps, as a loop that goes on has them."""
+    """The trace of a loop, and the total duration of its steps in ps, as in a loop that continues."""
     simulation = Simulation()
     for number in range(steps):
         begin = simulation.now

@@ -58,6 +58,6 @@ def check_sums(report: Any) -> None:
         assert 0 <= (least or 0) <= (most or 0) <= longest + 1
         assert (finding["gain_at_worst"] is None) == (least is None)
         assert 0 <= (finding["gain_at_worst"] or 0) <= max(finding["gain"] or 0, 0)
-    # These tell of busy time, and of what hosts wait for each other; the others take idle time from one another.
+    # These are about busy time, and about waits of hosts for each other; the others each claim idle time.
     apart = ("device_stalls", "exposed_collectives", "host_callback", "straggler")
     assert sum(item["cost_ps"] for item in report["findings"] if item["id"] not in apart) <= gaps["total_ps"]

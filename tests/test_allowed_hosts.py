@@ -1,4 +1,4 @@
-"""Under which names data is given out: those that nobody else can have, or point to this machine."""
+"""The host names under which data is served: names that nobody else can own, or that point to this machine."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_names_of_proxies() -> None:
 def test_any_name_is_accepted_over_https() -> None:
     names = AllowedHosts()
     for headers in (
-        {"Sec_Fetch_Site": "same-origin"},  # browsers tell it to https and to their own machine only
+        {"Sec_Fetch_Site": "same-origin"},  # browsers send it only to https and to their own machine
         {"Sec_Fetch_Site": "none"},
         {"Referer": "https://lab.example/tb/"},
         {"Origin": "https://lab.example"},

@@ -75,7 +75,7 @@ def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
     assert [row["start_ps"] for row in view["strips"]["device"]] == [late_ps + 3000]
 
 
-def test_executions_are_launches_of_programs_with_such_ops(tmp_path: Path) -> None:
+def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_path: Path) -> None:
     steps = [Step(PHASES, [(950_000 + STEP_PS * n, [("dot.1", 10, F)] * 3)]) for n in range(4)]
     report = propagation_report(training(tmp_path, steps))
     entry = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
@@ -165,7 +165,7 @@ def test_values_are_numbered_in_order_of_occurrence(values: list[int]) -> None:
 
 
 @given(st.integers(0, 5000))
-def test_numbering_survives_growth(count: int) -> None:
+def test_numbering_is_stable_when_the_table_grows(count: int) -> None:
     values = np.concatenate((np.arange(count), np.arange(count))).astype(np.int64)
     first, number = find_distinct(values)
     assert first.tolist() == list(range(count))
@@ -185,7 +185,7 @@ def self_times_of(spans: Sequence[tuple[int, int, int]], caller: Sequence[int]) 
     ]
 
 
-def test_ops_side_by_side_keep_their_time() -> None:
+def test_concurrent_ops_each_count_their_full_time() -> None:
     assert self_times_of([(0, 0, 100), (1, 10, 30), (2, 20, 60)], [-1, -1, -1]) == [100, 20, 40]
 
 
@@ -216,7 +216,7 @@ def test_devices_without_modules_have_scopes_too() -> None:
     assert sums(report) == (15, 15)
 
 
-def test_stored_rows_of_name_scopes_tell_scopes() -> None:
+def test_stored_rows_of_name_scopes_provide_scopes() -> None:
     names = [("model", 0, 60), ("layer_1", 0, 30), ("layer_2", 30, 30), ("model", 100, 10)]
     kernels = [("k", 0, 10), ("k", 35, 5), ("k", 70, 5), ("k", 100, 10)]
     core = Core(name="GPU:0", lines={"Stream #1": kernels, "TensorFlow Name Scope": names})
@@ -242,7 +242,7 @@ def test_an_empty_session_has_an_empty_view() -> None:
         assert sums(propagation_report(empty)) == (0, 0)
 
 
-def test_annotations_that_lie_too_deep_have_no_row_and_that_is_said() -> None:
+def test_annotations_below_the_depth_limit_have_no_row_and_a_diagnostic() -> None:
     deep = [(f"level_{at}", at, 1000 - 2 * at) for at in range(MAX_LEVELS + 3)]
     op = (
         "dot",

@@ -39,7 +39,7 @@ def test_below_a_runtime_event_an_unknown_name_is_the_runtimes() -> None:
     assert names(trace) == ["forward"]
 
 
-def test_a_helpers_unknown_names_are_no_annotations_but_steps_are_wherever_they_lie() -> None:
+def test_unknown_names_on_helper_threads_are_no_annotations_except_steps() -> None:
     trace = capture(
         thread("python", ("step", 0, 40), role="driving"),
         thread("tf_Compute/1", ("something", 0, 9), role="executor"),

@@ -1,4 +1,4 @@
-"""Answers to the page stay small, however many hosts a session has."""
+"""Answers to the page are small, even for sessions of many hosts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MS = 10**9
 
 
 def packed(document: Any) -> int:
-    """Bytes of an answer as it is sent."""
+    """Bytes of an answer as sent."""
     return len(gzip.compress(json.dumps(document, separators=(",", ":"), allow_nan=False).encode(), 6))
 
 
-def test_of_a_thousand_hosts_devices_and_steps_stay_small() -> None:
+def test_answers_about_a_thousand_hosts_are_small() -> None:
     """4,096 devices, and steps of 64 hosts, 12 each, no two alike, in the answers that have all of them."""
     drawn = np.random.default_rng(0)
 

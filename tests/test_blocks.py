@@ -42,7 +42,9 @@ class File:
 
 
 @given(st.lists(st.tuples(st.integers(0, 800), st.integers(0, 200)), max_size=8), st.booleans())
-def test_what_is_read_is_what_is_there_and_fetched_once(reads: list[tuple[int, int]], whole: bool) -> None:
+def test_reads_return_the_content_and_fetch_each_block_once(
+    reads: list[tuple[int, int]], whole: bool
+) -> None:
     file = File(whole=whole)
     for offset, length in reads:
         assert file.read(offset, length) == CONTENT[offset : offset + length]
@@ -51,7 +53,7 @@ def test_what_is_read_is_what_is_there_and_fetched_once(reads: list[tuple[int, i
     assert all(start % BLOCK == 0 and end - start == BLOCK for start, end in file.requests)
 
 
-def test_who_reads_on_is_read_ahead_for_and_who_hops_is_not() -> None:
+def test_sequential_readers_get_read_ahead_and_random_ones_do_not() -> None:
     file = File()
     for number in (40, 7, 20, 3):
         file.read(number * BLOCK, 4)
@@ -63,7 +65,7 @@ def test_who_reads_on_is_read_ahead_for_and_who_hops_is_not() -> None:
     assert {start // BLOCK for start, _ in on.requests} >= set(range(11))
 
 
-def test_a_file_too_large_to_be_held_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_larger_than_the_cache_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "MAX_PREFETCH_BYTES", len(CONTENT) - 1)
     file = File(whole=True)
     file.read(30 * BLOCK, 1)

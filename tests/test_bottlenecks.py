@@ -103,8 +103,8 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert with_bottlenecks(document) == document
 
 
-def test_a_small_mistake_follows_what_takes_the_device_longest() -> None:
-    """Whoever removes a mistake of 9 % still waits for the device."""
+def test_a_small_mistake_follows_the_longest_device_work() -> None:
+    """With a mistake of 9 % removed, the program still waits for the device."""
     document = report(MLP)
     mistake = {
         "id": "sync_every_step",

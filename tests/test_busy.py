@@ -116,7 +116,7 @@ def test_the_other_definitions() -> None:
     assert times == {"ops": (10, 20), "modules": (30, 0), "capture": (10, 90)}
 
 
-def test_a_device_whose_ops_are_all_left_out_is_idle() -> None:
+def test_a_device_with_only_excluded_ops_is_idle() -> None:
     trace = capture(HOST, Core(ops=[("infeed.1", 10, 20, {"hlo_category": "infeed"})]))
     assert (
         summary_of_device(trace)["span_ps"],

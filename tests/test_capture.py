@@ -152,7 +152,7 @@ class TestRealServer:
         thread = threading.Thread(target=started.run)
         thread.start()
         while not started.done:
-            started.end()  # the first one may come before the server has begun
+            started.end()  # the first one may arrive before the server has begun
             started.wait(0.2)
         thread.join()
         assert started.progress()["state"] == "done"
@@ -251,14 +251,14 @@ class TestRefusals:
         with answering(lambda _: ProfileResponse().SerializeToString()) as address:
             yield address
 
-    def test_a_file_that_does_not_come(
+    def test_a_capture_whose_file_does_not_appear(
         self, silent_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("tb_xla_insights.capture.capture._VISIBLE_SECONDS", 0.0)
         with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes on its own machine"):
             capture([silent_server], str(tmp_path), SHORT)
 
-    def test_nothing_listening(self, tmp_path: Path) -> None:
+    def test_an_address_without_a_server(self, tmp_path: Path) -> None:
         address = f"localhost:{free_port()}"
         with pytest.raises(InputError, match=f"^{address}: nothing listens there; start the profiler server"):
             capture([address], str(tmp_path), SHORT)
@@ -294,7 +294,9 @@ class TestRefusals:
             ("UNKNOWN", "", "the profiler server failed (UNKNOWN)", False),
         ],
     )
-    def test_what_a_refusal_means(self, code: str, details: str, message: str, again: bool) -> None:
+    def test_refusals_have_a_message_and_may_be_retried(
+        self, code: str, details: str, message: str, again: bool
+    ) -> None:
         problem = refusal("a:1", "/logs/s", Refusal(code, details))
         assert message in problem.message
         assert "\n" not in problem.message

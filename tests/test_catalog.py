@@ -89,7 +89,7 @@ def test_the_classes_in_the_order_of_the_contract() -> None:
         ("$pxla.py:12 batched_device_put", "python"),
         ("$cache.py:154 get", "python"),
         ("$compiler.py:9 load_executable", "python"),
-        # nobody's
+        # unknown
         ("forward", None),
         ("back-propagation", None),
         ("algsimp", None),
@@ -100,12 +100,12 @@ def test_the_class_of_a_name(catalog: Catalog, name: str, expected: str | None) 
     assert class_of(catalog, name) == expected
 
 
-def test_values_written_behind_a_name_are_no_part_of_it(catalog: Catalog) -> None:
+def test_values_after_a_name_are_not_part_of_it(catalog: Catalog) -> None:
     assert class_of(catalog, "XLAGraphExecutor::Compile#graph_hash=ab12#") == "compile"
     assert catalog.tags("StepMarker#step=3,loop=4#") == {"step_marker"}
 
 
-def test_what_the_table_knows_is_more_than_what_it_has_a_class_for(catalog: Catalog) -> None:
+def test_names_without_a_class_can_be_known_to_the_table(catalog: Catalog) -> None:
     assert all(catalog.knows(name) for name in ("StepMarker", "dce", "end: dot.3", "ThunkExecutor::Execute"))
     assert not any(
         catalog.knows(name) for name in ("forward", "Training_Step", "dce my tensors", "lr_scheduler")
@@ -221,12 +221,12 @@ def test_a_mistake_in_a_users_file_is_named_with_its_place(
     assert "\n" not in message
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.json: cannot be read"):
         load_catalog(str(tmp_path / "none.json"))
 
 
-def test_parts_of_a_compilation_are_told_from_the_call_that_asks_for_it(catalog: Catalog) -> None:
+def test_parts_of_a_compilation_are_distinguished_from_the_call_that_requests_it(catalog: Catalog) -> None:
     calls = (
         "XLAGraphExecutor::Compile",
         "backend_compile_and_load",
@@ -242,7 +242,7 @@ def test_parts_of_a_compilation_are_told_from_the_call_that_asks_for_it(catalog:
     assert all(catalog.tags(name) == {"compile_part"} for name in parts)
 
 
-def test_only_what_belongs_to_compiling_is_known_by_what_precedes_a_module(catalog: Catalog) -> None:
+def test_only_compiler_events_are_recognised_by_the_text_before_a_module_name(catalog: Catalog) -> None:
     assert catalog.tags("dce (jit_f)") == {"pass"}
     assert not catalog.knows("TransferFromServer (jit_f)")
     assert not catalog.knows("forward (first)")

@@ -86,7 +86,7 @@ def test_a_starved_gap_follows_the_launch_from_thread_to_thread() -> None:
     ]
 
 
-def test_host_work_after_the_hand_over_is_meanwhile_and_no_cause() -> None:
+def test_host_work_after_the_hand_over_is_concurrent_and_no_cause() -> None:
     """The thread that takes the work over at 250 is at other work until 240."""
     loop = Tpu()
     loop.step(0, 180, 3)

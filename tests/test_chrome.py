@@ -95,7 +95,7 @@ def test_overlapping_events_nest_in_written_and_in_parsed_times(chrome: Chrome) 
 
 
 def assert_nests(events: list[dict[str, Any]], name: object = "") -> None:
-    """To the last digit as decimals; to the picosecond as floats, whose sums are a little off."""
+    """Exact as decimals; to the picosecond as floats, whose sums have rounding errors."""
     for read in (lambda time: time, lambda time: round(float(time) * 1e6)):
         open_until: list[Any] = []
         for event in events:
@@ -198,7 +198,7 @@ def in_perfetto(microseconds: float) -> int:
     return int(microseconds * 1000.0)
 
 
-def test_perfetto_drops_nothing(chrome: Chrome) -> None:
+def test_perfetto_reads_every_event(chrome: Chrome) -> None:
     for name, events in chrome.tracks.items():
         assert_perfetto_keeps(events, name)
 
@@ -220,7 +220,7 @@ def test_an_inner_event_ends_within_the_outer_one_in_whole_nanoseconds_too() -> 
     events = ("first", 0, 100), *nested, ("d", 12_000, 50)
     chrome = Chrome(session(capture(thread("python", *events))))
     assert_in_order(chrome)
-    test_perfetto_drops_nothing(chrome)
+    test_perfetto_reads_every_event(chrome)
     tracks = [{event["name"]: event["duration_ps"] for event in track} for track in chrome.tracks.values()]
     assert {"first": 100, "a": 11_100, "b": 10_999, "c": 9_999, "d": 50} in tracks
 
@@ -230,7 +230,7 @@ LENGTHS = st.sampled_from([1, 999, 1_000, 35_000, 1_003_500, 4_035_000]) | st.in
 
 @given(st.lists(st.tuples(LENGTHS, st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_events_end_to_end_nest(parts: list[tuple[int, bool, bool]]) -> None:
-    """Of three levels: a whole, what it falls into, and the parts of that, some of which are left out."""
+    """Three levels: a whole, its parts, and their parts, some of which are missing."""
     edges = [0, *accumulate(length for length, _, _ in parts)]
     inner = [pair for pair, (_, _, is_recorded) in zip(pairwise(edges), parts, strict=True) if is_recorded]
     ends = [edge for edge, (_, last, _) in zip(edges[1:-1], parts, strict=False) if last]
@@ -254,4 +254,4 @@ def test_real_captures_nest_too(shared_traces: Path) -> None:
         chrome = Chrome(session(real_trace(shared_traces / name)))
         test_events_are_ordered_by_start_and_nest(chrome)
         test_overlapping_events_nest_in_written_and_in_parsed_times(chrome)
-        test_perfetto_drops_nothing(chrome)
+        test_perfetto_reads_every_event(chrome)

@@ -27,7 +27,7 @@ NAMES = (
 
 @st.composite
 def events(draw: Any, names: tuple[str, ...] = NAMES) -> list[tuple[str, int, int]]:
-    """A few events within 40 ps, each inside or apart from every other."""
+    """A few events within 40 ps, each inside or outside of every other."""
     drawn: list[tuple[str, int, int]] = []
     for _ in range(draw(st.integers(0, 7))):
         name = draw(st.sampled_from(names))

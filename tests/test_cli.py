@@ -1,4 +1,4 @@
-"""The command line: what it prints where, and how it ends."""
+"""The command line: outputs and exit codes."""
 
 from __future__ import annotations
 
@@ -262,8 +262,8 @@ def test_a_bug_is_a_one_line_error(logdir: Path, capsys: Capture, monkeypatch: p
         main(["report", str(logdir)])
 
 
-def test_a_catalogue_that_cannot_be_read_is_one_line(logdir: Path) -> None:
-    """Also where the import that goes on beside has not ended by then."""
+def test_an_unreadable_catalogue_is_a_one_line_error(logdir: Path) -> None:
+    """Also if the concurrent import has not ended by then."""
     command = [
         sys.executable,
         "-m",
@@ -383,7 +383,7 @@ def test_the_module_runs_as_a_command() -> None:
     assert done.stdout == f"xla-insights {xi.__version__}\n"
 
 
-def test_the_progress_line_names_what_is_read() -> None:
+def test_the_progress_line_names_the_host_being_read() -> None:
     reading = Reading("vm", 4000)
     assert _progress_line([reading], 1) == "Preparing"
     assert _progress_line([reading], 3) == "Preparing"

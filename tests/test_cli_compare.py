@@ -1,4 +1,4 @@
-"""`xla-insights compare`: what it prints, and how it is used."""
+"""`xla-insights compare`: output and usage."""
 
 from __future__ import annotations
 

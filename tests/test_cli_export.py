@@ -1,4 +1,4 @@
-"""`xla-insights export`: the files it writes, and what it says where it cannot."""
+"""`xla-insights export`: the files that it writes, and its errors."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_tables_of_an_earlier_export_are_removed_if_empty_now(
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
-    """Spreadsheets run what begins so; numbers stay numbers, and no other text changes."""
+    """Spreadsheets evaluate cells that begin so; numbers remain numbers, and no other text changes."""
     guarded = ["=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1", "\r=1", "\n=1", '=HYPERLINK("x";"y")', "-"]
     names = [*guarded, "a=1", "'x", "-1", "+2.5e3"]
     space = small_space()
@@ -154,7 +154,9 @@ def test_names_that_are_not_valid_text(kind: str, tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_existing_file(
     command: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python does not notice that such a file is cut
+    monkeypatch.setattr(
+        sys, "dont_write_bytecode", True
+    )  # Python does not notice that such a file is truncated
     for name in ("page.html", "steps.csv"):
         (tmp_path / name).write_text("old")
     least, most = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -1,4 +1,4 @@
-"""The documents of real captures keep the contract's promises."""
+"""Documents of real captures satisfy the contract."""
 
 from __future__ import annotations
 

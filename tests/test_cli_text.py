@@ -1,4 +1,4 @@
-"""The report as text: that it tells what the report knows, and that it reads well on every terminal."""
+"""The report as text: complete, and readable on every terminal."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TestWidths:
         assert max(map(len, text_of(name, width).splitlines())) <= width
 
     def test_no_word_is_broken(self, name: str, width: int) -> None:
-        """Nor a number from its unit; those behind whose slashes a line ends excepted."""
+        """Numbers stay with their units, except where a line ends after a slash."""
         whole = words(text_of(name)) | words("A wider terminal also shows:")
         for word in words(text_of(name, width)) - whole:
             assert any("/" in line and word in line for line in whole), word
@@ -114,7 +114,7 @@ def test_a_paragraph_hangs_and_numbers_keep_their_unit() -> None:
     assert wrap("", 12) == [""]
 
 
-def test_columns_of_text_without_any_are_left_out_and_others_stay() -> None:
+def test_empty_text_columns_are_omitted_and_the_others_printed() -> None:
     out = console()
     definition = Definition(
         "", (Column("name", "Name"), Column("why", "Why"), Column("count", "Count", "count"))
@@ -212,7 +212,7 @@ def test_input_of_other_kinds() -> None:
     assert "Data comes from infeed. " in plain(printed_text(out))
 
 
-def test_no_input_where_nothing_is_loaded(logdir: Path) -> None:
+def test_no_input_section_without_loading(logdir: Path) -> None:
     document: Any = xi.load(str(logdir)).report()
     assert document["input_pipeline"]["verdict"] == "unknown"
     assert "\nInput\n" not in printed(document)
@@ -311,10 +311,10 @@ def test_in_warm_up_every_graph_is_new() -> None:
     [row] = report("torch_xla_dynamic_shapes")["compiles"]
     new = {
         "change": "other_graph",
-        "difference": "no graph that was there before is like it",
+        "difference": "no earlier graph is similar",
         "nearest": None,
     }
-    assert difference_text(row | new) == "No graph that was there before is like it"
+    assert difference_text(row | new) == "No earlier graph is similar"
     assert difference_text(row | new | {"warm_up": True}) is None
 
 
@@ -374,7 +374,7 @@ def test_rows_of_several_hosts_name_the_host(logdir: Path) -> None:
 
 @pytest.mark.parametrize("width", [100, 42, 30])
 def test_wide_characters_take_two_cells(width: int) -> None:
-    """No line is wider than the terminal, nothing of a name is cut off, and numbers stand below each other."""
+    """No line is wider than the terminal, no name is cut, and numbers are aligned."""
     out, sentence = console(width), "Most of that is in 训练步骤模型训练加速器训练步骤模型训练加速器."
     columns = (Column("name", "Name"), Column("count", "Count", "count"), Column("place", "Place"))
     rows = [

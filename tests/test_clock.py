@@ -64,13 +64,13 @@ def test_lines_of_both_kinds_are_related_by_the_profiles_start() -> None:
     assert ids(trace) == []
 
 
-def test_lines_of_both_kinds_that_nothing_relates_are_told() -> None:
+def test_lines_of_unrelated_time_bases_are_reported() -> None:
     for profile_start in (None, 12, EPOCH // 2):  # or a start that cannot be
         trace = host((EPOCH + 10, 0), (4, 0), profile_start=profile_start)
         assert ids(trace) == ["clock_unknown"]
 
 
-def test_a_line_without_events_decides_nothing() -> None:
+def test_a_line_without_events_does_not_affect_the_time_base() -> None:
     space = Space()
     plane = space.plane("/host:CPU")
     plane.line("empty")
@@ -105,14 +105,14 @@ def test_hosts_are_placed_by_their_clocks() -> None:
     assert joined.diagnostics == []
 
 
-def test_a_host_without_a_clock_starts_with_the_session_and_is_told() -> None:
+def test_a_host_without_a_clock_starts_with_the_session_and_is_reported() -> None:
     joined = session(host((EPOCH, 0), name="a"), host((700, 0), name="b"))
     assert [starts(trace) for trace in joined.traces] == [[0], [0]]
     assert [(d.id, d.host) for d in joined.diagnostics] == [("clock_unknown", "b")]
     assert session(host((700, 0), name="b")).diagnostics == []  # alone it needs none
 
 
-def test_a_host_of_another_year_starts_with_the_session_and_is_told() -> None:
+def test_a_host_of_another_year_starts_with_the_session_and_is_reported() -> None:
     year = 365 * 86_400 * 10**9
     joined = session(*(host((EPOCH + shift, 0), name=f"{shift}") for shift in (1, 0, -30 * year)))
     assert {trace.host: starts(trace) for trace in joined.traces} == {

@@ -50,7 +50,7 @@ def test_clocks_within_some_microseconds_agree(offset: float) -> None:
 def test_run_begins_after_its_completion_callback() -> None:
     assert (
         describe_clock_contradiction(with_callback(100)) is None
-    )  # the callback may have come early, after the first output
+    )  # the callback may run early, after the first output
     contradiction = describe_clock_contradiction(with_callback(1000))
     assert contradiction == "1 of 1 runs end after the host was told so, by up to 0.890\u202fms"
 

@@ -107,7 +107,7 @@ def test_exports_are_the_same_to_the_byte(scheduler: str, session: Path, tmp_pat
     assert all(content for _, content in exports[0])
 
 
-def test_the_tab_has_its_hosts_read_by_workers(scheduler: str, session: Path, tmp_path: Path) -> None:
+def test_workers_read_the_hosts_of_the_tab(scheduler: str, session: Path, tmp_path: Path) -> None:
     answers = []
     for flags in ([], ["--xla_insights_scheduler", scheduler]):
         client = tensorboard("--logdir", str(tmp_path), *flags)
@@ -116,7 +116,7 @@ def test_the_tab_has_its_hosts_read_by_workers(scheduler: str, session: Path, tm
         answers.append(
             (ready["session"], ready["devices"], overview["verdict"], overview["devices"], gaps["items"])
         )
-        assert ("chosen" in ready) == bool(flags)  # only what is looked at is in memory then
+        assert ("chosen" in ready) == bool(flags)  # only the selected host is in memory
     assert answers[0] == answers[1]
 
 
@@ -132,7 +132,7 @@ def test_a_killed_worker_costs_no_host(scheduler: str, hosts: list[HostCapture],
     assert [result[0] for result in results] == list(NAMES)
 
 
-def test_a_host_that_kills_every_worker_is_said(scheduler: str, hosts: list[HostCapture]) -> None:
+def test_a_host_that_kills_every_worker_is_reported(scheduler: str, hosts: list[HostCapture]) -> None:
     results = values(run(hosts, partial(die, where="c"), load_catalog(), scheduler))
     assert [outcome.host.name for outcome in results if isinstance(outcome, Failure)] == ["c"]
     assert len(results) == len(NAMES)
@@ -153,7 +153,7 @@ def test_a_worker_that_cannot_see_a_file_is_named(scheduler: str, session: Path)
         loaded.report()
 
 
-def test_a_scheduler_that_is_not_there_is_one_line(
+def test_a_missing_scheduler_is_a_one_line_error(
     session: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks_cluster, "ANSWER_SECONDS", 1)
@@ -166,7 +166,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(
 @pytest.mark.parametrize(
     "address", ["nonsense://x:1", "localhost", "tcp://:8786", "tcp://localhost:port", "a:65536", ""]
 )
-def test_what_no_scheduler_can_listen_at_is_wrong_usage(
+def test_an_impossible_scheduler_address_is_a_usage_error(
     session: Path, capsys: pytest.CaptureFixture[str], address: str
 ) -> None:
     with pytest.raises(SystemExit) as left:
@@ -188,7 +188,7 @@ def test_a_scheduler_without_workers_is_one_line(
     assert "no worker" in line
 
 
-def test_hosts_whose_workers_all_went_are_not_waited_for(
+def test_hosts_are_not_awaited_once_all_workers_have_left(
     hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scheduler that has lost its workers after it was asked about them is one that never had any, unasked."""
@@ -224,7 +224,7 @@ def test_workers_of_another_version_are_refused(
     assert "99.9" in line
 
 
-def test_a_worker_that_comes_later_in_another_version_answers_for_itself(
+def test_a_later_worker_of_another_version_reports_its_version(
     scheduler: str, hosts: list[HostCapture], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks_cluster, "_check_versions", lambda *_: None)

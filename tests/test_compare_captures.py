@@ -96,7 +96,7 @@ class TestDemos:
         for key in ("verdict", "chance", "measures", "classes"):
             assert view[key] == document[key]
 
-    def test_steps_far_apart_are_told_apart(self) -> None:
+    def test_distinct_step_times_are_significant(self) -> None:
         """Six steps of 12 to 15 ms against six of 215 to 705 ms."""
         document = compared(
             session(demo("torch_xla_baseline")), session(demo("torch_xla_dynamo_graph_break"))

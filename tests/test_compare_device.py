@@ -164,7 +164,7 @@ def test_a_worse_session_fails_a_pipeline(
     lines = [line for line in capsys.readouterr().err.splitlines() if "worse" in line]
     assert message in (lines[0].replace("\u202f", " ") if lines else "")
     assert bool(lines) == bool(message)
-    # The other way round, B is better or the same.
+    # In the other direction, B is better or equal.
     assert main(["compare", timed[b], timed["base"], "--fail-on", "worse"]) == 0
 
 

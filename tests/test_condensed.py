@@ -140,7 +140,7 @@ def text_of(document: Row) -> str:
 
 
 class TestPod:
-    """Sixteen hosts of four cores, of which one loads slowly."""
+    """Sixteen hosts of four cores, one of which loads slowly."""
 
     def test_the_late_host_is_the_first_mistake(self) -> None:
         first, *_ = report()["findings"]
@@ -198,7 +198,7 @@ class TestPod:
         assert HOSTS.time_units(rows)["others_wait_ps"] == "ms"
 
     def test_loading_that_holds_up_other_hosts_is_not_called_hidden(self) -> None:
-        """Their devices are not idle meanwhile: they wait in collectives."""
+        """Their devices are not idle: they wait in collectives."""
         assert "Loading on t1v-n-7f-w-5 holds up the other hosts, whose devices look busy: " in text_of(
             report()
         )

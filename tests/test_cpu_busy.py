@@ -25,8 +25,8 @@ from tb_xla_insights.analysis.idle.idle_time import MIN_GAP_PS
 def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
     shared_traces: Path, capture_name: str, late_ends: int
 ) -> None:
-    """No op begins after its run is complete; some `end:` events come later, on a thread that had to wait for a
-    processor, while the next programs run."""
+    """No op begins after its run is complete. Some `end:` events are late, while the next programs run, because their
+    thread waits for a processor."""
     folder = shared_traces / "torch_xla" / capture_name
     recorded = read(folder)
     spans = list(recorded.spans())
@@ -42,8 +42,8 @@ def test_busy_is_the_union_of_ops_that_end_with_their_run_at_the_latest(
 
 
 def test_listed_idle_time_of_a_host_that_runs_ahead(shared_traces: Path) -> None:
-    """Were runs to end with their threads' regions, 2.6 ms of it would count as busy: late `end:` events reach into the
-    gaps, and into runs after them."""
+    """If runs ended with their threads' regions, 2.6 ms of it would count as busy: late `end:` events extend into the
+    gaps and the next runs."""
     folder = shared_traces / "torch_xla" / "dynamo_full_step"
     union = read(folder).union()
     between = [after[0] - before[1] for before, after in pairwise(union)]

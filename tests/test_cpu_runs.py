@@ -62,7 +62,7 @@ def test_an_op_never_outlasts_its_run() -> None:
     assert [start for _, start, _ in modules(trace, device)] == [50, 100]
 
 
-def test_an_op_is_complete_before_the_thread_that_completes_it_goes_on_with_the_program() -> None:
+def test_an_op_is_complete_before_its_thread_resumes_the_program() -> None:
     """`dot.1` and `dot.2` end together, on a pool thread that then exchanges data before it writes their ends."""
     goes_on = (EXECUTE, 70, 20), op("all-reduce", 71, 18, 9), op_end("all-reduce", 88, 9)
     ends = op_end("dot.1", 91, 7), op_end("dot.2", 92, 8)
@@ -75,8 +75,8 @@ def test_an_op_is_complete_before_the_thread_that_completes_it_goes_on_with_the_
 
 
 @pytest.mark.parametrize("before", [[], [("other work", 60, 20)], [(EXECUTE, 54, 8)]])
-def test_what_did_not_resume_the_program_ends_no_op(before: list[Event]) -> None:
-    """Nothing, or something else, lies before the `end:`, or an `Execute` that began before the op did."""
+def test_an_execute_that_does_not_resume_the_program_ends_no_op(before: list[Event]) -> None:
+    """Before the `end:` there is nothing, another event, or an `Execute` that began before the op."""
     trace = traced(
         executor(call(10, 40, 1)),
         client(2, run(50, 98, 1, op("dot.1", 55, 2, 7), record(58, 11))),
@@ -85,8 +85,8 @@ def test_what_did_not_resume_the_program_ends_no_op(before: list[Event]) -> None
     assert ops(trace, only(trace)) == [("dot.1", 55, 91)]
 
 
-def test_a_loop_lasts_to_its_end_event_though_another_round_of_it_stands_before() -> None:
-    """The last round of the loop goes on, on another thread, when an op of the round before is complete."""
+def test_a_loop_lasts_to_its_end_event_despite_a_later_iteration_before_it() -> None:
+    """The last iteration of the loop resumes on another thread when an op of the previous iteration is complete."""
     body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
     trace = traced(
         executor(call(10, 40, 1)),
@@ -96,7 +96,7 @@ def test_a_loop_lasts_to_its_end_event_though_another_round_of_it_stands_before(
     assert ops(trace, only(trace))[0] == ("while.1", 55, 91)
 
 
-def test_a_loop_is_complete_when_the_program_goes_on_behind_it() -> None:
+def test_a_loop_is_complete_when_the_program_resumes_after_it() -> None:
     body = (EXECUTE, 57, 6), op("dot.1", 58, 2, 7), record(59, 11)
     behind = (
         (EXECUTE, 70, 9),
@@ -114,7 +114,7 @@ def test_a_loop_is_complete_when_the_program_goes_on_behind_it() -> None:
 
 
 def test_a_run_ends_when_it_is_complete_however_late_its_thread_leaves_the_region() -> None:
-    """The next program begins on another thread meanwhile, and the first one's op has a late `end:` event."""
+    """The next program begins on another thread, and the first one's op has a late `end:` event."""
     first = region(50, 190, 1, (EXECUTE, 51, 1), op("dot.1", 55, 2, 7), (COMPLETION, 60, 30), record(92, 2))
     trace = traced(
         executor(call(10, 40, 1)),
@@ -132,7 +132,7 @@ def test_ops_on_pool_threads_belong_to_the_run_whose_flow_reaches_them() -> None
         client(
             2, run(50, 90, 1, record(55, 11), op("call.1", 54, 30)), run(100, 140, 2, op("b", 105, program=6))
         ),
-        # A region that starts another one, which starts a third; the last one records its end behind the run's.
+        # A region that starts another one, which starts a third; the last one records its end after the run's.
         pool(3, region(56, 70, 11, record(57, 12), op("a.1", 58))),
         pool(4, region(60, 80, 12, record(61, 13), op("a.2", 62))),
         pool(5, region(63, 150, 13, op("a.3", 64, 80))),
@@ -155,8 +155,8 @@ def test_tiny_programs_run_inside_their_helper() -> None:
     assert ops(trace, device) == [("tiny", 25, 28), ("tiny", 115, 126)]
 
 
-def test_a_run_let_go_by_the_run_before_stays_a_run_of_its_own() -> None:
-    """The second run had to queue: its flow comes from the end of the first one."""
+def test_a_run_released_by_the_previous_run_is_separate() -> None:
+    """The second run is queued: its flow comes from the end of the first one."""
     trace = traced(
         executor(call(10, 20, 1), call(22, 30)),
         client(2, run(50, 90, 1, op("a", 55), record(80, 2))),
@@ -217,7 +217,7 @@ def test_a_capture_that_begins_inside_a_run() -> None:
 
 
 def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
-    """Its ops are kept, with their own durations where no `end:` was recorded."""
+    """Its ops are kept, with their own durations if no `end:` was recorded."""
     cut = run(100, 140, 2, op("add.2", 110, 4, 7))[:-2]
     trace = traced(
         executor(call(10, 20, 1), call(22, 30, 2)), client(2, run(50, 90, 1, op("dot.1", 55)), cut)
@@ -227,7 +227,7 @@ def test_a_capture_that_ends_inside_a_run_has_no_run_yet() -> None:
     assert ops(trace, device) == [("dot.1", 55, 57), ("add.2", 110, 114)]
 
 
-def test_programs_above_2_to_the_63_and_flows_that_go_in_circles() -> None:
+def test_program_ids_above_2_to_the_63_and_circular_flows() -> None:
     circle = region(60, 70, 21, record(61, 22)), region(62, 72, 22, record(63, 21), op("lost", 64))
     trace = traced(
         executor(call(10, 20, 1)),
@@ -265,7 +265,7 @@ def test_real_captures(shared_traces: Path, capture_name: str, runs: list[int]) 
         assert (device.ops.end_ps >= device.ops.start_ps).all()
 
 
-def test_every_op_of_a_real_capture_lies_in_a_run_of_its_program(shared_traces: Path) -> None:
+def test_every_op_of_a_real_capture_is_in_a_run_of_its_program(shared_traces: Path) -> None:
     trace = real_trace(shared_traces / "torch_xla" / "baseline_session_debug")
     device = only(trace)
     spans, runs = device.ops, modules(trace, device)
@@ -298,7 +298,7 @@ def test_a_call_that_runs_its_program_from_the_first_op_to_the_last() -> None:
 
 
 def jitted(start: int, *flows: int) -> list[Event]:
-    """A call of a compiled function for several cores, of which JAX 0.6 records no execute call."""
+    """A call of a compiled function for several cores, for which JAX 0.6 records no execute call."""
     return [
         ("PjitFunction(f)", start, 20),
         ("PjitFunction(f)", start + 1, 18),
@@ -310,8 +310,8 @@ def queued(start: int, end: int) -> list[Event]:
     return region(start, end, 99, (EXECUTE, start + 1, 1), (COMPLETION, end - 2, 2))
 
 
-def test_a_jitted_call_tells_which_runs_are_one_launchs() -> None:
-    """Those of the second launch are let go by the first ones' ends: each core runs what it was given in order."""
+def test_the_runs_of_one_jitted_call_are_one_launch() -> None:
+    """The runs of the second launch are released by the ends of the first ones: each core runs in launch order."""
     main = thread(
         "python",
         ("train", 0, 500, {"_r": 1, "step_num": 4}),

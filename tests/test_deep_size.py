@@ -1,4 +1,4 @@
-"""What objects take in memory, with all that stays with them."""
+"""The memory of objects with everything that they reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_long_lists_are_weighed_by_samples() -> None:
     assert deep_size(rows) == pytest.approx(exact, rel=0.05)
 
 
-def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> None:
+def test_cached_answers_are_freed_with_their_session() -> None:
     """Nothing refers to itself: memory does not wait for a collection of garbage, which the size of arrays does not
     bring about."""
     listing = Listing([Root(str(DEMO))])
@@ -66,7 +66,7 @@ def test_what_a_view_has_found_out_stays_with_its_session_and_goes_with_it() -> 
         gc.enable()
 
 
-def test_two_sessions_are_compared_once_as_long_as_both_are_in_memory() -> None:
+def test_a_comparison_is_cached_while_both_sessions_are_in_memory() -> None:
     listing = Listing([Root(str(DEMO.parent))])
     listing.refresh(wait=None)
     store = Store(listing, session_opener())

@@ -33,7 +33,7 @@ def test_committed_session_is_what_the_generator_writes(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sessions(), ids=lambda path: path.parts[0])
-def test_synthetic_sessions_say_so(path: Path) -> None:
+def test_synthetic_sessions_are_labelled_synthetic(path: Path) -> None:
     assert path.parts[0].startswith("synthetic_")
     assert path.parts[3].endswith("_synthetic")
     stats = plane(sessions()[path](), "Task Environment").stats
@@ -47,17 +47,17 @@ def test_every_run_is_explained() -> None:
     assert runs == set(re.findall(r"^\| `(\w+)` \|", readme, re.MULTILINE))
 
 
-def test_every_run_says_what_to_see_in_it() -> None:
+def test_every_run_has_a_description() -> None:
     for run in {LOGDIR / path.relative_to(LOGDIR).parts[0] for path in CAPTURES}:
         [line] = (run / "description.txt").read_text().splitlines()
         assert line.startswith("Synthetic: ") == run.name.startswith("synthetic_"), run
 
 
-def test_the_case_study_is_what_opens_first() -> None:
+def test_the_case_study_opens_first() -> None:
     assert sessions_at(str(LOGDIR)).sessions[0].path == str((LOGDIR / case_study.path()).parent)
 
 
-def test_size_stays_small() -> None:
+def test_the_demo_logs_are_small() -> None:
     sizes = [path.stat().st_size for path in LOGDIR.rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert sum(sizes) < 8_000_000
     assert max(sizes) < 2_000_000
@@ -70,7 +70,7 @@ def test_no_path_of_the_recording_machine_is_inside() -> None:
 
 
 @pytest.mark.parametrize("run", REAL_RUNS, ids=lambda run: run.name)
-def test_real_runs_come_with_their_reports(run: Path) -> None:
+def test_real_runs_have_their_metrics_reports(run: Path) -> None:
     assert len(list(run.glob("plugins/profile/*/demo-host.xplane.pb"))) == 1
     assert "ExecuteTime" in (run / "metrics_report.txt").read_text()
     if "dynamo" in run.name:
@@ -149,7 +149,7 @@ def innermost(host: Plane, line: Line, moment_ps: int) -> str | None:
 
 
 def test_case_study_gap_reads_as_stated_in_the_file() -> None:
-    """Goes through the gap by the rules for a class at an instant, knowing only what the file holds."""
+    """Walks through the gap by the rules for a class at an instant, using only the file's content."""
     truth = case_study.truth()
     host = plane(case_study.build(), "/host:CPU")
     main = next(line for line in host.lines if line.name == "python")
@@ -223,6 +223,6 @@ def test_writer_keeps_types_ids_and_order_apart() -> None:
     assert set(host.stat_ids) == {"big", "name", "text", "step_num", "half", "raw"}
 
 
-def test_writer_refuses_what_does_not_fit() -> None:
+def test_writer_refuses_invalid_events() -> None:
     with pytest.raises(OverflowError, match="64 bits"):
         Space().plane("/host:CPU", stats={"n": Uint(1 << 64)}).to_bytes()

@@ -1,4 +1,4 @@
-"""All stats of one event, read again when somebody asks."""
+"""All stats of one event, read from the file on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
     kind = plane.event_metadata("op", stats={"flops": 12, "tf_op": Ref("a/b")})
     line = plane.line("python")
     line.event(kind, 50, 9)
-    line.event(kind, 10, 5, stats=STATS)  # lies before the other one in time, behind it in the file
+    line.event(kind, 10, 5, stats=STATS)  # before the other one in time, after it in the file
     return space.write(tmp_path / "vm.xplane.pb")
 
 
@@ -39,7 +39,7 @@ def trace_at(path: Path) -> Trace:
         return read_trace(source, CATALOG, host="vm")
 
 
-def test_the_stats_of_an_event_and_of_its_kind(path: Path) -> None:
+def test_the_stats_of_an_event_and_of_its_metadata(path: Path) -> None:
     trace = trace_at(path)
     stats = event_stats(trace, 0)
     assert {s.name: s.value for s in stats if not s.from_metadata} == STATS
@@ -62,7 +62,7 @@ def test_a_file_that_changed_is_refused_in_one_line(path: Path) -> None:
         event_stats(trace, 0)
 
 
-def test_bytes_that_are_no_event_are_refused_in_one_line(path: Path) -> None:
+def test_invalid_event_bytes_are_a_one_line_error(path: Path) -> None:
     trace = trace_at(path)
     with open_source(str(path)) as source:
         place = trace.event_offsets.find(source, 0)

@@ -182,7 +182,7 @@ def test_the_demo_has_its_documented_figures() -> None:
     own_ps = {path or "": time for path, time in own_times(document).items() if time}
     assert own_ps == truth.own_ps
     total = document["total"]
-    # The all-reduce tells no FLOPs either, but it is no work.
+    # The all-reduce has no FLOPs either, but it is not work.
     assert total["uncounted_ps"] + total["other_ps"] == truth.uncounted_ps
     assert sum(value or 0 for value in document["ops"]["flops"]) == truth.flops
     assert sum(value or 0 for value in document["ops"]["hbm_bytes"]) == truth.nbytes

@@ -133,7 +133,7 @@ def test_waits_and_collectives_are_no_work(known_work: dict[str, Any]) -> None:
 
 def test_annotations_add_up(known_work: dict[str, Any]) -> None:
     tree = {row["path"]: row for row in known_work["device_work"]["annotations"]}
-    # In the order of the scopes' numbers, as the host recorded none of them.
+    # In the order of the scopes' numbers, because the host recorded none of them.
     assert list(tree) == ["Training_Step", "Training_Step/mlp", "Training_Step/attention", None]
     assert {path: row["self_ps"] for path, row in tree.items()} == {
         "Training_Step": 13_000, "Training_Step/mlp": 10_000, "Training_Step/attention": 3_000, None: 4_000,
@@ -212,7 +212,7 @@ def test_one_step_on_one_device(tmp_path: Path) -> None:
     assert (step["index"], step["cores"], step["self_ps"]) == (0, 1, 70)
 
 
-def test_python_asks_for_a_step_of_any_host(tmp_path: Path) -> None:
+def test_the_python_interface_selects_a_step_of_any_host(tmp_path: Path) -> None:
     hosts = []
     for name, length in (("a", 100), ("b", 70)):
         cores = [[(DOT, 10, length), (ADD, 1_010, 50)]]
@@ -390,4 +390,4 @@ def test_the_text_shows_times_and_shares_of_the_peaks(known_work: dict[str, Any]
     printed = "convolution mlp 4 6.000 35.3 % 40.00 40.0 % 13.3 % neither train.py:7"
     assert rows["dot.1"] == printed.split()
     peaks = "Peaks (TPU v0): 100.0 TFLOP/s and 1 000 GB/s, from the capture."
-    assert f"{peaks} 88.2 % of the time is work; FLOPs are known of 80.0 %" in text
+    assert f"{peaks} 88.2 % of the time is work; FLOPs are known for 70.6 %" in text

@@ -41,7 +41,7 @@ def test_a_tpu_plane() -> None:
     assert spans(trace, device.ops) == [("fusion.1", 1, 6), ("copy.2", 11, 14)]
 
 
-def test_devices_come_by_number_not_by_place() -> None:
+def test_devices_are_sorted_by_number() -> None:
     trace = capture(*(Core([("op", number, 1)], name=f"TPU:{number}") for number in (10, 2, 0)))
     assert [device.name for device in trace.devices] == ["TPU:0", "TPU:2", "TPU:10"]
     assert [device.plane for device in trace.devices] == [3, 2, 1]
@@ -98,7 +98,7 @@ def test_kernels_of_all_streams_without_copies() -> None:
     assert spans(trace, device.ops) == [("gemm", 0, 10), ("gemm", 5, 15), ("relu", 20, 25)]
 
 
-def test_kernels_beside_each_other_keep_all_their_time() -> None:
+def test_concurrent_kernels_each_count_their_full_time() -> None:
     streams = {
         "Stream #1": [("gemm", 0, 90)],
         "Stream #2": [("ncclAllReduce", 10, 30), ("__amd_rocclr_copyBuffer.kd", 50, 9)],
@@ -139,7 +139,7 @@ def test_ops_nest_and_have_short_names() -> None:
     assert ops.depth.tolist() == [0, 1, 1, 0]
 
 
-def test_device_planes_go_before_ops_on_threads() -> None:
+def test_device_planes_take_precedence_over_ops_on_threads() -> None:
     trace = capture(thread("pool", ("dot", 0, 5, {"hlo_op": "dot"})), Core([("fusion", 10, 5)]))
     assert only(trace).name == "TPU:0"
 

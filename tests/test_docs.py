@@ -1,4 +1,4 @@
-"""The documentation names what there is, and nothing that is not."""
+"""The documentation names every command, option, route and key, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No name out of a capture, a path or a text beside it is obeyed by a terminal, or hides in what is printed."""
+"""Names from captures, paths and sidecar files cannot control a terminal or hide text in the output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ORDERS = [
 
 
 def unseen(text: str) -> set[str]:
-    """The characters of a text that a terminal obeys or nobody sees, but for line ends."""
+    """The characters of a text that a terminal interprets or does not show, except line ends."""
     return {
         character
         for character in text
@@ -52,7 +52,7 @@ def unseen(text: str) -> set[str]:
 
 
 class TestVisible:
-    def test_text_for_people_stays(self) -> None:
+    def test_printable_text_is_unchanged(self) -> None:
         for text in ("", "forward/µ – 3\u202fms", "日本語 עברית", r"C:\new\x1b", "a\u00a0b", "👩 ü"):
             assert escape_text(text) == text
 
@@ -65,7 +65,7 @@ class TestVisible:
             ("x\udc80\ud800\U000e0041", r"x\udc80\ud800\U000e0041"),
         ],
     )
-    def test_what_is_obeyed_or_not_seen_is_an_escape(self, text: str, shown: str) -> None:
+    def test_control_and_invisible_characters_are_escaped(self, text: str, shown: str) -> None:
         assert escape_text(text) == shown == escape_text(shown)
         assert str(InputError(text)) == shown
 
@@ -74,14 +74,14 @@ class TestVisible:
         assert not unseen(escape_text(characters))
         assert escape_text(characters).encode()
 
-    def test_json_means_what_it_meant(self) -> None:
+    def test_escaped_json_has_the_same_values(self) -> None:
         names = [*HIDDEN, *ORDERS, "\udc80", "ü 3\u202fms"]
         text = json.dumps(names, ensure_ascii=False, indent=2)
         assert json.loads(escape_json(text)) == names
         assert not unseen(escape_json(text))
 
 
-def test_nothing_else_prints() -> None:
+def test_only_the_printing_module_writes_to_the_terminal() -> None:
     """`printing` is the one place of the command line that writes to a stream."""
     printing = set()
     for path in (PACKAGE / "cli").glob("*.py"):
@@ -95,13 +95,13 @@ def test_nothing_else_prints() -> None:
     assert printing == {"printing.py"}
 
 
-def test_a_console_lets_nothing_through(capsys: Capture) -> None:
+def test_a_console_escapes_all_control_characters(capsys: Capture) -> None:
     console().print("a\x1bb\u202e\nc", style="bold")
     assert capsys.readouterr().out == "a\\x1bb\\u202e\nc\n"
 
 
 def hostile_run(folder: Path, names: Iterator[str]) -> Path:
-    """A run whose session, host, threads, annotations, programs, ops, stats and texts beside have such names."""
+    """A run whose session, host, threads, annotations, programs, ops, stats and sidecar files have such names."""
 
     def name(ends: str = "") -> str:
         return f"{next(names)}{ends}"
@@ -196,7 +196,7 @@ def test_commands(seed: int, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_pages_and_cells(tmp_path: Path) -> None:
-    """A mark of direction in a name turns nothing round in a browser either."""
+    """A direction mark in a name does not reverse text in a browser either."""
     session = xi.load(str(hostile_run(tmp_path, iter(lambda: "n\u202e\u2066\x9b\u200b\x1b]0;t\x07", None))))
     pages = [
         report_html(session.report()),

@@ -10,6 +10,7 @@ from captures import real_trace, session
 from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 
+from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.device_work.selection import select
@@ -72,7 +73,7 @@ class TestExecutions:
         assert on_one_device["per_step"] == pytest.approx(view["per_step"] / 8)
 
     def test_runs_without_a_lead_are_left_out(self) -> None:
-        """A core's first run, and one of which only the call is known."""
+        """A core's first run, and a run of which only the call is known."""
         tpu = Tpu()
         for i in range(3):
             tpu.launch(i * 100, (i * 100 + 10, 10), (i * 200 + 50, 200))
@@ -133,7 +134,7 @@ def test_pauses_between_runs_have_the_cause_of_their_gaps(case_study: SessionTra
 
 
 class TestCompilesInWords:
-    """What the page shows of a compilation comes in words from the server."""
+    """The page's texts about a compilation come from the server."""
 
     def row(self, **changes: Any) -> dict[str, Any]:
         return {
@@ -176,3 +177,15 @@ class TestCompilesInWords:
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]
         assert ("jax.jit" in view["compiles"][1]["advice"]) == (framework == "jax")
+
+
+def test_the_sums_of_few_choices_of_devices_stay_in_memory(case_study: SessionTrace) -> None:
+    ids = [device.id for device in case_study.devices]
+    first: Any = execution_views.executions(case_study, devices=ids[:1])
+    sums = [execution_views.executions(case_study, devices=[ids[0], "unknown"])["kinds"] for _ in range(2)]
+    assert all(kinds is first["kinds"] for kinds in sums)
+    cache = RecentResults(3)
+    for key in (1, 2, 3, 1, 4):
+        cache.get(key, lambda key=key: [key])  # type: ignore[misc]
+    assert len(cache) == 3
+    assert [cache.get(key, lambda: None) for key in (1, 3, 4, 2)] == [[1], [3], [4], None]

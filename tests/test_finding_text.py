@@ -133,7 +133,7 @@ def test_devices_work_that_exceeds_the_mean_step_is_noted() -> None:
 
 
 def test_percent_and_times_of_real_findings_agree() -> None:
-    """The shares that a finding gains are those of the times beside them, as they are printed."""
+    """The gains of a finding as shares equal those of the printed times."""
     document = session_report(session(demo("torch_xla_dynamic_shapes")))
     gains = [gain_of(row, document) for row in document["findings"]]
     shown = [gain for gain in gains if gain.share]

@@ -57,7 +57,7 @@ class TestRecompilation:
         assert "train (train.py:9)" in finding.advice
         assert finding.evidence["cause"] == "most things"
 
-    def test_a_compilation_that_no_run_came_before_costs_steps_though_no_idle_time(self) -> None:
+    def test_a_compilation_before_the_first_run_costs_steps_without_idle_time(self) -> None:
         """400 us of a mean step of 1,000 in one of four steps."""
         finding = findings(with_compile(5).trace())["recompilation"]
         assert (finding.cost_ps, finding.gain, finding.severity) == (0, 0.1, "warning")
@@ -116,7 +116,7 @@ OTHERS = {
 class TestWhatIsNew:
     @pytest.mark.parametrize("framework", OTHERS)
     @pytest.mark.parametrize("change", CHANGES)
-    def test_it_chooses_the_advice_in_the_words_of_the_captures_own_framework(
+    def test_the_cause_decides_the_advice_for_the_captures_framework(
         self, tmp_path: Path, change: str, framework: Framework
     ) -> None:
         finding = recompilation_of(compiling(tmp_path, [CHANGES[change]], [BASE], framework))
@@ -222,7 +222,7 @@ def test_the_demo_with_a_batch_of_another_length() -> None:
     assert "buckets" in finding.advice
 
 
-def test_the_case_study_without_hlo_says_where_to_look() -> None:
+def test_the_case_study_without_hlo_names_the_graphs_to_compare() -> None:
     finding = recompilation_of(session(demo("synthetic_case_study_8_tpu_cores")))
     assert (finding.title, finding.evidence["changes"]) == (
         "SyncTensorsGraph.42210 is compiled in step 1209",

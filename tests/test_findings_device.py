@@ -40,7 +40,7 @@ def test_busy_time_in_which_ops_only_wait(wait: float, severity: str | None) -> 
 
 
 @pytest.mark.parametrize(("time", "severity"), [(20, None), (150, "warning"), (400, "critical")])
-def test_collectives_that_nothing_hides(time: float, severity: str | None) -> None:
+def test_exposed_collectives(time: float, severity: str | None) -> None:
     by_id = findings(of(core(("fusion.1", 0, 1000 - time), ("all-reduce.3", 1000 - time, time))))
     exposed = by_id.get("exposed_collectives")
     assert (exposed and exposed.severity) == severity

@@ -46,10 +46,10 @@ class TestEarlySync:
         assert finding.evidence["annotation"] == "Training_Step/forward"
         assert ".item()" in finding.advice
 
-    def test_without_the_read_nothing_is_accused(self) -> None:
+    def test_without_the_read_there_is_no_early_sync(self) -> None:
         assert "early_sync" not in findings(cut(read=False).trace())
 
-    def test_its_idle_time_is_not_counted_as_graph_building_too(self) -> None:
+    def test_idle_time_of_an_early_sync_is_not_counted_as_graph_building(self) -> None:
         early_read, usual = findings(cut().trace()), findings(cut(read=False).trace())
         assert usual["tracing_bound"].cost_ps - early_read["tracing_bound"].cost_ps > 300 * 10**6
 
@@ -123,7 +123,7 @@ class TestSyncEveryStep:
         assert "out of Training_Step/forward at train.py:9 (" in advice
         assert findings(with_reads(4).trace())["sync_every_step"].advice.startswith("Read less often: ")
 
-    def test_idle_time_that_early_syncs_have_is_said_to_be_theirs(self) -> None:
+    def test_idle_time_of_early_syncs_is_attributed_to_them(self) -> None:
         """Each step reads once, 10 us, inside the gap after its early execution."""
         tpu = loop(device=400)
         for i in range(4):
@@ -162,7 +162,7 @@ class TestSyncEveryStep:
 
 
 def fallback(back: bool = True) -> Tpu:
-    """An early execution whose value comes back to the device in the same annotation."""
+    """An early execution whose value is sent back to the device in the same annotation."""
     tpu = cut()
     if back:
         tpu.on_main("PjRtComputationClient::TransferToDevice", STEP + 500, 20)
@@ -208,7 +208,7 @@ class TestCpuFallback:
         assert "counts 3 calls in the capture of" in finding.detail
         assert finding.evidence["operators"] == {"i0": 2, "i1": 1}
 
-    def test_its_cuts_are_no_early_syncs_besides(self) -> None:
+    def test_cuts_of_an_operator_on_the_cpu_are_not_also_early_syncs(self) -> None:
         """Each mistake is reported once; a cut that sends nothing back remains an early sync."""
         assert "early_sync" not in findings(fallback().trace())
         tpu = fallback()

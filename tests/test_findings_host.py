@@ -30,7 +30,7 @@ from tb_xla_insights.units import brief_time
     ],
 )
 def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id_: str) -> None:
-    """The span is 3.5 steps long; three gaps of 500 us lie in it. Without the work, three of four steps are 400 us
+    """The span is 3.5 steps long, with three gaps of 500 us. Without the work, three of four steps are 400 us
     shorter."""
     trace = with_work(name, 400).trace()
     finding = findings(trace)[id_]
@@ -44,7 +44,7 @@ def test_a_class_of_idle_time_is_found_from_a_tenth_of_the_span_on(name: str, id
     assert id_ not in quiet
 
 
-def test_some_loading_on_the_driving_thread_is_no_finding() -> None:
+def test_a_little_loading_on_the_driving_thread_is_no_finding() -> None:
     """A twentieth of the span: other classes would be reported as info."""
     assert "input_bound" not in findings(with_work("data_loading", 60).trace())
     assert findings(with_work("RunPostOrder", 60).trace())["dispatch_overhead"].severity == "info"

@@ -85,7 +85,7 @@ def test_two_executions_a_step_or_large_ones_are_usual(per_step: int, device: fl
 
 
 class TestLaunchingLess:
-    """What is advised follows the trace: launches a step, reads, waiting."""
+    """The advice depends on the trace: launches per step, reads, waits."""
 
     def test_advice_for_one_launch_a_step_is_more_work(self) -> None:
         advice = findings(with_work("TPUExecute", 300).trace())["dispatch_overhead"].advice
@@ -105,7 +105,7 @@ class TestLaunchingLess:
             ("dynamo", "Leave nothing lazy between the graphs of torch.compile: each step prepares"),
         ],
     )
-    def test_preparing_less_depends_on_who_else_launches(self, by: str, advice: str) -> None:
+    def test_advice_on_preparation_depends_on_the_other_launches(self, by: str, advice: str) -> None:
         tpu = with_work("RunPostOrder", 300)
         for i in range(4 if by else 0):
             at = i * STEP + LAUNCH + 550
@@ -149,7 +149,7 @@ class TestWaiting:
         return tpu
 
     @pytest.mark.parametrize("cores", [(0,), (0, 1)])
-    def test_with_a_program_in_flight_that_is_said(self, cores: tuple[int, ...]) -> None:
+    def test_waits_with_a_program_in_flight_are_reported_as_such(self, cores: tuple[int, ...]) -> None:
         finding = findings(self.without_ops_at_the_end(cores).trace())["dispatch_overhead"]
         waits = finding.evidence["in_flight_ps"], finding.evidence["wait_ps"]
         assert tuple(map(us, waits)) == (3 * 190 * len(cores), 3 * 45 * len(cores))
@@ -158,7 +158,7 @@ class TestWaiting:
         assert " nothing is queued and the host waits (mostly in Wait for usage holds)" in finding.detail
         assert finding.advice.startswith("Find out what launched programs wait for before their ops run")
 
-    def test_a_fix_of_that_makes_runs_shorter_and_leaves_the_waits(self) -> None:
+    def test_a_fix_of_waits_in_flight_shortens_runs_and_leaves_the_other_waits(self) -> None:
         """Each step loses the 6 us of its marker, three of four 190 us of the run that they wait for."""
         fixed = findings(self.without_ops_at_the_end().trace())["dispatch_overhead"].step_if_fixed_ps
         assert us(fixed) == 1000 - 6 - 3 * 190 / 4

@@ -68,7 +68,7 @@ def test_ids_that_begin_again_belong_to_the_last_producer_before() -> None:
     assert join(events).producer.tolist() == [0, 2, 2]
 
 
-def test_a_type_that_nobody_writes_is_none_of_those_that_are_written() -> None:
+def test_a_consumed_flow_type_without_producers_matches_no_other_type() -> None:
     assert len(join([(0, (1, 5), None), (1, None, ((1 << 32) + 1, 5))]).producer) == 0
 
 

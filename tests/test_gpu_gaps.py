@@ -51,7 +51,7 @@ def test_the_kernels_call_decides_the_kind_of_a_gap_inside_a_run(call: float, ki
 
 
 def late_kernels(executions: int, kernels_per_run: int, interval: float) -> Trace:
-    """Steps of some executions whose kernels (5 us) are launched one by one; between executions 20 us pass."""
+    """Steps of several executions whose kernels (5 us) are launched individually; 20 us pass between executions."""
     main, kernels, at = list[Event](), list[Event](), 10.0
     for number in range(6):
         begun, calls = at, []

@@ -1,4 +1,4 @@
-"""Program runs made from a GPU's kernels: what tells one from the next, what put them there, and where nothing does."""
+"""Program runs derived from a GPU's kernels: how runs are separated, and which execution launched them, if known."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def joins(trace: Trace) -> list[tuple[str, int]]:
     ]
 
 
-def test_the_execution_around_the_calls_tells_runs_apart() -> None:
+def test_runs_are_separated_by_the_execution_around_their_calls() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(3, 35), (4, 38)]))
-    # The second run begins while the host still launches, and the first one's kernels follow without a pause.
+    # The second run begins while the host still launches; the first run's kernels follow each other without a pause.
     kernels = [kernel(10, 20, 1), kernel(30, 10, 2), kernel(40, 5, 3), kernel(45, 5, 4)]
     trace = capture(thread("python", *main, role="driving"), gpu(*kernels))
     assert runs(trace) == [("jit_f(7)", 10, 40), ("jit_f(7)", 40, 50)]
@@ -65,8 +65,8 @@ def test_a_graph_s_kernels_share_a_call() -> None:
 
 
 def amd(*, client: tuple[int, ...] = (0, 0)) -> tuple[list[Row], list[Core]]:
-    """As AMD's tracer records it: two GPUs, two executions, the calls on lines of their own. The second one's
-    executions begin the given times later on each thread."""
+    """As AMD's tracer records it: two GPUs, two executions, the calls on separate lines. The second thread's executions
+    begin later by the given times."""
     main, helpers, calls, cores = [], [], [], []
     for step, at in enumerate((0, 100)):
         main.append(event(EXECUTE, at, 5, _pt=5, _p=step))
@@ -129,7 +129,7 @@ def test_executions_that_the_capture_cuts_have_runs_of_their_own() -> None:
     assert [item[1:] for item in runs(trace)] == [(3, 5), (14, 42), (114, 142), (202, 206)]
 
 
-def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() -> None:
+def test_a_kernel_launched_by_another_thread_during_the_execution_belongs_to_the_run() -> None:
     main = nested((0, 20, [(1, 5), (2, 8)]), (30, 20, [(4, 38)]))
     second_thread = thread("nccl", event("cuLaunchKernelExC", 9, 1, correlation_id=3))
     kernels = [kernel(10, 2, 1), kernel(12, 2, 2), kernel(15, 5, 3), kernel(22, 2), kernel(40, 5, 4)]
@@ -137,7 +137,7 @@ def test_a_kernel_that_another_thread_launched_meanwhile_belongs_to_the_run() ->
     assert [item[1:] for item in runs(trace)] == [(10, 24), (40, 45)]
 
 
-def test_a_kernel_launched_before_an_execution_is_none_of_its_kernels() -> None:
+def test_a_kernel_launched_before_an_execution_does_not_belong_to_it() -> None:
     second_thread = thread("nccl", event("cuLaunchKernelExC", 0, 1, correlation_id=3))
     main = nested((10, 20, [(1, 15)]), (40, 20, [(2, 45)]))
     kernels = [kernel(20, 5, 1), kernel(30, 5, 3), kernel(50, 5, 2)]
@@ -192,7 +192,7 @@ def test_ops_that_a_profiler_derived_make_no_runs() -> None:
     assert "the devices recorded no program runs. " in diagnostic.message
 
 
-def test_recorded_runs_stay_as_they_are() -> None:
+def test_recorded_runs_are_unchanged() -> None:
     core = Core(
         [], [event("jit_f(7)", 0, 50)], "GPU:0", lines={"Stream #1": [kernel(5, 5, 1), kernel(20, 5, 2)]}
     )

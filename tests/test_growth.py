@@ -1,4 +1,4 @@
-"""What is told of a capture with twice as much of one thing is about twice as long: nothing grows by the square."""
+"""The answers about a capture with twice as much of one thing are about twice as long; nothing grows quadratically."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEEP = (
 
 
 def answer_bytes(axis: str, n: int) -> int:
-    """Bytes of the report and the views of a capture with so much along an axis."""
+    """Bytes of the report and the views of a capture of the given size along an axis."""
     session = session_of(MemorySource(AXES[axis](n).to_bytes()))
     return sum(len(answer) for _, answer in answers(session, parts=False))
 

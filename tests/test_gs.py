@@ -31,14 +31,14 @@ def access() -> Iterator[dict[str, str]]:
     command += ["--port", str(port), "--default-bucket", "profiles"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert server.stdout is not None
-    # What it goes on saying fills no pipe.
+    # Drains the output, so that the pipe never fills.
     rest = threading.Thread(target=server.stdout.read, daemon=True)
     try:
         if not any("services started" in line for line in server.stdout):
             pytest.fail("the emulator did not start")
         threading.Thread(
             target=server.stdout.read, daemon=True
-        ).start()  # what it goes on saying fills no pipe
+        ).start()  # drains the output, so that the pipe never fills
         upload = "import gcsfs, sys; files = gcsfs.GCSFileSystem(token='anon'); \
 files.put(sys.argv[1], 'profiles/logs/run', recursive=True)"
         subprocess.run([sys.executable, "-c", upload, str(DEMO)], env=environment, check=True)

@@ -69,7 +69,7 @@ def test_other_texts_have_no_guards(text: str) -> None:
 
 @given(st.integers(0, len(LIMIT)))
 @settings(max_examples=60)
-def test_a_text_cut_anywhere_yields_nothing_wrong(length: int) -> None:
+def test_a_truncated_text_yields_no_wrong_guard(length: int) -> None:
     [whole] = parse_guards(LIMIT)
     for guard in parse_guards(LIMIT[:length]):
         assert guard.limit == 8

@@ -71,7 +71,7 @@ def test_the_python_of_the_guide_runs() -> None:
 @pytest.mark.parametrize(
     "page", [*sorted((ROOT / "docs/guides").glob("*.md")), ROOT / "README.md"], ids=lambda path: path.stem
 )
-def test_pictures_are_there_for_both_themes_and_small(page: Path) -> None:
+def test_pictures_exist_for_both_themes_and_are_small(page: Path) -> None:
     sources = re.findall(r'(?:src|srcset)="([^"]+)"', page.read_text())
     names = [Path(re.sub(r"-(light|dark)\.webp$", "", source)).name for source in sources]
     assert set(names) <= TAKEN

@@ -98,7 +98,7 @@ def test_evaluations_between_steps_are_in_no_step() -> None:
 @pytest.mark.parametrize("recorded", [1000, 500, 300])
 def test_filling_a_pipeline_is_in_no_step(recorded: int) -> None:
     """Two stages, the first of which is one step ahead. The first step lasts no longer than the others; if the capture
-    holds only the end of its work, it lasts as long as that."""
+    has only the end of its work, it lasts as long as that part."""
     tpu = Tpu()
     for number in range(STEPS):
         at, work = number * 20, number * 500

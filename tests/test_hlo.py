@@ -23,7 +23,7 @@ CALL = Instruction(4, "call.2", "call", calls=[1])
 
 
 def program(size: int = 0) -> bytes:
-    """A module of two computations, with `size` bytes of what nobody reads."""
+    """A module of two computations, with `size` bytes in fields that are not read."""
     module = HloModule("graph", 5, [Computation(1, "body", [DOT]), Computation(2, "main", [CALL])])
     return module.to_bytes() + block(3, b"x" * size)
 
@@ -54,7 +54,7 @@ def test_a_program_of_any_size(size: int) -> None:
     assert list(call.called_computation_ids) == [1]
 
 
-def test_the_program_id_is_the_stat_of_that_name_where_an_entry_has_one() -> None:
+def test_the_program_id_is_the_stat_program_id_if_present() -> None:
     """As from JAX 0.9 on, where the entries' own ids only count them."""
     space = Space()
     plane = space.plane("/host:metadata")
@@ -67,7 +67,7 @@ def test_the_program_id_is_the_stat_of_that_name_where_an_entry_has_one() -> Non
 
 
 def test_programs_of_a_newer_jax_are_those_that_ran(shared_traces: Path) -> None:
-    """One of the capture's entries has the id of another one's program: 7 is `jit_multiply`."""
+    """One of the capture's entries has the id of another entry's program: 7 is `jit_multiply`."""
     trace = real_trace(shared_traces / "other/jax0.9.2_block")
     assert sorted(trace.programs) == [1, 3, 5, 7, 9, 11, 13]
     with open_source(trace.path) as source:
@@ -88,7 +88,7 @@ def test_a_program_that_is_cut_or_foreign_is_refused_in_one_line() -> None:
         assert "\n" not in str(raised.value)
 
 
-def test_a_program_behind_the_end_of_the_file_or_too_large_is_refused() -> None:
+def test_a_program_beyond_the_end_of_the_file_or_too_large_is_refused() -> None:
     source = capture(graph=program())
     (place,) = program_ranges(read_space(source)).values()
     for wrong in ((place[0], source.size), (source.size, 5), (place[0], -1), (place[0], 1 << 31)):

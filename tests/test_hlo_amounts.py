@@ -56,21 +56,21 @@ def test_a_batched_dot() -> None:
     assert amounts(A, B, DOT) == (DOT_FLOPS, PRODUCT, 2 * 6 * 8 * 5 + 2 * 6 * 5 * 7 + 4 * 6 * 8 * 7)
 
 
-def test_a_fusion_has_what_its_instructions_have() -> None:
-    """Its bytes are what goes in and out, not what passes within."""
+def test_a_fusion_has_the_sum_of_its_instructions() -> None:
+    """Its bytes are its inputs and outputs, without those passed inside it."""
     inside = [A, B, DOT, instruction(4, "tanh", shape(6, 8, 7), [3])]
     fusion = instruction(3, "fusion", shape(6, 8, 7), [1, 2], called_computation_ids=[1])
     assert amounts(A, B, fusion, called=[inside]) == (DOT_FLOPS, PRODUCT, 480 + 420 + 1_344)
 
 
-def test_what_only_moves_data_computes_nothing() -> None:
+def test_ops_that_only_move_data_have_no_flops() -> None:
     transpose = instruction(2, "transpose", shape(5, 8, 6, kind=_BF16), [1])
     assert amounts(A, transpose) == (0, "", 960)
     fusion = instruction(2, "fusion", shape(5, 8, 6, kind=_BF16), [1], called_computation_ids=[1])
     assert amounts(A, fusion, called=[[A, transpose]]) == (0, "", 960)
 
 
-def test_what_is_not_known_is_not_guessed() -> None:
+def test_unknown_amounts_are_none() -> None:
     add = instruction(2, "add", shape(6), [1, 1])
     sliced = [A, instruction(2, "dynamic-slice", shape(8), [1])]
     fusion = instruction(3, "fusion", shape(6), [1], called_computation_ids=[1])
@@ -159,7 +159,7 @@ def test_damage_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, 1 << 40, -(1 << 63), (1 << 63) - 1])
-def test_sizes_that_are_none_are_not_counted(size: int) -> None:
+def test_invalid_sizes_are_not_counted(size: int) -> None:
     left, right = instruction(1, "parameter", shape(size, 8)), instruction(2, "parameter", shape(8, size))
     dot = instruction(
         3, "dot", shape(size, size), [1, 2], dot_dimension_numbers={"lhs_contracting_dimensions": [1]}

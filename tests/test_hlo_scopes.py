@@ -1,4 +1,4 @@
-"""Where instructions come from: their own names, those of their parts, those of their neighbours."""
+"""The scopes of instructions: from their own names, their parts, or their neighbours."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_fusion_with_a_bare_name_stays_bare() -> None:
     assert state_and_parts(hlo.origin("fusion")) == ("bare", {})
 
 
-def test_a_mixed_fusion_belongs_to_all_its_parts_whatever_its_name_says() -> None:
+def test_a_mixed_fusion_belongs_to_the_scopes_of_all_its_parts() -> None:
     parts = [*ops(A, A, A, B, "aten__sum"), *ops(B, opcode="bitcast"), *ops("", opcode="parameter")]
     for op_name, state in ((A, "direct"), ("", "recovered")):
         origin = program([Instruction(1, "fusion", "fusion", op_name, calls=[5])], {5: parts}).origin(
@@ -114,7 +114,7 @@ def test_producers_come_before_users() -> None:
     assert state_and_parts(program(entry).origin("copy")) == ("recovered", {"step.1/a.1": 1})
 
 
-def test_nothing_is_recovered_across_ops_that_work() -> None:
+def test_scopes_are_not_recovered_across_ops_that_compute() -> None:
     entry = [Instruction(1, "dot", "dot", A), Instruction(2, "add", "add", "aten__add", operands=[1]),
              Instruction(3, "copy", "copy", operands=[2]), Instruction(4, "sort", "sort", operands=[1])]  # fmt: skip
     hlo = program(entry)
@@ -249,7 +249,7 @@ def test_nested_computations_have_a_bounded_number_of_scopes() -> None:
     assert hlo.containers(names) == dict(zip(names[1:], names, strict=False))
 
 
-def test_computations_that_each_call_the_next_twice_are_counted_no_further_than_weights_go() -> None:
+def test_weights_of_exponentially_nested_calls_are_limited() -> None:
     bodies = {n: [Instruction(n, f"call.{n}", "call", calls=[n + 1, n + 1])] for n in range(2000, 2200)}
     hlo = program([Instruction(1, "call", "call", calls=[2000])], bodies | {2200: ops(A, B)})
     [(_, first), (_, second)] = hlo.origin("call").parts

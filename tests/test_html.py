@@ -204,7 +204,7 @@ def test_a_bar_is_as_high_as_its_parts() -> None:
     steps = [step(1, 1, tracing=2, wait=1), step(2, 4, tracing=1)]
     svg = steps_chart(steps)
     heights = [float(match) for match in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
-    assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px stand for the 4 ms of the device
+    assert heights == pytest.approx([83, 41.5, 41.5], abs=0.02)  # 166 px represent the device's 4 ms
     lines = [float(match) for match in re.findall(r'y1="([\d.]+)" y2="[\d.]+" class="busy"', svg)]
     assert lines == pytest.approx([6 + 166 * 3 / 4, 6])
 
@@ -225,7 +225,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
 class TestInAPipeline:
     """The documentation's example, with a session in which a graph is compiled anew."""
 
-    def test_it_fails_if_a_finding_is_severe_enough(self, tmp_path: Path) -> None:
+    def test_the_command_fails_on_a_finding_of_the_given_severity(self, tmp_path: Path) -> None:
         run = str(LOGDIR / "synthetic_case_study_8_tpu_cores")
         page_ = ["--html", str(tmp_path / "report.html")]
         assert main(["report", run, "--fail-on", "warning", *page_]) == 1

@@ -36,7 +36,7 @@ LAYERS = [
     "session record",
     "export",
 ]
-# The faces that stand side by side at the bottom.
+# The faces, which are independent of each other.
 FACES = ["plugin", "cli"]
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.endswith("_pb2.py"))
 
@@ -94,7 +94,7 @@ def test_a_command_imports_its_analyses_while_it_reads(command: str) -> None:
     assert done.stdout == "False\n"
 
 
-def test_the_public_names_are_there() -> None:
+def test_the_public_names_can_be_imported() -> None:
     import tb_xla_insights as xi
 
     for name in xi.__all__:
@@ -104,7 +104,7 @@ def test_the_public_names_are_there() -> None:
         _ = xi.nothing
 
 
-def test_a_checkout_that_was_never_built_says_what_to_do(tmp_path: Path) -> None:
+def test_a_checkout_without_kernels_names_the_build_command(tmp_path: Path) -> None:
     unbuilt = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=unbuilt)
     command = [sys.executable, "-m", "tb_xla_insights.cli.main", "report", "x.xplane.pb"]
@@ -127,7 +127,7 @@ for module in {modules}:
     assert done.stdout == f"{line}\n" * len(modules)
 
 
-def test_requests_import_nothing_of_analyses_side_by_side() -> None:
+def test_concurrent_requests_import_no_analyses() -> None:
     """What answers import inside functions is there before the first answer; else two threads might import it."""
     modules = set()
     for part in (

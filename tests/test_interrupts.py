@@ -1,4 +1,4 @@
-"""A signal ends a command at once, with one line and its own exit code, whatever it waits for, and nothing stays."""
+"""A signal ends a command at once, with one line and its own exit code, whatever it waits for, and leaves no files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def store() -> Iterator[WebStore]:
 
 
 class Stall:
-    """Keeps whoever asks waiting."""
+    """Keeps callers waiting."""
 
     def __init__(self) -> None:
         self.is_asked, self.over = threading.Event(), threading.Event()
@@ -79,8 +79,8 @@ def test_a_command_whose_store_stalls(store: WebStore, stalled: str) -> None:
     ("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGHUP, 1), (signal.SIGTERM, 2)]
 )
 def test_no_partial_file_stays(number: signal.Signals, times: int, store: WebStore, tmp_path: Path) -> None:
-    """The signal comes twice where what started the command passes it on. The file is begun, as all but the last host
-    are read; with it goes what is kept for later."""
+    """The signal arrives twice if the parent process passes it on. All but the last host are read, so the file is
+    begun; it is removed with the temporary files."""
     store.faults[HOSTS[3]] = stall = Stall()
     out, temporary = tmp_path / "out", tmp_path / "kept"
     out.mkdir()
@@ -117,8 +117,8 @@ def test_while_modules_are_imported(module: str, number: signal.Signals) -> None
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "xla-insights: stopped\n")
 
 
-def test_what_is_imported_before_signals_are_handled() -> None:
-    """A signal that comes meanwhile would be a traceback, so it is next to nothing."""
+def test_only_light_modules_are_imported_before_signals_are_handled() -> None:
+    """A signal during these imports would cause a traceback, so they are few."""
     program = (
         "import __future__, sys, os; known = set(sys.modules)\n"
         "import tb_xla_insights.cli.start\n"
@@ -129,7 +129,7 @@ def test_what_is_imported_before_signals_are_handled() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
+def test_an_ignored_signal_stays_ignored(number: signal.Signals) -> None:
     """As `nohup` and `&` have it."""
     program = (
         "import os, signal\n"

@@ -23,7 +23,7 @@ DOCUMENTS = st.recursive(
 
 
 @given(DOCUMENTS, st.booleans())
-def test_what_is_written_is_read(document: Any, lines: bool) -> None:
+def test_written_json_is_read_back_equal(document: Any, lines: bool) -> None:
     assert json.loads(json_bytes(document, lines=lines)) == document
 
 
@@ -36,12 +36,12 @@ def test_line_breaks_are_for_people() -> None:
     ("value", "text"),
     [(2**70, str(2**70)), ("a\udc80b", r'"a\udc80b"'), ({"n": [-(2**64)]}, f'{{"n":[{-(2**64)}]}}')],
 )
-def test_what_orjson_refuses_is_written_all_the_same(value: Any, text: str) -> None:
+def test_documents_that_orjson_refuses_are_written(value: Any, text: str) -> None:
     assert json_bytes(value).decode() == text
 
 
 @pytest.mark.parametrize("logdir", DEMO_LOGS, ids=lambda path: path.name)
-def test_orjson_refuses_nothing_of_a_report(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_orjson_accepts_every_report(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     document = xi.load(str(logdir)).report()
     monkeypatch.setattr(json, "dumps", None)
     assert json.loads(json_bytes(document)) == document

@@ -1,4 +1,4 @@
-"""Whoever installs the project may use all that comes with it as Apache-2.0 allows, and what is shipped is its own."""
+"""All dependencies may be used as Apache-2.0 allows, and everything shipped is the project's own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def licences(installed: Distribution) -> set[str]:
 
 
 def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
-    """What these requirements bring with what they require in turn, as far as it is installed."""
+    """The requirements with their own requirements, as far as they are installed."""
     visited: set[tuple[str, str]] = set()
     while requirements:
         requirement = requirements.pop()
@@ -70,7 +70,7 @@ def brought(requirements: list[Requirement]) -> Iterator[Distribution]:
 @pytest.mark.parametrize(
     "extra", ["", *(name for name in PROJECT["optional-dependencies"] if name != "test")]
 )
-def test_what_is_installed_with_the_project_may_be_used_with_it(extra: str) -> None:
+def test_licences_of_all_dependencies_are_free(extra: str) -> None:
     lines = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
     not_free = {
         package.name: licences(package) - FREE for package in brought([Requirement(line) for line in lines])
@@ -80,8 +80,8 @@ def test_what_is_installed_with_the_project_may_be_used_with_it(extra: str) -> N
     assert {name: names for name, names in not_free.items() if names} == {}
 
 
-def test_the_page_is_of_its_own_modules_alone() -> None:
-    """`pack.js` holds what it packs to the same."""
+def test_the_page_contains_no_third_party_modules() -> None:
+    """`pack.js` applies the same rule to the packed page."""
     for path in (ROOT / "frontend").rglob("*.js"):
         if "packed" not in path.parts:
             text = path.read_text()

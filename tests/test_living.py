@@ -1,4 +1,4 @@
-"""Logdirs whose files are replaced, cut, written and removed while somebody looks at them."""
+"""Logdirs whose files are replaced, truncated, written and removed while they are read and viewed."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def test_a_capture_from_another_time_is_read_and_noticed(path: Path, store: Stor
 
 
 def test_requests_with_an_old_fingerprint_are_refused(path: Path, store: Store) -> None:
-    """It has drawn the rows of one capture; the session is let go, and read again from another one."""
+    """The page has drawn the rows of one capture; the session is released, and read again from another one."""
     fingerprint = store.load(SESSION).fingerprint
     assert store.loaded(SESSION, fingerprint=fingerprint)
     replace(path, 5)
-    assert steps_of(store) == 3  # as long as it is in memory the answers are of what the page shows
+    assert steps_of(store) == 3  # while it is in memory, the answers match what the page shows
     store._loads.clear()
     routes = Routes(store.listing, store).gets()
     for route in ("window", "overview", "timeline", "hosts"):

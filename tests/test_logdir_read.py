@@ -1,4 +1,4 @@
-"""Reading a session: every host on its own, stopped when told to."""
+"""Reading a session: every host separately, and stopping on request."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def session(tmp_path: Path) -> SessionFiles:
         ((), ""),
     ],
 )
-def test_a_host_whose_number_is_left_out_has_no_file(names: Sequence[str], message: str) -> None:
+def test_a_missing_host_number_is_reported(names: Sequence[str], message: str) -> None:
     missing = missing_hosts(names)
     assert [diagnostic.message.startswith(message) for diagnostic in missing] == [True] * bool(message)
 

@@ -1,4 +1,4 @@
-"""Which sessions lie where, and under which names."""
+"""The sessions of a logdir and their names."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_newest_session_comes_first(tmp_path: Path) -> None:
     for number, name in enumerate(["copied", "b", "a"], start=1):
         path = capture(tmp_path / "plugins/profile" / name)
         os.utime(path, ns=(0, number * 10**18))
-    # The time in a name counts more than that of the file, which a copy does not keep.
+    # The time in a name precedes the file's time, which a copy does not preserve.
     path = capture(tmp_path / "plugins/profile/2099_01_01_00_00_00")
     os.utime(path, ns=(0, 0))
     assert names(Root(str(tmp_path))) == ["2099_01_01_00_00_00", "a", "b", "copied"]
@@ -125,7 +125,7 @@ def test_a_link_to_itself_hides_no_other_session(tmp_path: Path) -> None:
     assert names(Root(str(tmp_path))) == ["s"]
 
 
-def test_a_name_that_is_no_utf_8_is_text_and_found_by_it(tmp_path: Path) -> None:
+def test_a_name_that_is_no_utf_8_is_listed_and_found_as_text(tmp_path: Path) -> None:
     raw = os.fsdecode(b"caf\xe9")
     capture(tmp_path / "plugins/profile" / raw, raw)
     [session] = find_sessions([Root(str(tmp_path))])
@@ -247,7 +247,7 @@ def test_an_empty_path_is_an_error_that_names_it(tmp_path: Path, name: str | Non
         resolve(str(tmp_path), name)
 
 
-def test_directories_without_permission_are_named_where_nothing_else_is_found(
+def test_unreadable_directories_are_named_if_there_are_no_sessions(
     public_directory: Path,
 ) -> None:
     for run in ("a", "b"):
@@ -273,7 +273,7 @@ def test_a_session_without_permission_hides_no_other(public_directory: Path) -> 
     assert listed.note == f"Sessions may be missing: {hidden} is not readable for this user; permit reading."
 
 
-def test_directories_without_permission_are_named_beside_the_sessions(
+def test_unreadable_directories_are_named_with_the_sessions(
     public_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capture(public_directory / "plugins/profile" / f"{STAMP}1")

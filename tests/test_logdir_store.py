@@ -1,4 +1,4 @@
-"""Sessions in memory: read once, in the background, and let go when memory runs short."""
+"""Sessions in memory: read once, in the background, and released when memory runs short."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_least_recently_used_session_is_evicted_when_memory_runs_short(logdi
     assert session_opener.opened == ["a", "b", "c", "b"]
 
 
-def test_the_last_used_session_stays_even_beyond_the_budget(logdir: Path) -> None:
+def test_the_last_used_session_is_never_evicted(logdir: Path) -> None:
     session_opener = Opener(size=10**9)
     store = store_of(logdir, session_opener, budget=1)
     assert store.loaded(OLD) is store.loaded(OLD)
@@ -150,7 +150,7 @@ def test_sessions_that_would_not_fit_together_are_read_one_after_the_other(logdi
     first, second = store.load(OLD), store.load(NEW)
     assert not first.wait(0)
     assert not second.wait(0)
-    second.stop()  # who waits for room hears of it
+    second.stop()  # readers that wait for memory are notified
     assert store.stop(NEW)
     session_opener.may_go_on.set()
     assert cast(Any, store.loaded(NEW)).report["stopped"]
@@ -174,7 +174,7 @@ def test_memory_is_granted_in_order_of_request() -> None:
         threads[number].start()
         while len(gate._waiting) < number:
             gate.wake_waiting()
-    assert order == [0]  # the last one would fit, but comes after one that does not
+    assert order == [0]  # the last one would fit, but is queued after one that does not
     leave[0].set()
     inside[1].wait()
     assert (order, gate.used_bytes) == ([0, 1], 99)  # alone, whatever it needs
@@ -315,7 +315,7 @@ def test_a_known_session_is_found_during_a_refresh(logdir: Path, monkeypatch: py
     may_go_on.set()
 
 
-def test_an_empty_logdir_says_so(tmp_path: Path) -> None:
+def test_an_empty_logdir_is_reported(tmp_path: Path) -> None:
     listing = Listing([Root(str(tmp_path))])
     assert listing.refresh(wait=None) == ()
     assert listing.message == f"No profile under this logdir: {tmp_path}."

@@ -93,7 +93,7 @@ def test_flag_off(tmp_path: Path) -> None:
     assert "XLA_HLO_DEBUG=1" in view["hint"]
 
 
-def test_a_program_that_cannot_be_read_does_not_say_that_the_flag_was_off(tmp_path: Path) -> None:
+def test_an_unreadable_program_does_not_imply_that_the_flag_was_off(tmp_path: Path) -> None:
     loaded = one_step(tmp_path, ("dot.1", 60, ""), hlo=b"\xff\xff")
     assert lost(loaded) == {}
     assert [diagnostic.severity for diagnostic in propagation_diagnostics(loaded)] == ["warning"]

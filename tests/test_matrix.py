@@ -1,5 +1,5 @@
-"""Captures of every age of JAX, and of TensorFlow, against what the program knew of itself: those recorded beside this
-file, and all that `make matrix` left in `build/matrix`."""
+"""Captures of all versions of JAX and TensorFlow, compared with the program's own record: those in `recorded`, and
+those that `make matrix` left in `build/matrix`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MADE = HERE.parent / "build/matrix"
 
 TIMES = ("step_times", "sum_of_steps")
 NOT_HELD = (
-    # Before the first run or behind the last one, the machine itself took long: nothing in the capture tells why.
+    # Before the first run or after the last one, the machine itself was slow: the capture does not record why.
     *(("jax0.12*/op_by_op", check) for check in TIMES),
     *(("jax0.11*/shard_map", check) for check in TIMES),
     *(("jax0.12*/pmap", check) for check in TIMES),
@@ -43,7 +43,7 @@ def held(folder: Path, check: str) -> bool:
     return not any(name == check and fnmatch(place, pattern) for pattern, name in NOT_HELD)
 
 
-def test_the_captures_are_there() -> None:
+def test_the_captures_exist() -> None:
     frameworks = {folder.parent.name.rstrip(".0123456789") for folder in captures(RECORDED)}
     assert frameworks == {"jax", "tensorflow"}
     assert len({folder.parent for folder in captures(RECORDED)}) >= 5
@@ -58,6 +58,6 @@ def test_the_captures_are_there() -> None:
         if held(folder, check)
     ],
 )
-def test_the_report_tells_what_the_program_knows(folder: Path, check: str) -> None:
+def test_the_report_matches_the_programs_own_record(folder: Path, check: str) -> None:
     report, truth = read_once(folder)
     assert list(CHECKS[check](report, truth)) == []

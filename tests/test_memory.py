@@ -1,4 +1,4 @@
-"""Freed memory goes back to the system."""
+"""Freed memory is returned to the system."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def resident():
 if {keeps}:
     retain_freed_memory()
 blocks = [b"x" * 100_000 for _ in range(2000)]
-del blocks[:-1]  # the last one holds what lies below it
+del blocks[:-1]  # the last block keeps those below it
 before = resident()
 release_freed_memory()
 print(before - resident())
@@ -53,12 +53,12 @@ def output(program: str) -> str:
 
 
 @GLIBC
-def test_holes_between_what_stays_go_back() -> None:
+def test_freed_memory_between_live_blocks_is_returned() -> None:
     assert int(output(HOLES.format(keeps=False))) > 100_000_000
 
 
 @GLIBC
-def test_a_process_that_keeps_what_is_freed_gives_nothing_back() -> None:
+def test_a_process_that_retains_freed_memory_returns_none() -> None:
     assert int(output(HOLES.format(keeps=True))) < 10_000_000
 
 
@@ -71,7 +71,7 @@ def test_threads_share_one_heap() -> None:
     assert heaps(shared=True) == 1
 
 
-def test_a_library_without_such_a_call_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_libc_without_malloc_trim_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     release_freed_memory()
     use_single_heap()

@@ -118,9 +118,7 @@ def test_all_instants_of_a_report_shift_with_its_trace(seed: int) -> None:
         name: second.document["session"][name] for name in ("start_unix_ns", "duration_ps")
     }
     for device, later_device in zip(expected["devices"], second.document["devices"], strict=True):
-        device["duty"]["capture"] = later_device["duty"][
-            "capture"
-        ]  # of the session, whose length is another one
+        device["duty"]["capture"] = later_device["duty"]["capture"]  # of the session, whose duration differs
     assert second.document == expected
     assert (first.base_unix_ns - second.base_unix_ns) * 1000 == later
 

@@ -59,7 +59,7 @@ def test_parent_and_self_time_are_as_defined(intervals: list[Interval]) -> None:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(INTERVALS)
-def test_nothing_that_is_drawn_at_one_depth_overlaps(intervals: list[Interval]) -> None:
+def test_events_at_one_depth_do_not_overlap(intervals: list[Interval]) -> None:
     rows = ordered(intervals)
     depth, parent, _ = nested(rows)
     for row in range(len(rows)):
@@ -72,7 +72,7 @@ def test_nothing_that_is_drawn_at_one_depth_overlaps(intervals: list[Interval]) 
 
 @given(INTERVALS, INTERVALS)
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_lines_do_not_know_of_each_other(first_line: list[Interval], second_line: list[Interval]) -> None:
+def test_lines_nest_independently(first_line: list[Interval], second_line: list[Interval]) -> None:
     first, second = ordered(first_line), ordered(second_line)
     depth, parent, self_ps = nested(first, second)
     alone = nested(first), nested(second)
@@ -94,7 +94,7 @@ def test_deeper_than_any_call_stack() -> None:
     assert min(self_ps) >= 0
 
 
-def test_nothing_nests_in_nothing() -> None:
+def test_no_events_nest_to_no_events() -> None:
     assert nested([]) == ([], [], [])
     assert nested([(5, 5), (5, 5)])[1] == [-1, -1]
     assert nested([(0, 5), (0, 5)])[1] == [-1, 0]
@@ -102,7 +102,7 @@ def test_nothing_nests_in_nothing() -> None:
     assert nested([(0, 5), (3, 9), (4, 6)])[1] == [-1, -1, 1]
 
 
-def test_the_nearest_of_some_is_found_however_far_above() -> None:
+def test_the_nearest_marked_ancestor_is_found_at_any_depth() -> None:
     deep = 500
     parent = np.arange(-1, deep - 1, dtype=np.int32)
     ancestors = nearest_ancestor(parent, np.array([0, 7, deep - 1], np.int32))

@@ -33,7 +33,7 @@ def session() -> xi.Session:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What a notebook was told to display."""
+    """The outputs displayed in a notebook."""
     displayed: list[str] = []
     module = types.ModuleType("IPython.display")
     vars(module).update(HTML=str, display=displayed.append)
@@ -87,28 +87,28 @@ def test_cells_are_in_the_units_of_the_page() -> None:
     ]  # fmt: skip
 
 
-def test_names_are_text_whatever_they_are() -> None:
+def test_names_are_escaped_as_text() -> None:
     name = '<script>alert("1")</script>&amp;'
     parsed = cell(xi.Table([{name: name, "b": [name], "c_ps": {name: 1}}]))
     assert "script" not in {tag for tag, _, _ in parsed.attributes} | {tag for tag, _ in parsed.texts}
     assert parsed.text().count("alert") == 4
 
 
-def test_an_empty_table_says_so() -> None:
+def test_an_empty_table_is_labelled() -> None:
     assert "No rows." in cell(xi.Table([])).text()
 
 
-def test_show_opens_the_report_in_a_frame_of_its_own(session: xi.Session, shown: list[str]) -> None:
+def test_show_opens_the_report_in_an_iframe(session: xi.Session, shown: list[str]) -> None:
     session.show(height=321)
     [frame] = shown
     frames = {key: value for tag, key, value in Page(frame).attributes if tag == "iframe"}
     assert frames["srcdoc"] == str(report_html(session.document()))
     assert (frames["sandbox"], frames["height"]) == ("", "321")
-    assert not frame.startswith("<iframe")  # of which IPython warns
+    assert not frame.startswith("<iframe")  # about which IPython warns
     assert unescape(frame) != frame
 
 
-def test_without_ipython_show_says_what_to_install(
+def test_show_without_ipython_names_the_package_to_install(
     session: xi.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "IPython.display", None)
@@ -117,11 +117,11 @@ def test_without_ipython_show_says_what_to_install(
 
 
 class TestTheExample:
-    def test_it_is_committed_without_outputs(self) -> None:
+    def test_the_example_notebook_has_no_outputs(self) -> None:
         cells = [cell for cell in json.loads(NOTEBOOK.read_text())["cells"] if cell["cell_type"] == "code"]
         assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
 
-    def test_it_runs_from_the_first_cell_to_the_last(self) -> None:
+    def test_the_example_notebook_runs(self) -> None:
         notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
         place = {"metadata": {"path": str(NOTEBOOK.parent)}}
         nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()

@@ -16,7 +16,7 @@ LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 
 
 def all_told(space: Space) -> SessionTrace:
-    """Asks everything that is told of a capture; every answer in JSON is JSON."""
+    """Requests every answer about a capture; each must be valid JSON."""
     session = session_of(MemorySource(space.to_bytes()))
     for _, answer in answers(session):
         if answer.startswith((b"{", b"[")):
@@ -40,10 +40,10 @@ def with_plane(name: str) -> Space:
         ("/device:TPU:" + "9" * 5000, "TPU:" + "9" * 36 + "…"),
         ("/device:TPU:00", "TPU:0 (2)"),
         ("/device:TPU:0", "TPU:0 (2)"),
-        ("/device:TPU:\u0663", None),  # a digit, but none of a number in a file
+        ("/device:TPU:\u0663", None),  # a digit, but not an ASCII one
     ],
 )
-def test_devices_of_any_number_are_told_and_have_a_name_of_their_own(plane: str, name: str | None) -> None:
+def test_devices_of_any_number_are_listed_under_unique_names(plane: str, name: str | None) -> None:
     names = [device.name for device in all_told(with_plane(plane)).devices]
     assert names == ["TPU:0", *filter(None, [name])]
 
@@ -60,7 +60,7 @@ def test_lines_and_names_may_share_their_ids() -> None:
 
 
 @pytest.mark.parametrize("number", [LARGEST, SMALLEST, -1, 1 << 60])
-def test_times_of_any_size_are_survived(number: int) -> None:
+def test_times_of_any_size_are_handled(number: int) -> None:
     space = Training()
     space.host.line("python", id=7, timestamp_ns=number).event("Training_Step", 0, STEP, _r=1, step_num=8)
     for line in (space.python, space.ops, space.modules):
@@ -73,7 +73,7 @@ def test_times_of_any_size_are_survived(number: int) -> None:
 @pytest.mark.parametrize(
     "number", [LARGEST, SMALLEST, Uint(2**64 - 1), "9" * 5000, "\u00b2", "\uff11\uff12", 1e308]
 )
-def test_numbers_in_stats_and_names_are_survived(number: int | str | float) -> None:
+def test_numbers_of_any_size_in_stats_and_names_are_handled(number: int | str | float) -> None:
     space = Training()
     stats = dict.fromkeys(
         ("run_id", "queue_id", "device_ordinal", "program_id", "_p", "flops", "bytes_accessed"), number

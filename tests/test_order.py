@@ -121,7 +121,7 @@ def test_ribbons_lead_from_the_phases_of_the_step_to_their_runs(tmp_path: Path) 
         (950_000, 950_010), (950_010, 950_015), (950_015, 950_017), (950_017, 950_020)]  # fmt: skip
 
 
-def test_more_stretches_than_can_be_drawn_are_joined(tmp_path: Path) -> None:
+def test_segments_beyond_the_drawing_limit_are_joined(tmp_path: Path) -> None:
     many = [("forward", 50 if n == 400 else 2) if n % 2 else ("", 1 + 90 * (n == 500)) for n in range(1000)]
     view = propagation_view(one_step(tmp_path, *many))
     strip = view["strips"]["device"]
@@ -201,7 +201,7 @@ def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> No
     assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
     late_ps = sum(
         time for name, time in TRUTH.phase_order[2:] if name == "forward"
-    )  # FINISH_UPDATE comes second
+    )  # FINISH_UPDATE is second
     assert view["order"]["inversion_share"] == late_ps / TRUTH.run_ps
 
 

@@ -37,7 +37,9 @@ def test_both_parts_by_class_of_host_work() -> None:
 
 
 @pytest.mark.parametrize(("first", "is_reported"), [(9, False), (10, True)])
-def test_it_is_reported_from_a_tenth_of_the_capture_on(first: int, is_reported: bool) -> None:
+def test_time_outside_of_the_span_is_reported_from_a_tenth_of_the_capture_on(
+    first: int, is_reported: bool
+) -> None:
     outside = outside_span_report(session(host(first, 100)))
     assert outside is not None
     assert (outside["text"] is not None) == is_reported

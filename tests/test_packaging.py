@@ -1,4 +1,4 @@
-"""What is installed: the wheel's content, its commands, and a TensorBoard that finds the plugin by itself."""
+"""The installed package: the wheel's content, its commands, and a TensorBoard that discovers the plugin."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -116,14 +117,14 @@ def test_the_wheel_carries_the_page_once_and_packed(wheel: zipfile.ZipFile, tmp_
     assert is_packed(tmp_path / "tb_xla_insights/static")
 
 
-def test_the_first_load_is_small_on_its_way_to_a_browser(wheel: zipfile.ZipFile) -> None:
+def test_the_first_load_transfers_few_bytes(wheel: zipfile.ZipFile) -> None:
     """`tests/browser/test_packed.py` has that the first view asks for no others."""
     page = page_of(wheel)
     first = page["packed/index.js.br"] + page["packed/index.css.br"]
     assert first <= LARGEST_PAGE, f"{first} bytes"
 
 
-def test_source_maps_lead_to_the_modules_beside_them(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+def test_source_maps_name_the_packed_modules(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
     packed = tmp_path / "tb_xla_insights/static/packed"
     maps = [json.loads(gzip.decompress(path.read_bytes())) for path in packed.glob("*.map.gzip")]
@@ -215,7 +216,7 @@ def test_the_wheel_names_its_licence_commands_and_plugin(wheel: zipfile.ZipFile)
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
 
 
-def test_the_page_is_found_beside_a_checkout_and_inside_a_wheel() -> None:
+def test_the_page_is_found_in_a_checkout_and_in_a_wheel() -> None:
     assert (page_folder() / "index.js").is_file()
 
 
@@ -267,3 +268,11 @@ def test_tensorboard_finds_the_plugin_by_itself(address: str) -> None:
 def test_the_command_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="xla-insights")
     assert [script.value for script in scripts] == ["tb_xla_insights.cli.start:command"]
+
+
+def test_the_tests_that_check_ranges_of_dependencies_exist() -> None:
+    ranges = runpy.run_path(str(ROOT / ".ci/ranges.py"))
+    for test in (*ranges["TESTS"], *ranges["TESTS_OF_EXTRAS"]):
+        file, _, name = test.partition("::")
+        text = (ROOT / "tests" / file).read_text()
+        assert not name or re.search(rf"^(def|class) {name}\b", text, re.MULTILINE), test

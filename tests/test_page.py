@@ -1,4 +1,5 @@
-"""The page's files: what holds of all of them, and that what is packed is only taken for what it was packed from."""
+"""The page's files: rules for all modules, and that a packed page is used only with the sources that it was packed
+from."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def test_sources_are_scripts_and_style_sheets_in_one_order(folder: Path) -> None
     assert read_sources(folder)["lib/dom.js"] == b"/* lib/dom.js */\n"
 
 
-def test_what_is_packed_holds_for_the_very_files_it_was_packed_from(folder: Path) -> None:
+def test_the_packed_page_is_valid_only_for_its_source_files(folder: Path) -> None:
     write_packed(folder, DIGEST)
     assert read_packed(folder, read_sources(folder)) == {
         "packed/index.js": {"br": b"index.js.br", "gzip": b"index.js.gzip"},
@@ -54,7 +55,7 @@ def test_what_is_packed_holds_for_the_very_files_it_was_packed_from(folder: Path
     assert read_packed(folder, read_sources(folder)) == {}
 
 
-def test_nothing_is_packed_where_nothing_was(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_without_a_packed_page_is_not_packed(folder: Path, tmp_path: Path) -> None:
     assert not is_packed(folder)
     assert not is_packed(tmp_path / "missing")
 
@@ -65,7 +66,7 @@ def imported(path: Path, pattern: re.Pattern[str]) -> set[Path]:
 
 
 def reached(entry: Path) -> set[Path]:
-    """A module and all that it imports at once, directly or not."""
+    """A module and all its static imports, direct and indirect."""
     visited: set[Path] = set()
     waiting = [entry.resolve()]
     while waiting:

@@ -1,4 +1,4 @@
-"""The speed-up table of many pairs: what a file may hold, true means, and what is wrong with a file."""
+"""The speed-up table of many pairs: the format of its file, correct means, and errors in a file."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_quoted_cells(file: Path) -> None:
     assert [row["model"] for row in read_pairs(str(file), never)["rows"]] == ['a "small" one, 8 cores']
 
 
-def test_what_is_no_plain_number_is_a_path(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_are_no_plain_numbers_are_paths(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = []
 
     def steps_of(path: str) -> SessionSteps:
@@ -170,7 +170,7 @@ def test_missing_cells_are_no_part_of_a_mean(file: Path) -> None:
         ("column,a\nfirst,1.5\n", "line 1: column is no column of models"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, message: str) -> None:
+def test_errors_name_the_file_and_the_line(file: Path, text: str, message: str) -> None:
     def unused(path: str) -> SessionSteps:
         raise InputError(f"no such session as {path}")
 
@@ -182,7 +182,7 @@ def test_what_is_wrong_is_told_with_its_place(file: Path, text: str, message: st
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_or_no_text(file: Path) -> None:
+def test_a_missing_or_binary_file(file: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_pairs(str(file), never)
     file.write_bytes(b"\xff\x00m")

@@ -1,4 +1,4 @@
-"""Tasks side by side: every answer in order, and nothing that keeps a process from ending."""
+"""Concurrent tasks: answers in order, and no task that prevents a process from ending."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_process_can_be_limited_to_the_callers_thread(monkeypatch: pytest.Monk
     assert run_parallel([threading.get_ident] * 3) == [threading.get_ident()] * 3
 
 
-def test_the_first_failure_is_raised_and_what_was_not_begun_is_left_out() -> None:
+def test_the_first_failure_is_raised_and_pending_tasks_are_dropped() -> None:
     begun: list[int] = []
     failing: list[Callable[[], Any]] = [
         partial(begun.append, 1),
@@ -59,7 +59,7 @@ def test_where_no_thread_starts_any_more_the_caller_does_all(monkeypatch: pytest
     assert run_parallel([lambda: 1, lambda: 2], threads=4) == [1, 2]
 
 
-def test_a_process_ends_whatever_is_still_at_work() -> None:
+def test_a_process_ends_while_tasks_are_running() -> None:
     program = """
 import threading
 from tb_xla_insights.parallel import limit_threads, run_parallel

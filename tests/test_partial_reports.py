@@ -1,4 +1,4 @@
-"""What is told of a session of many hosts while some are still to come."""
+"""Answers about a session of many hosts while some of them are still being read."""
 
 from __future__ import annotations
 

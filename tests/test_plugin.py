@@ -150,7 +150,7 @@ def test_one_bad_host_does_not_hide_the_others(logdir: Path) -> None:
     assert "bad.xplane.pb" in skipped["message"]
 
 
-def test_a_session_that_cannot_be_read_says_why(logdir: Path) -> None:
+def test_an_unreadable_session_reports_the_reason(logdir: Path) -> None:
     directory = logdir / "plugins/profile/bad"
     directory.mkdir()
     (directory / "vm.xplane.pb").write_text("<html>not a capture</html>")
@@ -196,7 +196,7 @@ def test_data_of_a_session_that_is_not_in_memory_is_read_first(client: Client) -
     assert data(client, "search", session=OLD, q="forward")["count"] == 3
 
 
-def test_names_that_are_no_utf_8_hide_nothing_and_open(logdir: Path) -> None:
+def test_sessions_with_names_that_are_no_utf_8_are_listed_and_open(logdir: Path) -> None:
     directory = logdir / "plugins/profile" / os.fsdecode(b"caf\xe9")
     write_session(directory, os.fsdecode(b"vm\xff"))
     client = tensorboard("--logdir", str(logdir))

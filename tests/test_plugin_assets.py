@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pack(folder: Path, script: bytes = b"packed") -> None:
-    """As npm does it. What is under Brotli is only passed on."""
+    """As npm does. Brotli files are only passed through."""
     packed = folder / "packed"
     packed.mkdir(exist_ok=True)
     (packed / "index.js.br").write_bytes(b"br of " + script)
@@ -152,7 +152,7 @@ def test_after_an_edit_the_sources_are_served_instead_of_old_bundles(folder: Pat
         "/etc/passwd",
     ],
 )
-def test_nothing_else_is_served(folder: Path, place: str) -> None:
+def test_no_other_files_are_served(folder: Path, place: str) -> None:
     pack(folder)
     assets = Assets(folder)
     answer = client(assets).get(resolved(assets.entry(), place))
@@ -161,7 +161,7 @@ def test_nothing_else_is_served(folder: Path, place: str) -> None:
 
 
 def test_a_script_of_another_version_is_not_mixed_in(folder: Path) -> None:
-    """What is packed calls the shared functions by short names, which mean others in another version."""
+    """The packed page calls the shared functions by short names, which differ between versions."""
     assets = Assets(folder)
     first = assets.entry()
     assert assets.entry() == first == Assets(folder).entry()
@@ -177,7 +177,7 @@ def test_an_address_from_before_a_restart_is_served(folder: Path) -> None:
     assert client(Assets(folder)).get(entry).text == ENTRY
 
 
-def test_an_installation_without_the_page_says_so(tmp_path: Path) -> None:
+def test_an_installation_without_the_page_is_reported(tmp_path: Path) -> None:
     assets = Assets(tmp_path / "missing")
     answer = client(assets).get(assets.entry())
     assert answer.status_code == 404
@@ -185,7 +185,7 @@ def test_an_installation_without_the_page_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_nothing_is_written(folder: Path, method: str) -> None:
+def test_serving_writes_no_files(folder: Path, method: str) -> None:
     assets = Assets(folder)
     answer = client(assets).open(assets.entry(), method=method)
     assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")

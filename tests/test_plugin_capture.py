@@ -1,4 +1,4 @@
-"""Capturing through the plugin: what it does, and for whom it does nothing."""
+"""Capturing through the plugin, and who may request it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_capture_is_a_session_that_the_page_can_open(
     assert opened(client, progress["session"])["environment"]["framework"] == "jax"
 
 
-def test_the_page_is_told_where_captures_go(client: Client, logdir: Path) -> None:
+def test_the_page_knows_the_directory_of_captures(client: Client, logdir: Path) -> None:
     listing = data(client, "sessions")
     assert (listing["capture"], listing["capture_logdir"]) == (True, str(logdir))
 
@@ -73,7 +73,9 @@ def test_a_session_missing_in_the_listing_is_reported(
     assert "is not among the sessions" in progress["message"]
 
 
-def test_one_at_a_time_until_it_is_cancelled(client: Client, logdir: Path, profiler_server: str) -> None:
+def test_one_capture_at_a_time_until_it_is_cancelled(
+    client: Client, logdir: Path, profiler_server: str
+) -> None:
     before = sorted(logdir.rglob("*.pb"))
     assert post(client, "capture", addresses=profiler_server, duration_ms=60_000).status_code == 200
     second = post(client, "capture", addresses=profiler_server)
@@ -126,7 +128,7 @@ def test_a_body_that_ends_too_early(client: Client) -> None:
     assert "must be a JSON object" in document(answer)["error"]
 
 
-def test_captures_go_to_the_first_root(tmp_path: Path, profiler_server: str) -> None:
+def test_captures_are_written_to_the_first_root(tmp_path: Path, profiler_server: str) -> None:
     client = tensorboard("--logdir_spec", f"a:{tmp_path}/x,b:{tmp_path}/y")
     assert post(client, "capture", addresses=profiler_server, duration_ms=100).status_code == 200
     session = ended(client)["session"]
@@ -134,7 +136,7 @@ def test_captures_go_to_the_first_root(tmp_path: Path, profiler_server: str) -> 
     assert (tmp_path / "x/plugins/profile" / session.removeprefix("a/")).is_dir()
 
 
-def test_without_a_logdir_nothing_is_captured() -> None:
+def test_without_a_logdir_captures_are_refused() -> None:
     captures = Captures(Listing([]), None)
     with pytest.raises(InputError, match="no logdir"):
         captures.start(Arguments("data/capture", {"addresses": "localhost:1"}))
@@ -172,7 +174,7 @@ class TestWhoMayAsk:
         [
             OWN,
             {**OWN, "Host": "127.0.0.1:9009", "Origin": "http://127.0.0.1:9009"},
-            # Behind a proxy that speaks TLS: under its name, or with the machine's name put back.
+            # Behind a proxy with TLS: under its name, or with the machine's name restored.
             {**OWN, "Host": "lab.example", "Origin": "https://lab.example"},
             {**OWN, "Origin": "https://lab.example", "Sec-Fetch-Site": "same-origin"},
         ],
@@ -180,7 +182,7 @@ class TestWhoMayAsk:
     def test_requests_of_the_page_are_accepted(self, client: Client, headers: dict[str, str]) -> None:
         assert post(client, "capture_cancel", headers).status_code == 200
 
-    def test_a_proxy_that_changes_the_host_header_must_be_listed(self, logdir: Path) -> None:
+    def test_a_proxy_that_changes_the_host_header_must_be_allowed(self, logdir: Path) -> None:
         headers = {**OWN, "Origin": "http://lab.example:8888"}
         refused = post(tensorboard("--logdir", str(logdir)), "capture_cancel", headers)
         assert refused.status_code == 403

@@ -68,7 +68,7 @@ def test_hosts_are_chosen_by_place_range_and_word(client: Client) -> None:
         assert "12 hosts" in document(answer)["error"]
 
 
-def test_views_tell_of_all_hosts_what_they_tell_with_all_in_memory(client: Client, whole: Client) -> None:
+def test_views_of_all_hosts_do_not_depend_on_the_hosts_in_memory(client: Client, whole: Client) -> None:
     opened(client, "s")
     for route in ("overview", "counts", "gaps", "executions", "compiles"):
         document, expected = data(client, route, session="s"), data(whole, route, session="s")
@@ -79,7 +79,7 @@ def test_views_tell_of_all_hosts_what_they_tell_with_all_in_memory(client: Clien
         assert document == expected, route
 
 
-def test_steps_are_those_of_the_hosts_that_are_looked_at(client: Client, whole: Client) -> None:
+def test_steps_are_those_of_the_selected_hosts(client: Client, whole: Client) -> None:
     chosen_hosts = opened(client, "s")["chosen"]
     columns = data(client, "overview", session="s")["steps"]["columns"]
     assert set(columns["host"]) == {f"w-{place}" for place in chosen_hosts}
@@ -94,7 +94,7 @@ def test_steps_are_those_of_the_hosts_that_are_looked_at(client: Client, whole: 
     assert set(of_one_host["host"]) == {"w-4"}
 
 
-def test_a_gap_has_that_of_another_host_in_the_same_step_beside_it() -> None:
+def test_a_gap_can_be_shown_with_that_of_another_host_in_the_same_step() -> None:
     client = tensorboard("--logdir", str(DEMO))
     name = data(client, "sessions")["sessions"][0]["name"]
     slowest, median = (opened(client, name)["ranks"][word] for word in ("slowest", "median"))
@@ -114,7 +114,7 @@ def test_a_gap_has_that_of_another_host_in_the_same_step_beside_it() -> None:
     assert data(client, "gap", **place, beside=slowest)["beside"] is None
 
 
-def test_rows_events_gaps_and_steps_bring_their_host(client: Client, whole: Client) -> None:
+def test_requests_for_rows_events_gaps_and_steps_load_their_host(client: Client, whole: Client) -> None:
     opened(client, "s")
     window = {"start_ps": 0, "end_ps": 50 * MS, "px": 1000, "rows": "h4.ann,h11.ann,h11.d0.ops"}
     assert data(client, "timeline", session="s", **window) == data(whole, "timeline", session="s", **window)
@@ -161,9 +161,7 @@ def test_hosts_used_longest_ago_are_let_go(pod: Path) -> None:
     assert again.traces[0] is not first.traces[0]
 
 
-def test_the_first_hosts_can_be_looked_at_while_others_are_read(
-    pod: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_hosts_are_shown_while_others_are_read(pod: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
     from tb_xla_insights.tasks.host import Task
@@ -226,7 +224,7 @@ def test_the_slowest_and_the_median_host_are_the_report_s() -> None:
         chosen_hosts(["5"], report)
 
 
-def test_a_store_that_goes_away_is_told_of_each_host_and_what_came_before_is_shown(pod: Path) -> None:
+def test_hosts_of_a_failing_store_are_reported_and_the_data_read_before_is_shown(pod: Path) -> None:
     """Six hosts are read once; the store then has neither the others nor, to draw them, these again."""
     with web_store() as store:
         for path in pod.rglob("*.pb"):

@@ -76,7 +76,7 @@ def test_hosts_that_captured_different_ranges(recorded: str) -> None:
     assert [int(steps[0]) for steps in arrivals.common_step] == [0, 3, 0, 0, 0, 2]
 
 
-def test_consecutive_captures_share_nothing() -> None:
+def test_consecutive_captures_have_no_common_collective() -> None:
     """Runs have the same intervals in both; the numbers of their steps and the epoch show that they differ."""
     ranges = {host: (0, 7) if host < 3 else (12, 23) for host in range(6)}
     arrivals = find_arrivals(hosts_of(replace(POD, steps=24, captured=ranges)))
@@ -132,7 +132,7 @@ def test_unrecorded_groups_give_no_clocks() -> None:
     assert len(arrivals.instances) == 0
 
 
-def test_programs_with_different_names_share_nothing() -> None:
+def test_programs_with_different_names_have_no_common_collective() -> None:
     written = replace(POD, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)})
     arrivals = find_arrivals(hosts_of(written))
     assert arrivals.component.tolist() == [-1] * 6

@@ -213,7 +213,8 @@ def test_no_late_host() -> None:
 
 
 def test_a_later_stage_of_a_pipeline_is_not_late() -> None:
-    """It arrives at the common collective 18 ms after the first one, as long as it waited for that one's data."""
+    """It arrives at the common collective 18 ms after the first host, which is how long it waited for that host's
+    data."""
     comparison = compared(replace(POD, groups=HALVES, staged=True))
     assert comparison.arrivals.waits_ps.sum() > STEPS * HOSTS // 2 * 18 * MS
     assert comparison.late_hosts.kind == "none"

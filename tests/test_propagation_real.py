@@ -154,7 +154,7 @@ def test_backward_is_lost_and_loading_has_no_ops(sessions: dict[str, SessionTrac
     assert lost == {"backward": "autograd thread", "data_loading": "no ops of its own"}
 
 
-def test_at_level_1_nothing_is_said_to_be_lost(sessions: dict[str, SessionTrace]) -> None:
+def test_at_level_1_no_annotation_is_reported_lost(sessions: dict[str, SessionTrace]) -> None:
     view = propagation_view(sessions["baseline_server_level1"])
     assert (view["state"], view["lost"]) == ("no_ops", [])
     assert [row["name"] for row in view["strips"]["host"]] == [

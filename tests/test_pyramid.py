@@ -150,7 +150,7 @@ def test_a_view_shows_the_groups_of_the_slices_that_touch_the_window(
 
 
 @given(any_lane, levels, st.floats(0, 1))
-def test_nothing_is_lost(events: list[Event], level: int, part: float) -> None:
+def test_every_event_is_in_the_pyramid(events: list[Event], level: int, part: float) -> None:
     start, end = window_of(events, level, part)
     shown = lane_of(events).view(start, end, level)
     inside = [event for item in touching(buckets(events, level), start, end) for event in item]
@@ -211,7 +211,7 @@ def test_long_events_are_slices_of_their_own(events: list[Event], level: int) ->
 
 
 @given(any_lane, levels, st.floats(0, 1))
-def test_a_view_does_not_depend_on_what_is_kept(events: list[Event], level: int, part: float) -> None:
+def test_a_view_does_not_depend_on_the_stored_levels(events: list[Event], level: int, part: float) -> None:
     start, end = window_of(events, level, part)
     first = lane_of(events).view(start, end, level)
     fresh = listed(first)
@@ -232,7 +232,9 @@ def test_the_number_of_slices_of_every_rung_is_known_beforehand(events: list[Eve
     assert sizes[:14] == [len(buckets(events, level)) for level in range(14)]
 
 
-def test_a_rung_is_kept_only_where_it_has_a_quarter_of_the_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_is_stored_only_if_it_has_at_most_a_quarter_of_the_events(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(pyramid, "_MAX_UNCACHED_EVENTS", 1000)
     events = [Event(at, at + 10, 0, 0, at) for at in range(0, 80_000, 16)]
     lane = lane_of(events)
@@ -251,7 +253,7 @@ def test_slices_merge_between_one_and_two_pixels(span: int, px: int) -> None:
 
 @st.composite
 def nested(draw: st.DrawFn) -> list[tuple[int, int, int]]:
-    """(start, end, parent) of events that overlap, or nest: a child lies within its parent."""
+    """(start, end, parent) of events that overlap, or nest: a child is within its parent."""
     events: list[tuple[int, int, int]] = []
     for _ in range(draw(st.integers(0, 25))):
         parent = draw(st.integers(-1, len(events) - 1))
@@ -270,7 +272,7 @@ def packed(events: list[tuple[int, int, int]]) -> list[int]:
 
 
 @given(nested())
-def test_lanes_hold_no_overlap_and_children_lie_below(events: list[tuple[int, int, int]]) -> None:
+def test_lanes_have_no_overlaps_and_children_are_below(events: list[tuple[int, int, int]]) -> None:
     lane = packed(events)
     for i, (start, end, parent) in enumerate(events):
         assert parent < 0 or lane[i] > lane[parent]

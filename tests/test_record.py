@@ -55,7 +55,9 @@ print(*(set(sys.modules) - before))
     assert not [name for name in imported if name.startswith("tb_xla_insights.logdir")]
 
 
-def test_without_a_framework_there_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_without_a_framework_is_a_one_line_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tb_xla_insights.record.tracers.util.find_spec", lambda _: None)
     for name in ("jax", "torch_xla"):
         monkeypatch.delitem(sys.modules, name, raising=False)
@@ -83,7 +85,7 @@ class Silent:
 
 
 class TestLogdirThatIsMade:
-    """The recorder makes the logdir to see that it can be written to; where nothing is recorded it does not stay."""
+    """The recorder creates the logdir to check that it can be written to; if nothing is recorded, it is removed."""
 
     def start(self, logdir: Path, monkeypatch: pytest.MonkeyPatch, runs: bool, **options: Any) -> None:
         monkeypatch.setattr("tb_xla_insights.record.recording.tracer", lambda *_: Silent(runs))
@@ -253,7 +255,7 @@ assert "jax" not in sys.modules
         assert xi.load(str(tmp_path)).report()["steps"]
 
     def test_a_logdir_that_cannot_be_written(self, tmp_path: Path) -> None:
-        """It is told before training where that can be seen, else when the profiler writes."""
+        """Reported before training if it can be detected, else when the profiler writes."""
         program = (
             TRAIN
             + """

@@ -228,7 +228,7 @@ def test_a_store_without_range_requests_sends_the_file_once(
     code, document, _ = report(store, capsys)
     assert code == 0
     assert document["session"]["hosts"][0]["bytes"] == len(CONTENT)
-    # fsspec asks for the size once with GET where HEAD does not tell, and does not read the answer.
+    # fsspec requests the size with GET if HEAD does not return it, and does not read the answer.
     opened = 4 if how == "without_length" else 0
     assert len(store.of(HOSTS[0])) - opened == 1
 
@@ -259,7 +259,8 @@ def test_a_store_that_stalls_is_given_up(store: WebStore, monkeypatch: pytest.Mo
     readings = initial_readings(session)
 
     def others_are_done() -> bool:
-        """Request while somebody waits for the store: no patience is left once nobody else needs any."""
+        """Requests while another thread waits for the store: they have no time left once nobody else needs the
+        block."""
         if [reading.state for reading in readings] == ["ready", "reading", "ready", "ready"]:
             monkeypatch.setattr(blocks, "STALL_TIMEOUT_S", 0)
         return False
@@ -288,7 +289,7 @@ def test_a_store_that_never_answers_is_given_up(store: WebStore, monkeypatch: py
 
 
 def stalling() -> tuple[Callable[[Answer, Request], bool], threading.Event, threading.Event]:
-    """A fault that begins with the third block; what tells that it has begun, and what ends it."""
+    """A fault from the third block on, with an event that tells when it has begun and one that ends it."""
     asked_for, over = threading.Event(), threading.Event()
 
     def stall(_: Answer, request: Request) -> bool:

@@ -78,7 +78,7 @@ def test_sums_hold_exactly(documents: dict[str, dict[str, Any]]) -> None:
             assert row["host_ps"] == row["device_ps"] + row["queue_ps"] + row["overhead_ps"]
 
 
-def test_findings_keep_their_promises(documents: dict[str, dict[str, Any]]) -> None:
+def test_findings_of_real_captures_are_consistent(documents: dict[str, dict[str, Any]]) -> None:
     for name, document in documents.items():
         findings = document["findings"]
         assert len({finding["id"] for finding in findings}) == len(findings)
@@ -160,8 +160,8 @@ def test_a_gpu_s_runs_come_from_its_kernels(documents: dict[str, dict[str, Any]]
     assert {gap["after"] for gap in gaps} == {"jit_forward_3d_conv"}
     assert [step["executions"] for step in document["steps"]] == [
         1
-    ] * 4  # nothing tells where the last one's step ends
-    # The script calls block_until_ready in every step, and that is what it waits for most.
+    ] * 4  # the end of the last step is unknown
+    # The script calls block_until_ready in every step, which is its longest wait.
     assert [item["id"] for item in document["findings"]] == [
         "sync_every_step",
         "dispatch_overhead",
@@ -198,7 +198,7 @@ def test_demos(run: str) -> None:
     assert ids >= DEMOS[run]
 
 
-def test_a_pipeline_fails_on_what_it_asks_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fail_on_fails_at_the_given_severity(capsys: pytest.CaptureFixture[str]) -> None:
     early_item, lazy = (
         str(Path(LOGDIR) / run) for run in ("torch_xla_early_item", "synthetic_dynamo_issue_lazy")
     )
@@ -214,7 +214,7 @@ def test_a_pipeline_fails_on_what_it_asks_for(capsys: pytest.CaptureFixture[str]
     )
 
 
-def test_the_text_says_the_verdict_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(Path(LOGDIR) / "synthetic_case_study_8_tpu_cores")]) == 0
     text = capsys.readouterr().out.replace("\u202f", " ")
     first = " ".join(text.partition("\n\n")[0].split())

@@ -56,7 +56,7 @@ def cores(trace: Trace) -> dict[str, tuple[list[int], list[str]]]:
 
 
 def test_ops_record_their_core() -> None:
-    """Two launches of two runs each; on both cores the runs of one thread come after those of the other core."""
+    """Two launches of two runs each; on both cores, the runs of one thread are after those of the other core."""
     trace = traced(
         client(2, region(50, 80, 1, op("a.1", 55, 9, 7, 1), completion(80, 7, 1)),
                region(90, 120, 3, op("b.0", 95, 9, 8, 0), completion(120, 8, 0))),

@@ -146,7 +146,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, list[str]]]:
 
 
 def backend() -> Any:
-    """Where the endpoint in this process keeps its buckets."""
+    """The storage of the endpoint in this process."""
     from moto.s3.models import s3_backends
 
     [backend_of_bucket] = [
@@ -156,7 +156,7 @@ def backend() -> Any:
 
 
 def put_many(count: int) -> None:
-    """So many sessions, put where the endpoint keeps them: uploads would take minutes."""
+    """This many sessions, written directly to the endpoint's storage: uploads would take minutes."""
     bucket = backend()
     for number in range(count):
         name = f"2026_01_01_{number // 3600:02}_{number // 60 % 60:02}_{number % 60:02}"

@@ -1,5 +1,5 @@
-"""Documents have the keys that `tb_xla_insights.schema` names, of these types, and no others; what is generated from it
-is up to date."""
+"""Documents have exactly the keys and types that `tb_xla_insights.schema` declares, and generated files are up to
+date."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_answers_of_routes_fit(sessions: list[xi.Session]) -> None:
         fits_route(execution_views.compiles(trace), "compiles")
 
 
-def test_another_key_and_another_type_are_found(sessions: list[xi.Session]) -> None:
+def test_unknown_keys_and_wrong_types_are_detected(sessions: list[xi.Session]) -> None:
     report = sessions[0].report()
     for wrong in ({"more": 1}, {"schema": "1"}, {"gaps": report["gaps"] | {"count": None}}):
         with pytest.raises(ValueError, match="validation error"):

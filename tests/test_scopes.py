@@ -1,4 +1,4 @@
-"""Which part of an op's name is a scope, and what it is called on the host."""
+"""The scope part of an op's name, and its name on the host."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_tf_op_is_an_op_name_and_a_type(tf_op: str, op_name: str) -> None:
     assert op_name_in_tf_op(tf_op) == op_name
 
 
-def test_numbers_tell_annotations_from_functions() -> None:
+def test_numbers_distinguish_annotations_from_functions() -> None:
     assert scope_kind("Training_Step.1/forward.2") == "annotation"
     assert scope_kind("jit(f)/jit(main)") == "scope"
     assert scope_kind("jit(f)/forward", frozenset(["forward"])) == "annotation"
@@ -78,7 +78,7 @@ def test_stripping_twice_changes_nothing_more(path: str) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["step", "forward", "loss"]), st.integers(1, 99)), min_size=1))
-def test_stripping_takes_positions_and_nothing_else(segments: list[tuple[str, int]]) -> None:
+def test_stripping_removes_only_positions(segments: list[tuple[str, int]]) -> None:
     assert without_numbers("/".join(f"{name}.{n}" for name, n in segments)) == "/".join(
         name for name, _ in segments
     )
@@ -92,7 +92,7 @@ def test_stripping_takes_positions_and_nothing_else(segments: list[tuple[str, in
         ("forward.3/attention.1", "Training_Step/forward/attention"),  # traced after its step was closed
         ("Training_Step.1/forward.2/inner.1", "Training_Step/forward/inner"),
         ("other.1/part.2", "other/part"),
-        ("jit(f)/layer.1", "jit(f)/layer.1"),  # no annotation: as it is
+        ("jit(f)/layer.1", "jit(f)/layer.1"),  # no annotation: unchanged
     ],
 )
 def test_scopes_have_the_hosts_paths(scope: str, path: str) -> None:

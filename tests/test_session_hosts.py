@@ -1,4 +1,4 @@
-"""Sessions of several hosts: every answer without a trace that stays is that of the whole session in memory."""
+"""Sessions of several hosts: every answer without all traces in memory equals that of the whole session."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three hosts are more than are kept."""
+    """Three hosts exceed the limit of traces in memory."""
     monkeypatch.setattr("tb_xla_insights.logdir.session_hosts._MAX_HOSTS_IN_MEMORY", 2)
 
 
@@ -53,7 +53,7 @@ def whole(folder: Path) -> Session:
     return session
 
 
-def test_loading_reads_nothing(lazy: Session) -> None:
+def test_loading_is_lazy(lazy: Session) -> None:
     assert lazy.name == "s"
     assert [reading.state for reading in lazy.hosts.readings] == ["waiting"] * 3
 
@@ -91,7 +91,7 @@ def test_windows_are_those_of_the_whole_session(
     assert lazy.window(*window, device) == whole.window(*window, device)
 
 
-def test_a_window_of_no_device_says_which_there_are(lazy: Session, whole: Session) -> None:
+def test_a_window_of_an_unknown_device_lists_the_devices(lazy: Session, whole: Session) -> None:
     errors = []
     for session in (lazy, whole):
         with pytest.raises(InputError) as caught:

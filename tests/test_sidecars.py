@@ -64,7 +64,7 @@ class TestFinding:
         assert parsed["debug"]["compilations"] == 1
         assert parsed["unread"] == []
 
-    def test_files_of_the_run_and_the_session_are_read_whatever_their_names(self, run: Path) -> None:
+    def test_sidecar_files_of_the_run_and_the_session_are_recognised_by_content(self, run: Path) -> None:
         (run / "my notes.txt").write_text(REPORT)
         (run / "plugins/profile/s/explained.log").write_text(EXPLAIN)
         (run / "stderr.txt").write_bytes(block("aa11").encode() + b"\xff\xfe")
@@ -94,7 +94,7 @@ class TestFinding:
         assert metrics_document(session) is None
         assert read_sidecars(session) is read_sidecars(session)
 
-    def test_files_beside_a_remote_capture_are_read(self) -> None:
+    def test_sidecar_files_of_a_remote_capture_are_read(self) -> None:
         system = fsspec.filesystem("memory")
         system.pipe_file("/beside/run/plugins/profile/s/vm.xplane.pb", small_space().to_bytes())
         system.pipe_file("/beside/run/metrics_report.txt", REPORT.encode())
@@ -336,7 +336,7 @@ class TestDisagreement:
             message == "m.txt: line 10 is not understood (Value: many), and 1 more place; the rest is used."
         )
 
-    def test_a_real_log_beside_another_run(self, shared_traces: Path, tmp_path: Path) -> None:
+    def test_a_real_log_with_a_capture_of_another_run(self, shared_traces: Path, tmp_path: Path) -> None:
         run = tmp_path / "run"
         shutil.copytree(shared_traces / "torch_xla/tiny_grad_accum_sync/plugins", run / "plugins")
         shutil.copy(shared_traces / "torch_xla/tiny_dynamic/stderr.txt", run)

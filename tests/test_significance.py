@@ -82,7 +82,7 @@ class TestAgainstAllSplits:
 
 
 class TestManyFigures:
-    """Many figures tested at once: chance seldom makes any of them differ."""
+    """With many figures tested together, chance seldom makes any of them differ."""
 
     @settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(*[st.integers(1, 60)] * 9), min_size=1, max_size=5))

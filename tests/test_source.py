@@ -33,7 +33,7 @@ def name(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 def rewrite(name: str, data: bytes) -> None:
     with fsspec.open(name, "wb") as file:
         file.write(data)
-    if "memory://" not in name:  # a file system may count time in steps too long to tell two writes apart
+    if "memory://" not in name:  # a file system's time resolution may be too coarse to distinguish two writes
         os.utime(name.removeprefix("file://"), ns=(1, 1))
 
 
@@ -51,7 +51,7 @@ def test_ranges(name: str) -> None:
         assert source.read(5, -3).tobytes() == b""
 
 
-def test_the_fingerprint_tells_that_a_file_changed(name: str) -> None:
+def test_the_fingerprint_changes_with_the_file(name: str) -> None:
     def fingerprint() -> str:
         with open_source(name) as source:
             return source.fingerprint
@@ -62,7 +62,7 @@ def test_the_fingerprint_tells_that_a_file_changed(name: str) -> None:
     assert fingerprint() != before
 
 
-def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
+def test_an_unopenable_file_is_a_one_line_error(tmp_path: Path) -> None:
     fsspec.filesystem("memory").makedirs("folder", exist_ok=True)
     local = [str(tmp_path), str(tmp_path / "no.pb"), f"file://{tmp_path}/no.pb"]
     for name in (*local, "memory://no.pb", "memory://folder", "none://x"):
@@ -72,13 +72,15 @@ def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_may_not_be_read_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_read_permission_names_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "open", raising(PermissionError(13, "Permission denied")))
     with pytest.raises(InputError, match="permission denied; make the file readable"):
         open_source(str(tmp_path / "a.pb"))
 
 
-def test_a_disk_that_fails_is_told_with_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_error_names_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.pb"
     path.write_bytes(DATA)
     with open_source(str(path)) as source:
@@ -87,7 +89,7 @@ def test_a_disk_that_fails_is_told_with_the_place(tmp_path: Path, monkeypatch: p
             source.read(12, 4)
 
 
-def test_a_remote_file_that_is_gone_is_told_with_the_place() -> None:
+def test_a_removed_remote_file_names_the_byte() -> None:
     with fsspec.open("memory://gone.pb", "wb") as file:
         file.write(DATA)
     with open_source("memory://gone.pb") as source:
@@ -104,9 +106,7 @@ def test_a_remote_file_that_is_gone_is_told_with_the_place() -> None:
         lambda path: os.utime(path, ns=(0, 1)),
     ],
 )
-def test_a_file_that_is_written_while_it_is_read_is_told(
-    tmp_path: Path, write: Callable[[Path], None]
-) -> None:
+def test_a_file_written_during_reading_is_reported(tmp_path: Path, write: Callable[[Path], None]) -> None:
     path = tmp_path / "a.pb"
     path.write_bytes(DATA)
     with open_source(str(path)) as source:
@@ -117,7 +117,7 @@ def test_a_file_that_is_written_while_it_is_read_is_told(
 
 
 @pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(path.with_name("b.pb"))])
-def test_a_file_that_is_away_by_now_is_read_as_it_was(tmp_path: Path, away: Callable[[Path], None]) -> None:
+def test_a_file_removed_after_opening_is_read_as_it_was(tmp_path: Path, away: Callable[[Path], None]) -> None:
     path = tmp_path / "a.pb"
     path.write_bytes(DATA)
     with open_source(str(path)) as source:
@@ -135,5 +135,5 @@ def test_a_file_that_is_away_by_now_is_read_as_it_was(tmp_path: Path, away: Call
         (OSError(5, "Internal\nError"), "cannot be read (Internal Error); try again or copy the file to a local disk"),
     ],
 )  # fmt: skip
-def test_what_a_store_says_is_one_line_with_what_to_do(error: Exception, message: str) -> None:
+def test_errors_of_a_store_are_one_line_with_the_remedy(error: Exception, message: str) -> None:
     assert reason(error) == message

@@ -29,8 +29,8 @@ def step(start: int, duration: int, number: int) -> Event:
 
 
 def test_work_and_idle_time_during_steps() -> None:
-    """The device also works before, between and after the steps, and that work is in none of them. Idle time before the
-    device's first and after its last op counts."""
+    """The device also works before, between and after the steps, outside of them. Idle time before the device's first
+    and after its last op counts."""
     trace = capture(
         thread("python", step(10 * US, 100 * US, 5), step(130 * US, 100 * US, 6),
                ("StepMarker", 180 * US, 50 * US), role="driving"),

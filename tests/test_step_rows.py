@@ -23,7 +23,7 @@ def row(index: int) -> dict[str, Any]:
 ROWS = [row(index) for index in range(COUNT)]
 
 
-def test_rows_survive_the_conversion() -> None:
+def test_rows_are_equal_after_conversion_to_columns_and_back() -> None:
     rows = StepRows.from_rows(ROWS)
     assert [*rows] == ROWS == rows
     assert len(rows) == COUNT

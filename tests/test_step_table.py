@@ -19,7 +19,7 @@ from tb_xla_insights.analysis.steps.table import steps_report
 from tb_xla_insights.catalog import CLASSES
 
 
-def test_step_with_its_work_however_late_it_runs() -> None:
+def test_a_step_has_its_work_even_if_it_runs_later() -> None:
     loop = Tpu()
     loop.step(0, 100, 7)
     loop.on_main("data_loading", 0, 30)
@@ -104,7 +104,9 @@ def test_case_study() -> None:
         int(step.number == truth.recompiled_step) for step in truth.steps
     ]
     gap_row = next(row for row in rows if row["number"] == truth.gap_step)
-    assert truth.run_ps <= gap_row["device_busy_ps"] <= truth.run_ps + 200 * US  # cores start a little apart
+    assert (
+        truth.run_ps <= gap_row["device_busy_ps"] <= truth.run_ps + 200 * US
+    )  # cores start at slightly different times
 
 
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)

@@ -1,4 +1,4 @@
-"""Our time, FLOPs and bytes of ops beside those of the stock profile plugin, on the same real files."""
+"""Time, FLOPs and bytes of ops compared with those of the stock profile plugin, on the same real files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stock_rows(tmp_path: Path, capture: Path) -> list[dict[str, Any]]:
 
 
 def test_a_tpus_ops_have_the_same_flops_and_bytes(shared_traces: Path, tmp_path: Path) -> None:
-    """It tells rates: in its own time, which is within 0.01 % of ours in sum."""
+    """It reports rates over its own time, which in total is within 0.01 % of ours."""
     capture = shared_traces / "public" / "tpu_v6e_jax"
     theirs: Sums = {}
     for row in stock_rows(tmp_path, capture):
@@ -56,7 +56,7 @@ def leaves(node: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path) -> None:
-    """Of fusions with a matrix product. It has none of calls of cuBLAS and adds those of element-wise ops."""
+    """For fusions with a matrix product. It has no FLOPs of cuBLAS calls, and adds those of element-wise ops."""
     capture = shared_traces / "other" / "mi300_jax08_attention"
     theirs = leaves(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"])
     own_sums = ours(capture, "flops", "self_ps")
@@ -68,7 +68,7 @@ def test_a_gpus_products_have_the_same_flops(shared_traces: Path, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["mi300_jax08_attention", "mi355_te_fused_attn"])
 def test_a_gpus_fusions_have_the_same_bytes(shared_traces: Path, tmp_path: Path, name: str) -> None:
-    """It has none of calls of libraries, and adds duplicates up under one name, so each op is compared in sum."""
+    """It has no bytes of library calls, and sums duplicates under one name, so sums per op are compared."""
     capture = shared_traces / "other" / name
     theirs: dict[str, float] = defaultdict(float)
     for row in stock_rows(tmp_path, capture):

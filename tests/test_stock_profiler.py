@@ -1,5 +1,5 @@
-"""Our figures beside those of the stock profile plugin, on the same real files: duty cycle, idle time, steps, kernels,
-and time per op."""
+"""Figures compared with those of the stock profile plugin, on the same real files: duty cycle, idle time, steps,
+kernels, and time per op."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ stock = pytest.importorskip(
 
 
 def ask(tmp_path: Path, capture: Path, tool: str) -> Any:
-    """What one of its tools says of a capture. It writes files beside what it reads, so it reads a copy."""
+    """The answer of one of its tools about a capture. It writes files beside its input, so it reads a copy."""
     (original,) = capture.rglob("*.xplane.pb")
     copy = shutil.copy(original, tmp_path)
     data, _ = stock.xspace_to_tool_data([str(copy)], tool, {})
@@ -87,7 +87,7 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
     assert theirs == device_ps  # it adds up what the device itself measured ...
     assert sum(own_times.values()) == pytest.approx(
         sum(device_ps.values()), rel=1e-4
-    )  # ... of which events tell the common clock
+    )  # ... whose events determine the common clock
 
 
 def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def stream_spans(trace: Trace) -> int:
 
 @pytest.mark.parametrize("name", ["gpu_v100_tf", "gpu_mi300_jax"])
 def test_the_gpu_captures_have_the_same_kernels(shared_traces: Path, tmp_path: Path, name: str) -> None:
-    """As often and as long. It counts AMD's copies as kernels; ours are apart."""
+    """Equal counts and times. It counts AMD's copies as kernels; ours are separate."""
     capture = shared_traces / "public" / name
     trace = real_trace(capture)
     theirs: dict[str, list[float]] = defaultdict(lambda: [0, 0.0])
@@ -163,7 +163,7 @@ def test_the_gpu_captures_have_no_duty_cycle_there_and_idle_time_of_all_streams(
 
 
 def test_the_v100_capture_has_the_step_of_another_gpu(shared_traces: Path, tmp_path: Path) -> None:
-    """Its GPUs record a step each: the stock tab shows the longer one, we the first one's."""
+    """Each of its GPUs records a step: the stock tab shows the longer one, we show that of the first GPU."""
     capture = shared_traces / "public" / "gpu_v100_tf"
     theirs = next(
         table for table in ask(tmp_path, capture, "overview_page") if "steptime_ms_average" in table["p"]

@@ -57,7 +57,7 @@ def test_processes_give_the_same_in_the_same_order(hosts: list[HostCapture]) -> 
     assert os.getpid() not in {process for _, _, process in in_pool}
 
 
-def test_a_result_tells_where_the_host_lies_in_time(hosts: list[HostCapture]) -> None:
+def test_a_result_has_the_hosts_time_range(hosts: list[HostCapture]) -> None:
     first = next(iter(run(hosts, count, load_catalog())))
     assert isinstance(first, HostResult)
     assert first.base_unix_ns == 1_700_000_000_000_000_000
@@ -83,7 +83,7 @@ def test_a_process_that_dies_once_costs_no_host(hosts: list[HostCapture], tmp_pa
     assert [name for name, _ in results] == list(NAMES)
 
 
-def test_a_host_whose_process_always_dies_is_said(hosts: list[HostCapture]) -> None:
+def test_a_host_whose_process_always_dies_is_reported(hosts: list[HostCapture]) -> None:
     results = in_processes(hosts, partial(die, where="c"))
     assert [item.host.name for item in results if isinstance(item, Failure)] == ["c"]
     assert [item[0] for item in results if isinstance(item, tuple)] == ["a", "b", "d", "e"]
@@ -134,7 +134,7 @@ def held_back(names: str, until: threading.Event) -> Callable[[Trace, HostCaptur
     return function
 
 
-def test_a_host_that_takes_long_holds_up_no_other(hosts: list[HostCapture]) -> None:
+def test_a_slow_host_does_not_delay_the_others(hosts: list[HostCapture]) -> None:
     released = threading.Event()
     answers = run_in_threads(hosts, Task(held_back("a", released), load_catalog()), 2, in_order=False)
     assert {next(answers).host.name for _ in NAMES[1:]} == set(NAMES[1:])
@@ -142,7 +142,7 @@ def test_a_host_that_takes_long_holds_up_no_other(hosts: list[HostCapture]) -> N
     assert [item.host.name for item in answers] == ["a"]
 
 
-def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
+def test_in_order_later_hosts_wait_for_a_slow_one(hosts: list[HostCapture]) -> None:
     released, requested = threading.Event(), []
 
     def should_continue() -> bool:
@@ -161,7 +161,7 @@ def test_in_order_those_behind_it_wait(hosts: list[HostCapture]) -> None:
     assert requested
 
 
-def test_who_says_stop_waits_for_no_host(hosts: list[HostCapture]) -> None:
+def test_stop_does_not_wait_for_running_hosts(hosts: list[HostCapture]) -> None:
     released = threading.Event()
     task = Task(held_back("".join(NAMES), released), load_catalog())
     try:

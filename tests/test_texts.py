@@ -1,4 +1,4 @@
-"""Texts that people give: whatever lies under the name, one line says what is wrong, and soon."""
+"""Text files named by users: every fault is reported quickly, in one line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def text(content: str | bytes) -> Any:
         (text(json.dumps({"groups": [{"class": {"a": [1]}}]})), "is no class", "no pairs"),
     ],
 )
-def test_one_line_whatever_it_is(
+def test_every_bad_text_file_is_a_one_line_error(
     content: Any, catalog: str, pairs: str, tmp_path: Path, capsys: Capture
 ) -> None:
     session, path = write_session(tmp_path / "s", "vm"), tmp_path / "text"
@@ -130,11 +130,11 @@ class TestReading:
         with pytest.raises(TextError, match="larger than 8 MB"):
             read_text(str(tmp_path / "large"))
 
-    def test_what_powershell_writes(self, tmp_path: Path) -> None:
+    def test_texts_written_by_powershell(self, tmp_path: Path) -> None:
         (tmp_path / "text").write_text("\ufeffµ", encoding="utf-16-le")
         assert read_text(str(tmp_path / "text")) == "µ"
 
     @pytest.mark.parametrize("document", [b'{"a": "\xff"}', "", "{'a': 1}", "1 2", '"\ud800', '{"a": 1e}'])
-    def test_what_is_no_json(self, document: str | bytes) -> None:
+    def test_invalid_json(self, document: str | bytes) -> None:
         with pytest.raises(TextError):
             parse_json(document)

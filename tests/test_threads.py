@@ -78,7 +78,7 @@ def test_flows_to_a_device_count_as_well() -> None:
     assert roles(trace) == {"main/1": "driving", "main/2": "other"}
 
 
-def test_without_flows_steps_and_synchronisations_tell() -> None:
+def test_without_flows_steps_and_synchronisations_identify_the_driving_thread() -> None:
     """The XRT era records no flows."""
     trace = capture(
         thread(
@@ -99,7 +99,7 @@ def test_without_flows_steps_and_synchronisations_tell() -> None:
     }  # fmt: skip
 
 
-def test_a_host_without_python_threads_has_its_busiest_launcher_drive() -> None:
+def test_a_host_without_python_threads_is_driven_by_its_busiest_launcher() -> None:
     trace = capture(
         thread("tf_Compute/3", ("TpuExecuteOp", 0, 9)),
         thread("tf_Compute/4", ("TfrtTpuLoadedExecutable::Execute", 0, 9), ("DoEnqueueProgram", 1, 2)),

@@ -19,7 +19,7 @@ def timeline(tmp_path: Path) -> Timeline:
     return timeline_of(space(), tmp_path)
 
 
-def test_rows_come_in_drawing_order_under_ids_of_the_file(timeline: Timeline) -> None:
+def test_rows_are_in_drawing_order_with_ids_from_the_file(timeline: Timeline) -> None:
     rows = [(r["id"], r["kind"], r["label"], r["role"], r["main"]) for r in timeline.head()["rows"]]
     assert rows == [
         ("h0.steps", "steps", "Steps", None, True),
@@ -34,15 +34,17 @@ def test_rows_come_in_drawing_order_under_ids_of_the_file(timeline: Timeline) ->
     ]
 
 
-def test_annotations_lie_at_their_depth_and_phases_in_the_order_they_come(timeline: Timeline) -> None:
+def test_annotations_are_at_their_depth_and_phases_in_order(timeline: Timeline) -> None:
     assert names_of(timeline, "h0.ann") == [{"Training_Step"}, {"forward", "loss"}, {"attention"}]
     assert timeline.head()["phases"] == ["forward", "loss"]
 
 
-def test_what_a_cut_step_brings_up_is_no_phase(tmp_path: Path) -> None:
+def test_children_of_a_cut_step_are_no_phases(tmp_path: Path) -> None:
     cut = space()
     python = cut.planes[0].lines[0]
-    python.events = python.events[1:]  # the first Training_Step began before the capture: forward comes up
+    python.events = python.events[
+        1:
+    ]  # the first Training_Step began before the capture, so forward moves up a level
     timeline = timeline_of(cut, tmp_path)
     assert "attention" in names_of(timeline, "h0.ann")[1]
     assert timeline.head()["phases"] == ["forward", "loss"]
@@ -55,7 +57,7 @@ def test_steps_are_called_by_their_numbers(timeline: Timeline) -> None:
     ]
 
 
-def test_threads_show_work_and_no_marks(timeline: Timeline) -> None:
+def test_threads_show_work_without_instants(timeline: Timeline) -> None:
     assert names_of(timeline, "h0.t1") == [{"PjRtComputationClient::ExecuteComputation"}]
     assert names_of(timeline, "h0.t2") == [
         {"ThunkExecutor::Execute", "ThunkExecutor::Execute (wait for completion)"},
@@ -63,7 +65,7 @@ def test_threads_show_work_and_no_marks(timeline: Timeline) -> None:
     ]
 
 
-def test_events_on_threads_have_the_class_of_the_nearest_ancestor_that_has_one(timeline: Timeline) -> None:
+def test_events_have_the_class_of_their_nearest_ancestor_with_one(timeline: Timeline) -> None:
     view = timeline.view(0, STEP, 20_000, ["h0.t0"])
     classes = {
         view["names"][n]: CLASSES[c]
@@ -89,7 +91,7 @@ def test_the_classes_of_a_host_leave_no_hole(timeline: Timeline) -> None:
     assert set(view["rows"]["h0.classes"][0]["e"]) == {-1}
 
 
-def test_a_view_has_what_touches_the_window_with_exact_times(timeline: Timeline) -> None:
+def test_a_view_has_the_events_that_touch_the_window_with_exact_times(timeline: Timeline) -> None:
     view = timeline.view(STEP + 3 * MS, STEP + 9 * MS, 1000, ["h0.ann"])
     assert slices(view, "h0.ann") == [
         [(STEP, 19 * MS, "Training_Step", 1)],
@@ -115,14 +117,14 @@ def test_ops_of_a_device_last_until_their_end(timeline: Timeline) -> None:
     ]
 
 
-def test_narrow_neighbours_merge_and_name_what_takes_most_time(timeline: Timeline) -> None:
+def test_narrow_neighbours_merge_under_the_name_with_most_time(timeline: Timeline) -> None:
     view = timeline.view(0, STEPS * STEP, 4, ["h0.ann"])
     assert slices(view, "h0.ann")[1] == [(1 * MS, 2 * STEP + 9 * MS, "forward", 2 * STEPS)]
     assert view["rows"]["h0.ann"][1]["b"] == [STEPS * 9 * MS]
 
 
 @pytest.mark.parametrize(("most", "lanes"), [(12, [3, 6, 3]), (9, [3, 3, 3]), (6, [3, 1, 1])])
-def test_deep_lanes_give_way_where_a_view_would_have_too_many_slices(
+def test_deep_lanes_are_coarsened_if_a_view_has_too_many_slices(
     timeline: Timeline, monkeypatch: pytest.MonkeyPatch, most: int, lanes: list[int]
 ) -> None:
     monkeypatch.setattr("tb_xla_insights.timeline.view._MAX_SLICES", most)
@@ -130,7 +132,7 @@ def test_deep_lanes_give_way_where_a_view_would_have_too_many_slices(
     assert [len(lane) for lane in slices(view, "h0.ann")] == lanes
 
 
-def test_the_strip_tells_busy_shares_and_classes(timeline: Timeline) -> None:
+def test_the_strip_shows_busy_shares_and_classes(timeline: Timeline) -> None:
     strip = timeline.head()["strip"]
     busy, classes = strip["devices"][0]["busy"], strip["host"][0]["class"]
     assert len(busy) == len(classes) == strip["buckets"] == 1000

@@ -1,4 +1,4 @@
-"""Single events of the timeline: what they tell, how they are found."""
+"""Single events of the timeline: their details, and search."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def timeline(tmp_path: Path) -> Timeline:
         (lambda t: t.table(5, 4, [], 10), "is empty"),
     ],
 )
-def test_what_is_not_there_is_said_in_one_line(timeline: Timeline, ask: Any, message: str) -> None:
+def test_unknown_events_are_a_one_line_error(timeline: Timeline, ask: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         ask(timeline)
     assert message in str(caught.value)
@@ -55,7 +55,7 @@ def test_the_occurrences_of_a_step_are_all_steps(timeline: Timeline) -> None:
     )
 
 
-def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Timeline) -> None:
+def test_an_event_lists_its_ancestors_and_the_occurrences_of_its_name(timeline: Timeline) -> None:
     event = timeline.event_at("h0.t0", STEP + 12 * MS)
     assert brief(event) == ("ScheduleSyncTensorsGraph", "h0.t0", 3)
     assert [brief(item) for item in event["path"]] == [
@@ -76,22 +76,22 @@ def test_an_event_tells_what_encloses_it_and_the_others_of_its_name(timeline: Ti
     assert event["class"] == "sync_prepare"
 
 
-def test_self_time_is_what_children_leave(timeline: Timeline) -> None:
+def test_self_time_excludes_children(timeline: Timeline) -> None:
     assert timeline.event_at("h0.t0", 10 * MS)["self_ps"] == 7 * MS
 
 
-def test_stats_come_as_text_with_their_kind(timeline: Timeline) -> None:
+def test_stats_are_texts_with_their_type(timeline: Timeline) -> None:
     stats = timeline.event_at("h0.steps", 2 * STEP)["stats"]
     assert {"name": "step_num", "value": "7", "kind": "int"} in stats
 
 
-def test_an_event_is_at_home_in_the_row_that_tells_most(timeline: Timeline) -> None:
+def test_an_event_belongs_to_the_most_specific_row(timeline: Timeline) -> None:
     for name, row in (("dot.2", "h0.d0.ops"), ("forward", "h0.ann"), ("StepMarker", "h0.t0")):
         hit = timeline.search(f"name:{name}")["hits"]["event"][0]
         assert timeline.event(hit)["row"] == row
 
 
-def test_an_op_lies_in_the_run_of_its_program(timeline: Timeline) -> None:
+def test_an_op_is_in_the_run_of_its_program(timeline: Timeline) -> None:
     event = timeline.event_at("h0.d0.ops", 16 * MS)
     assert event["name"] == "dot.2"
     assert [item["row"] for item in event["path"]] == ["h0.d0.modules"]
@@ -108,7 +108,7 @@ def test_flows_lead_from_work_to_work(timeline: Timeline) -> None:
     assert [item["event"] for item in thunk["flow"]["from"]] == [execute["event"]]
 
 
-def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Path) -> None:
+def test_a_task_handed_over_between_events_has_the_previous_one_as_producer(tmp_path: Path) -> None:
     pool = Space()
     host = pool.plane("/host:CPU")
     producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
@@ -128,7 +128,7 @@ def test_a_task_handed_over_between_events_comes_from_the_last_one(tmp_path: Pat
     assert timeline.event_at("h0.t0", 13 * MS)["flow"]["to"] == []
 
 
-def test_a_region_without_work_stands_for_itself(tmp_path: Path) -> None:
+def test_a_region_without_work_is_its_own_event(tmp_path: Path) -> None:
     pool = Space()
     host = pool.plane("/host:CPU")
     producer, consumer = host.line("tf_pytorchxla/1"), host.line("tf_XLAEigen/2")
@@ -149,7 +149,7 @@ def test_the_end_of_an_op_is_no_partner(timeline: Timeline) -> None:
     assert timeline.event_at("h0.d0.ops", 16 * MS)["flow"] == {"from": [], "to": []}
 
 
-def test_marks_have_details_and_are_found_by_what_their_names_begin_with(timeline: Timeline) -> None:
+def test_instants_have_details_and_are_found_by_prefix(timeline: Timeline) -> None:
     hits = timeline.search("end: dot")
     assert hits["count"] == 2 * STEPS
     mark = timeline.event(hits["hits"]["event"][0])
@@ -189,7 +189,7 @@ def test_search_for_a_whole_name(timeline: Timeline) -> None:
     assert timeline.search("name:thunkexecutor::execute")["count"] == 0
 
 
-def test_search_in_some_rows(timeline: Timeline) -> None:
+def test_search_in_selected_rows(timeline: Timeline) -> None:
     assert timeline.search("dot", ["h0.t3"])["names"] == [
         {"name": "dot.2", "class": "other", "count": STEPS, "total_ps": STEPS * 2 * MS}
     ]
@@ -202,7 +202,7 @@ def test_only_the_first_thousand_hits_are_listed_but_all_are_counted(tmp_path: P
     assert hits["hits"]["s"][-1] < 500 * STEP
 
 
-def test_the_table_lists_what_touches_the_window_by_start(timeline: Timeline) -> None:
+def test_the_table_lists_the_events_that_touch_the_window_by_start(timeline: Timeline) -> None:
     listed = timeline.table(STEP + 9 * MS, STEP + 12 * MS, ["h0.t0"], 3)
     assert listed["count"] == 4  # forward ends where the window starts, the schedule starts where it ends
     assert [item["name"] for item in listed["items"]] == ["Training_Step", "loss", "StepMarker"]
@@ -230,7 +230,8 @@ def test_names_of_a_device_are_the_short_ones_and_the_long_one_is_the_title(tmp_
 
 
 def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
-    """Also sends, kernels of a GPU, and what is told by its category alone; not what only begins like one."""
+    """Also sends, kernels of a GPU, and collectives identified only by their category; not names with merely the same
+    prefix."""
     space = Space()
     plane = space.plane("/device:GPU:0")
     stream = plane.line("Stream #1(Kernel)")
@@ -243,7 +244,7 @@ def test_collectives_are_those_of_the_report(tmp_path: Path) -> None:
         assert timeline.view(0, 60, 60_000, [row])["rows"][row][0]["c"] == [1, 1, 2, 0, 0, 1]
 
 
-def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_path: Path) -> None:
+def test_lists_shorten_very_long_names_and_the_event_has_them_in_full(tmp_path: Path) -> None:
     name = "f" * (MAX_NAME_LENGTH + 1)
     space_ = Space()
     space_.plane("/host:CPU").line("python", id=1).event(name, 0, 100)
@@ -255,7 +256,7 @@ def test_lists_cut_names_beyond_all_measure_and_the_event_itself_tells_them(tmp_
     assert [timeline.search(f"name:{item}")["count"] for item in (name, listed)] == [1, 1]
 
 
-def test_of_more_events_around_one_the_outermost_and_the_innermost_are_told(tmp_path: Path) -> None:
+def test_of_many_ancestors_the_outermost_and_innermost_are_listed(tmp_path: Path) -> None:
     space_ = Space()
     line = space_.plane("/host:CPU").line("python", id=1)
     for depth in range(231):

@@ -34,14 +34,14 @@ def check_whole(timeline: Timeline, duration_ps: int) -> None:
 
 
 def check_sizes(timeline: Timeline, duration_ps: int) -> None:
-    """Every view of what is drawn unfolded fits through a tunnel."""
+    """Each view of an unfolded timeline is small enough for a slow tunnel."""
     rows = [row["id"] for row in timeline.head()["rows"] if row["main"]]
     for zoom in (1, 2, 3, 5, 10, 30, 100, 1000):
         view = timeline.view(duration_ps // 3, duration_ps // 3 + duration_ps // zoom + 1, 1200, rows)
         assert len(gzip.compress(json.dumps(view, separators=(",", ":")).encode(), 6)) < 60_000
 
 
-def test_a_demo_capture_as_a_whole() -> None:
+def test_all_views_of_a_demo_capture() -> None:
     session = load(str(DEMO))
     timeline = Timeline(session.trace)
     timeline.find_scopes()
@@ -62,7 +62,7 @@ def test_a_demo_capture_as_a_whole() -> None:
         "torch_xla/baseline_server_level1",
     ],
 )
-def test_real_captures_as_a_whole(shared_traces: Path, name: str) -> None:
+def test_all_views_of_real_captures(shared_traces: Path, name: str) -> None:
     session = load(str(shared_traces / name))
     timeline = Timeline(session.trace)
     timeline.find_scopes()

@@ -54,7 +54,7 @@ def test_one_depth_per_enclosing_scope(tmp_path: Path) -> None:
     ]
 
 
-def test_repetitions_stay_apart(tmp_path: Path) -> None:
+def test_repetitions_are_separate(tmp_path: Path) -> None:
     traced = training(tmp_path, steps((100, FIRST), (200, FIRST), (300, AGAIN)))
     assert lanes_of(traced)[2] == [(0, 300, "attention"), (300, 300, "attention")]
 
@@ -73,7 +73,7 @@ def test_ops_of_no_length_have_no_row() -> None:
     assert "scopes" not in {row["kind"] for row in timeline.rows()["rows"]}
 
 
-def test_stored_rows_of_name_scopes_stay_what_they_are() -> None:
+def test_stored_rows_of_name_scopes_are_unchanged() -> None:
     ops = [("add", 10, 20, {"tf_op": "model/layer/add:Add"})]
     core = Core(ops, lines={"TensorFlow Name Scope": [("model", 10, 20), ("layer", 10, 20)]})
     timeline = Timeline(session(capture(thread("python", ("step", 0, 90)), core)))
@@ -95,7 +95,9 @@ def test_the_first_view_does_not_wait_for_programs(tmp_path: Path, monkeypatch: 
     assert "scopes" not in [row["kind"] for row in head["rows"]]
 
 
-def test_the_rows_come_once_below_the_ops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_requests_add_the_rows_once_below_the_ops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     timeline = Timeline(training(tmp_path, steps((100, FIRST))))
     calls = []
 
@@ -117,7 +119,7 @@ def test_the_rows_come_once_below_the_ops(tmp_path: Path, monkeypatch: pytest.Mo
     assert (rows["rows"][-1]["depths"], rows["rows"][-1]["events"]) == (3, 3)
 
 
-def test_a_row_of_scopes_that_a_page_knows_from_before_is_found_when_it_asks(tmp_path: Path) -> None:
+def test_a_row_of_scopes_from_an_earlier_load_is_found(tmp_path: Path) -> None:
     before, again = (Timeline(training(tmp_path, steps((100, FIRST)))) for _ in range(2))
     before.find_scopes()
     row = before.rows()["rows"][-1]["id"]
@@ -126,7 +128,7 @@ def test_a_row_of_scopes_that_a_page_knows_from_before_is_found_when_it_asks(tmp
         again.view(0, 1000, 100, ["h0.d7.scopes"])
 
 
-def test_a_scope_tells_its_annotation_and_its_step(tmp_path: Path) -> None:
+def test_a_scope_has_its_annotation_and_its_step(tmp_path: Path) -> None:
     timeline = Timeline(training(tmp_path, steps((100, FORWARD), (200, AGAIN), (300, "aten__t:"), (50, ""))))
     timeline.find_scopes()
     inner = timeline.event_at("h0.d0.scopes", AT + 100, 2)
@@ -156,7 +158,7 @@ def test_a_scope_tells_its_annotation_and_its_step(tmp_path: Path) -> None:
         timeline.annotation_at("h0.ann", 5000, 1)
 
 
-def test_an_op_tells_its_annotations_and_its_line(tmp_path: Path) -> None:
+def test_an_op_has_its_annotations_and_its_source_line(tmp_path: Path) -> None:
     inner = [
         Instruction(n, f"add.{n}", "add", scope.split(":")[0])
         for n, scope in enumerate((FORWARD, UPDATE, UPDATE))
@@ -173,7 +175,7 @@ def test_an_op_tells_its_annotations_and_its_line(tmp_path: Path) -> None:
         stats = timeline.event_at("h0.d0.ops", AT + at)["stats"]
         return [item["value"] for item in stats if item["name"] in ("annotation", "python")]
 
-    assert facts(0) == []  # nobody waits for programs to see an op
+    assert facts(0) == []  # an op is shown without waiting for the programs to be read
     timeline.find_scopes()
     mixed = "Training_Step/forward 33.3 %, Training_Step/update 66.7 % (direct)"
     assert [re.sub(r"[\u2009\u202f]", " ", item) for item in facts(0)] == [mixed, "model.py:7"]
@@ -213,7 +215,7 @@ def test_the_op_that_began_last_is_shown(ops: list[tuple[int, int, int]]) -> Non
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2), st.integers(0, 1)), min_size=1, max_size=15))
-def test_pieces_join_while_run_and_label_stay(parts: list[tuple[int, int, int]]) -> None:
+def test_pieces_of_one_run_and_label_are_joined(parts: list[tuple[int, int, int]]) -> None:
     from tb_xla_insights.timeline.kernels import join_pieces
 
     parts.sort(key=lambda item: item[2])

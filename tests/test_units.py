@@ -40,7 +40,7 @@ def plain(text: str) -> str:
         (None, "–"),
     ],
 )
-def test_a_time_takes_the_unit_that_fits_it(ps: int | None, text: str) -> None:
+def test_a_time_has_the_fitting_unit(ps: int | None, text: str) -> None:
     assert plain(time_text(ps)) == text
 
 
@@ -60,7 +60,7 @@ def test_a_headline_has_fewer_decimals() -> None:
         (None, "–"),
     ],
 )
-def test_a_share_is_never_whole_unless_it_is(value: float | None, text: str) -> None:
+def test_a_share_is_rounded_to_100_percent_only_if_exact(value: float | None, text: str) -> None:
     assert plain(share(value)) == text
 
 
@@ -115,7 +115,7 @@ def test_milliseconds_are_read_back_exactly(ps: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ".", "1e3", "ten", "1 000", "nan"])
-def test_what_is_no_number_of_milliseconds_is_refused(text: str) -> None:
+def test_invalid_milliseconds_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="milliseconds"):
         parse_time(text)
 

@@ -63,7 +63,7 @@ def test_gpu_with_kernels_of_other_calls_has_work() -> None:
     assert names(trace) == []
 
 
-def test_kernels_without_correlation_ids_prove_nothing() -> None:
+def test_kernels_without_correlation_ids_give_no_diagnostic() -> None:
     assert names(capture(host(("hipLaunchKernel", 47_645, 1)), gpu(kernel(20, 5)))) == []
 
 

@@ -1,4 +1,4 @@
-"""The verdict: what it states, and what it must leave open."""
+"""The verdict: its statements, and what it leaves open."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_runs_without_ops_may_compute_or_wait() -> None:
     assert unseen not in _severity_and_text(of(mistake) | {"devices": [device]})[1]
 
 
-def test_a_capture_inside_one_compilation_lacks_nothing() -> None:
+def test_a_capture_inside_one_compilation_has_no_diagnostics() -> None:
     parts = [("FusionCompiler::Compile", start, 8) for start in (0, 20, 60, 92)]
     compiler = thread("tf_xla-cpu-codegen/1", *parts, role="compiler")
     inside = capture(compiler, thread("python", role="driving"))
@@ -124,14 +124,19 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     assert "beyond" not in _severity_and_text(of(first, second, limit, **nothing_left))[1]
 
 
-def test_the_sentence_speaks_of_all_devices() -> None:
+def test_the_sentence_covers_all_devices() -> None:
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 20 * MS, "step_without_limit_ps": 9 * MS}
     waits = of(finding("limit", "the device waits while the host launches", 0.4, cost=60), **together)
     stalled = of(finding("limit", "the device is busy waiting in copy-done", 0.4, cost=60), **together)
     twice = {"devices": [waits["devices"][0] | {"stall_ps": 80}] * 2}
+    never = {"devices": [waits["devices"][0] | {"busy_ps": 0}]}
     ending = " (20.0 → 9.0 ms at best)."
     assert (
         _severity_and_text(waits)[1] == f"The device is 50.0 % busy: it waits while the host launches{ending}"
+    )
+    assert (
+        _severity_and_text(waits | never)[1]
+        == f"The device is 0.0 % busy: it waits while the host launches{ending}"
     )
     assert (
         _severity_and_text(waits | twice)[1]
@@ -150,6 +155,9 @@ def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
     assert "most of the idle time work is queued" in _severity_and_text(report | {"gaps": gaps})[1]
     told = _severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
     assert "; most of the idle time is inside program runs, between their ops" in told
+    late = {"inside_run": False, "total_ps": 90, "by_cause_ps": {"wait": 60}, "after": "jit_slice"}
+    told = _severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
+    assert "; during most of the idle time jit_slice is queued already" in told
 
 
 @pytest.mark.parametrize(
@@ -177,7 +185,7 @@ def test_a_leading_limit_opens_the_verdict() -> None:
         "The device is 50.0 % busy: the host builds the graph (19.0 → 7.0 ms at best). "
         "Beyond that a mistake costs up to 1.0 of 20.0 ms a step: a cut."
     )
-    # A mistake that cannot be told from chance is no reason.
+    # A mistake that cannot be distinguished from chance is no reason.
     assert "mistake" not in _severity_and_text(of(limit, finding("mistake", "a cut", 0.02), **together))[1]
 
 
@@ -326,10 +334,10 @@ def test_without_a_device_the_verdict_names_the_hosts_main_activity(
     assert _severity_and_text(alone) == ("warning", f"No device's work could be read: {text}.")
 
 
-def test_a_device_alone_says_nothing_of_the_host() -> None:
+def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:
     assert verdict_texts(capture(Core([event("fusion.1", 0, 0.001)]))) == (
         "warning",
-        "The device is 100.0 % busy; whether the host keeps up is not known, as nothing tells what launched the work.",
+        "The device is 100.0 % busy; whether the host keeps up is not known, as the launches are not recorded.",
     )
 
 
@@ -356,7 +364,7 @@ def test_the_activity_of_an_unread_host_is_unknown() -> None:
     text = verdict_texts(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
         "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
-        "in the way is not known, as nothing tells what launched the work."
+        "in the way is not known, as the launches are not recorded."
     )
 
 
@@ -380,12 +388,12 @@ BUSY = "The device is 50.0 % busy, which includes waiting for it"
 
 
 def on(host: str, hosts: int) -> dict[str, Any]:
-    """A mistake that a report of several hosts tells of one host, or of some."""
+    """A mistake of one host or of some, in a report of several hosts."""
     return finding("mistake", f"a compile on {host}", 0.1) | {"evidence": {"host": host, "hosts": hosts}}
 
 
 def test_stragglers_come_first() -> None:
-    """Before the duty cycle, of which waiting for the late host is a part, if no other mistake gains more."""
+    """Before the duty cycle, which includes the wait for the late host, if no other mistake gains more."""
     assert _severity_and_text(of(LATE))[1] == f"{HEAD} {BUSY}."
     for mistakes in ([LATE, on("w-1", 1)], [LATE, on("w-5", 2)]):
         assert _severity_and_text(of(*mistakes))[1].startswith(

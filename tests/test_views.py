@@ -133,7 +133,7 @@ class TestOverview:
         sentence = views.overview(case_study)["verdict"]
         assert sentence["severity"] == "warning"
         assert sentence == session_report(case_study)["verdict"]
-        assert "first 324.5\u202fMB sent each step" in sentence["text"]
+        assert ": 324.5\u202fMB sent each step;" in sentence["text"]
         good = views.overview(session(loop(device=980).trace()))["verdict"]
         assert (good["severity"], "bottleneck" in good["text"]) == ("good", True)
 
@@ -144,14 +144,14 @@ class TestOverview:
         gap = {"duration_ps": MS, "after": "train", "kind": kind, "inside_run": inside, "by_class_ps": parts}
         assert gap_sentence(gap, "jax").replace("\u202f", " ") == sentence
 
-    def test_a_gap_with_a_late_launch_says_when_it_came(self) -> None:
+    def test_a_gap_with_a_late_launch_states_the_time_of_the_launch(self) -> None:
         pieces = [("forward", "tracing", 400), (HANDED_OVER, "wait", 500), ("Execute", "dispatch", 100)]
         chain = [
             {"name": name, "class": class_, "thread": "executor", "start_ps": at * US, "duration_ps": ps * US}
             for (name, class_, ps), at in zip(pieces, (0, 400, 900), strict=True)
         ]
         gap = {"duration_ps": MS, "start_ps": 0, "after": "train", "kind": "starved", "chain": chain}
-        # The next step's work on the thread that drives went on meanwhile.
+        # The driving thread worked on the next step in the meantime.
         sentence = gap_sentence(
             gap | {"by_class_ps": {"tracing": 900 * US, "dispatch": 100 * US}}, "torch_xla"
         )
@@ -165,7 +165,7 @@ class TestOverview:
         sentence = views.overview(session(capture(work)))["verdict"]
         assert (sentence["severity"], sentence["text"].replace("\u202f", " ")) == (
             "warning",
-            "The device is 80.0 % busy; why is not known, as nothing tells what launched the work.",
+            "The device is 80.0 % busy; why is not known, as the launches are not recorded.",
         )
 
     def test_a_capture_without_devices_and_steps(self) -> None:
@@ -225,7 +225,7 @@ class TestGaps:
                 assert [pattern[key] for key in ("before", "after")] == [gap["before"], gap["after"]]
                 assert gap["occurrences"] == pattern["count"]
 
-    def test_a_gap_says_whether_all_cores_of_the_host_were_idle(self, case_study: SessionTrace) -> None:
+    def test_a_gap_states_whether_all_cores_of_the_host_were_idle(self, case_study: SessionTrace) -> None:
         """One core waits 20 to 60 us and 100 to 140 us, the other 40 to 140 us."""
         first = Core([("a", 0, 20 * US), ("b", 60 * US, 40 * US), ("c", 140 * US, 9 * US)])
         second = Core([("a", 0, 40 * US), ("b", 140 * US, 9 * US)], name="TPU:1")
@@ -358,7 +358,7 @@ class TestChoiceOfDevices:
         assert (view["executions"], view["between"], view["lead"], view["fit"]) == ([], [], None, None)
 
 
-def test_tabs_count_what_their_views_list(case_study: SessionTrace) -> None:
+def test_counts_of_tabs_equal_the_rows_of_their_views(case_study: SessionTrace) -> None:
     report = session_report(case_study)
     assert views.overview(case_study)["counts"] == views.counts(case_study)
     assert views.counts(case_study) == {
@@ -392,7 +392,7 @@ def test_views_requested_at_the_same_time_share_one_report(monkeypatch: pytest.M
 
     def report(session: SessionTrace, all_gaps: bool) -> Any:
         reports.append(threading.get_ident())
-        with suppress(threading.BrokenBarrierError):  # whoever makes another one comes here, too
+        with suppress(threading.BrokenBarrierError):  # every thread that builds a report passes here
             together.wait(0.3)
         return session_report(session, all_gaps)
 

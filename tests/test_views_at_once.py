@@ -1,4 +1,4 @@
-"""Views of one session that are asked for at once: each answers what it answers alone, to the byte."""
+"""Concurrent views of one session: each answer is the same to the byte as when requested alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("run", ["torch_xla_dynamo", "synthetic_transformer_2_tpu_cores"])
-def test_views_that_are_asked_for_at_once_answer_as_one_by_one(run: str) -> None:
+def test_concurrent_views_answer_like_sequential_ones(run: str) -> None:
     logdir = str(Path(LOGDIR) / run)
     [session] = (folder.name for folder in (Path(LOGDIR) / run / "plugins/profile").iterdir())
 

@@ -31,7 +31,7 @@ NUMBERS = st.integers(5, 400)
 
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=5))
 @settings(max_examples=50)
-def test_nothing_changed_is_nothing_gained(steps: list[tuple[int, int, int]]) -> None:
+def test_no_change_gains_nothing(steps: list[tuple[int, int, int]]) -> None:
     """Whatever the host does, however long the device works, whatever waits for what."""
     tpu, at, free = Tpu(), 0.0, 0.0
     for number, (work, device, wait) in enumerate(steps):
@@ -54,7 +54,7 @@ def test_nothing_changed_is_nothing_gained(steps: list[tuple[int, int, int]]) ->
 def test_removed_host_time_shortens_steps_until_the_device_is_the_limit() -> None:
     trace = loop(device=600).trace()
     assert us(step_without(trace, Fix(("sync_prepare",)))) == 1000 - 6
-    # Nearly all of a step is graph building; the device works for 600 us of it.
+    # Graph building takes nearly all of a step; the device works for 600 us of it.
     assert us(step_without(trace, Fix(("tracing",)))) == 600
 
 
@@ -99,7 +99,7 @@ def test_time_between_steps_does_not_shorten_them() -> None:
 
 
 def test_runs_that_overlap_bound_a_step_once() -> None:
-    """Two runs of 400 and 500 us, which keep their core busy for 510."""
+    """Two runs of 400 and 500 us, which keep their core busy for 510 us."""
     tpu = Tpu()
     for i in range(3):
         at = i * STEP
@@ -115,7 +115,7 @@ def test_a_run_that_was_enqueued_before_the_first_step_is_part_of_it() -> None:
     for i in range(4):
         tpu.launch(i * 20, (i * 20 + 5, 10), (i * 500 + 50, 500))
     trace = tpu.trace()
-    assert len(steps_of(trace)) == 3  # the last one's end is unknown
+    assert len(steps_of(trace)) == 3  # the end of the last one is unknown
     assert us(step_without(trace, Fix(device_ps=np.full(4, 300 * US)))) == 500 - 300
 
 
@@ -126,7 +126,7 @@ def test_without_steps_or_launches_there_is_no_answer() -> None:
 
 
 def test_without_a_run_that_the_steps_launched_there_is_no_answer() -> None:
-    """The only step begins with the second run of a call whose first run came before it."""
+    """The only step begins with the second run of a call whose first run was before the step."""
     tpu = Tpu()
     tpu.launch(0, (5, 10), (50, 10), program="prepare(1)")
     _, _, _, stats = tpu.runs[0][0]

@@ -27,8 +27,8 @@ def mean(together_ps: int) -> int:
 @given(HOST, DEVICE, DEVICE)
 @examples
 def test_a_read_in_the_middle_of_a_step(host: int, device: int, first: int) -> None:
-    """The graph so far runs for the value, and again in the step's own graph. Waiting for it also kept the host from
-    running ahead."""
+    """The graph recorded so far runs for the value, and again in the step's own graph. The wait for the value also kept
+    the host from running ahead."""
     first = min(first, device)
 
     def step(simulation: Simulation, reads: bool) -> None:
@@ -64,7 +64,7 @@ def test_a_read_of_the_loss_in_every_step(host: int, device: int) -> None:
     st.sampled_from(["$api.py:9 block_until_ready", "PjRtComputationClient::TransferFromDevice"]),
 )
 @examples
-def test_a_read_or_a_wait_in_some_steps(host: int, device: int, name: str) -> None:
+def test_a_read_or_a_wait_in_part_of_the_steps(host: int, device: int, name: str) -> None:
     """Logging every fourth step: the host launches nothing while it waits."""
 
     def step(simulation: Simulation, waits: bool) -> None:
@@ -147,7 +147,7 @@ def test_a_wait_that_returns_late(host: int, device: int, delay: int, name: str)
     finding = findings(trace)["sync_every_step"]
     assert finding.step_if_fixed_ps == mean(without)
     assert finding.step_if_fixed_most_ps == mean(held_up)
-    # Once another fix takes the wait away, this one leaves nothing of it.
+    # Once another fix removes the wait, none of it is left for this one.
     fix = Fix(("from_device", "wait"), reads=True, blocks=True)
     assert step_without(trace, fix, at_worst=[fix]) == mean(without)
     sentence = f"They return {brief_time(delay * US)} a step after the runs"
@@ -213,8 +213,8 @@ def test_slow_input(host: int, device: int, load: int) -> None:
 @given(HOST, DEVICE, st.integers(900, 3000))
 @examples
 def test_only_one_fix_is_at_worst(host: int, device: int, load: int) -> None:
-    """Once another thread loads, which is taken to be fast enough, less building of graphs gains all of it; not where
-    that thread is taken to be as slow as the one before."""
+    """If another thread loads, and is assumed to be fast enough, less graph building gains all of its time; not if that
+    thread is assumed to be as slow as the previous loader."""
 
     def step(simulation: Simulation, loads: bool, builds: bool) -> None:
         simulation.host("next_batch", load if loads else 0)
@@ -244,8 +244,8 @@ def test_compilations(host: int, device: int, when: set[int]) -> None:
 @given(HOST, DEVICE, st.integers(1, 2000), st.sets(st.integers(1, STEPS - 1), min_size=1, max_size=2))
 @examples
 def test_a_call_that_traces_lowers_and_compiles(host: int, device: int, slow: int, when: set[int]) -> None:
-    """As JAX does for a new function: all that the call does before it launches goes, and the program's first run is
-    as fast as others."""
+    """As JAX does for a new function: the call's time before its launch is removed, and the program's first run is as
+    fast as the others."""
 
     def step(simulation: Simulation, compiles: bool) -> None:
         simulation.host("forward", host)
@@ -264,7 +264,7 @@ def test_a_call_that_traces_lowers_and_compiles(host: int, device: int, slow: in
 @given(HOST, DEVICE)
 @examples
 def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
-    """The duration of later runs is unknown: at best none of it remains, at worst all."""
+    """The duration of later runs is unknown: between zero and unchanged."""
 
     def step(simulation: Simulation, compiles: bool, device: int) -> None:
         simulation.host("forward", host)
@@ -283,8 +283,8 @@ def test_compilations_of_programs_that_run_once(host: int, device: int) -> None:
 @given(HOST, DEVICE, st.integers(100, 300))
 @examples
 def test_a_step_that_runs_op_by_op(host: int, device: int, device_us: int) -> None:
-    """Six programs of one element-wise operation each, by turns of two kinds: what the host spends in launching them
-    goes; at best one program fuses their work away, at worst all of it stays."""
+    """Six programs of one element-wise operation each, of two alternating kinds. The host's time to launch them is
+    removed; at best one program fuses their work away, at worst all of it remains."""
 
     def step(simulation: Simulation, apart: bool, device_us: int) -> None:
         simulation.host("forward", host)
@@ -306,7 +306,7 @@ def test_a_step_that_runs_op_by_op(host: int, device: int, device_us: int) -> No
 @given(HOST, st.integers(10, 60), st.integers(4, 8), st.booleans())
 @examples
 def test_a_marker_for_every_micro_batch(host: int, device: int, batches: int, marker: bool) -> None:
-    """One launch of all their work instead. What the host spends in handing graphs over goes at best; at worst, the one
+    """One launch of all the work instead. The host's time to hand the graphs over is removed at best; at worst, the one
     graph takes as long to prepare as all of them."""
 
     def step(simulation: Simulation, every_batch: bool) -> None:
@@ -386,8 +386,9 @@ def test_waiting_between_steps_for_their_work_is_part_of_them() -> None:
     assert step_without(trace, Fix(("from_device",), reads=True)) == 500 * US
 
 
-def test_loading_that_hides_behind_the_devices_work_delays_all_the_same() -> None:
-    """The device is busy while the host loads and idle while it builds the graph, which it would have begun before."""
+def test_loading_during_device_work_delays_the_step_too() -> None:
+    """The device is busy while the host loads, and idle while it builds the graph, which it could have begun
+    earlier."""
 
     def step(simulation: Simulation, loads: bool) -> None:
         simulation.host("next_batch", 400 if loads else 0)

@@ -38,7 +38,7 @@ def test_classes_add_up_to_the_window(training: SessionTrace) -> None:
     assert answer["host"] == "vm"
 
 
-def test_outside_of_what_a_host_recorded_nothing_is_recorded(training: SessionTrace) -> None:
+def test_windows_outside_of_a_hosts_capture_are_unrecorded(training: SessionTrace) -> None:
     assert window(training, 90, 250)["by_class_ps"] == {"tracing": 10, "unrecorded": 150}
     answer = window(training, 200, 250)
     assert answer["by_class_ps"] == {"unrecorded": 50}
@@ -78,8 +78,8 @@ def test_devices_within_the_window(training: SessionTrace) -> None:
     assert (before["span_ps"], before["busy_ps"], before["idle_ps"], before["ops"]) == (0, 0, 0, 0)
 
 
-def test_marks_of_a_thread_pool_are_work_without_a_class() -> None:
-    """A thread of the pool is busy in events that belong to nobody: they are told by name, also over all threads."""
+def test_regions_of_a_thread_pool_are_work_without_a_class() -> None:
+    """A thread of the pool is busy in events without a class: they are listed by name, also over all threads."""
     traced = session(capture(
         thread("python", ("StepMarker", 0, 100), role="driving"),
         thread("tf_pjrt_thread_pool/7", ("BufferSequencingEvent::Execute", 10, 60), ("ThenExecuteCallback", 20, 15)),
@@ -96,7 +96,7 @@ def test_marks_of_a_thread_pool_are_work_without_a_class() -> None:
     ]
 
 
-def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
+def test_events_and_ops_beyond_the_limit_are_one_sum() -> None:
     events = [(f"call {number}", 20 * number, number + 1) for number in range(12)]
     ops = [(f"fusion.{number}", 10 * number, number % 9 + 1) for number in range(30)]
     answer = window(session(capture(thread("python", *events, role="driving"), Core(ops))), 0, 1000)
@@ -107,7 +107,7 @@ def test_events_and_ops_beyond_those_told_by_name_are_one_sum() -> None:
     assert sum(row["self_ps"] for row in core["top_ops"]) + core["more_ops"]["self_ps"] == core["busy_ps"]
 
 
-def test_an_op_s_own_time_in_a_window_is_what_its_parts_leave_there() -> None:
+def test_an_ops_own_time_in_a_window_excludes_its_parts() -> None:
     core = Core([("while.1", 0, 100), ("dot.1", 10, 40), ("dot.1", 60, 20), ("add.1", 120, 10)])
     traced = session(capture(core))
 
@@ -138,7 +138,7 @@ def test_device_ops_of_a_window_are_listed_by_annotation() -> None:
     assert [row["share"] for row in rows] == [35 / 75, 21 / 75, 19 / 75, 0]
 
 
-def test_the_names_with_most_time_of_their_own(training: SessionTrace) -> None:
+def test_the_names_with_most_own_time(training: SessionTrace) -> None:
     top = window(training, 0, 75)["top"]
     assert [(row["name"], row["self_ps"], row["total_ps"], row["count"]) for row in top] == [
         ("Training_Step", 30, 75, 1), ("forward", 30, 30, 1), ("StepMarker", 10, 15, 1),

@@ -51,7 +51,7 @@ def sentences(text: str) -> list[str]:
 
 
 def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """All sentences of a report, each with what it is."""
+    """All sentences of a report, each with its field."""
     yield "verdict", report["verdict"]["text"]
     for note in report["diagnostics"]:
         yield "note", note["message"]
@@ -66,7 +66,7 @@ def prose(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def report_texts(reports: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """All texts of all reports: of which session, what it is, and what it says."""
+    """All texts of all reports: session, field, text."""
     return [(report["session"]["name"], *text) for report in reports for text in prose(report)]
 
 
@@ -102,8 +102,7 @@ def test_no_word_blames_or_promises(report_texts: list[tuple[str, str, str]]) ->
 
 
 def literals(path: Path) -> Iterator[str]:
-    """The texts of a module: all literals with a space but documentation; of formatted ones what stands between the
-    parts."""
+    """The texts of a module: all string literals with a space except docstrings; of f-strings, the constant parts."""
     tree = ast.parse(path.read_text())
     docstrings = [
         expression

@@ -1,4 +1,5 @@
-"""What is no capture, changes while it is read or is too large to be held: told in one line, and nothing hangs."""
+"""Files that are no captures, change while they are read or are too large for memory: a one-line error, without
+hanging."""
 
 from __future__ import annotations
 
@@ -30,14 +31,14 @@ from tb_xla_insights.xplane.read import read_space
         NEVER_ENDS, b"\xff" * 500, block(4, "vm"), b"<html></html>", b"{}",
     ],
 )  # fmt: skip
-def test_what_is_no_capture_is_refused_in_one_line(data: bytes) -> None:
+def test_a_file_that_is_no_capture_is_a_one_line_error(data: bytes) -> None:
     with pytest.raises(InputError) as raised:
         read(data)
     assert str(raised.value).startswith("memory.xplane.pb: ")
     assert "\n" not in str(raised.value)
 
 
-def test_what_is_no_file_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_a_one_line_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.xplane.pb"):
         with pytest.raises(InputError, match=re.escape(str(path))) as raised:
             open_source(str(path))
@@ -45,14 +46,14 @@ def test_what_is_no_file_is_refused_in_one_line(tmp_path: Path) -> None:
 
 
 class Shrinking(MemorySource):
-    """A file of which only so many bytes are there when it is read."""
+    """A file that has only this many bytes when it is read."""
 
     def __init__(self, data: bytes, length: int) -> None:
         super().__init__(data)
         self._data = self._data[:length]
 
 
-def test_a_file_that_became_shorter_is_told() -> None:
+def test_a_truncated_file_is_reported() -> None:
     data = small()
     whole = lines_of(data)
     for length in range(0, len(data), 3):
@@ -88,7 +89,7 @@ class Shrunk(MemorySource):
 
 
 @pytest.mark.parametrize("length", [0, 40, 200])
-def test_a_file_that_shrinks_while_it_is_read_is_told(length: int) -> None:
+def test_a_file_truncated_during_reading_is_reported(length: int) -> None:
     data = small()
     for reads in range(1, 40):
         space = read_space(Shrunk(data, reads, length))
@@ -96,7 +97,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_told(length: int) -> None:
 
 
 class Rewritten(MemorySource):
-    """A file whose line grows more events after they were counted."""
+    """A file whose line gains events after they were counted."""
 
     def __init__(self, before: bytes, after: bytes, reads: int) -> None:
         super().__init__(before)
@@ -109,7 +110,7 @@ class Rewritten(MemorySource):
         return super().read_into(offset, buffer)
 
 
-def test_a_file_that_is_rewritten_while_it_is_read_does_not_hold_the_reader(
+def test_a_file_rewritten_during_reading_does_not_block_the_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(events, "WINDOW_BYTES", 64)
@@ -121,7 +122,7 @@ def test_a_file_that_is_rewritten_while_it_is_read_does_not_hold_the_reader(
         assert set(ids(space)) <= {"corrupt_file"}
 
 
-def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_keeps_the_data_read_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "WINDOW_BYTES", 256)
     monkeypatch.setattr("tb_xla_insights.xplane.read.os.cpu_count", lambda: 1)
     space = Space()
@@ -142,7 +143,7 @@ def test_reading_that_is_stopped_keeps_what_was_read(monkeypatch: pytest.MonkeyP
 
 
 def test_a_file_above_2_gib(tmp_path: Path) -> None:
-    """Only what is needed is read: the hole in the middle of this file is neither read nor kept."""
+    """Only what is needed is read: the hole in the middle of this file is not."""
     size = (1 << 31) + (1 << 20)
     names = block(5, integer(1, 1) + block(2, block(2, "Hlo Proto")))
     stat = integer(1, 1) + varint(6 << 3 | 2) + varint(size)

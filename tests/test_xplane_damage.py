@@ -1,4 +1,4 @@
-"""What is cut or damaged: nothing that is whole is lost, and what is lost is told, with its place."""
+"""Truncated and damaged files: undamaged parts are kept, and each loss is reported with its offset."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_whole_planes_before_a_cut_keep_their_names() -> None:
         assert of_space(read(data[:end]))[0] == whole[0]
 
 
-def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place() -> None:
+def test_any_wrong_byte_is_handled_and_unreadable_parts_have_an_offset() -> None:
     data = small()
     for at in range(len(data)):
         broken = data[:at] + bytes([data[at] ^ (0x80, 0xFF, 0x01)[at % 3]]) + data[at + 1 :]
@@ -74,7 +74,7 @@ def test_any_wrong_byte_is_survived_and_what_it_makes_unreadable_has_a_place() -
             assert 0 <= int(place) <= len(data)
 
 
-def test_many_wrong_bytes_are_survived() -> None:
+def test_many_wrong_bytes_are_handled() -> None:
     pick, data = random.Random(1), small()
     for _ in range(120):
         broken = bytearray(data)
@@ -84,7 +84,7 @@ def test_many_wrong_bytes_are_survived() -> None:
             trace_of(bytes(broken))
 
 
-def test_a_real_file_with_wrong_bytes_is_survived(shared_traces: Path) -> None:
+def test_a_real_file_with_wrong_bytes_is_handled(shared_traces: Path) -> None:
     path = next((shared_traces / "torch_xla" / "tiny_baseline").rglob("*.xplane.pb"))
     pick, data = random.Random(2), path.read_bytes()
     for _ in range(25):
@@ -95,7 +95,8 @@ def test_a_real_file_with_wrong_bytes_is_survived(shared_traces: Path) -> None:
 
 
 def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[bytes, int]:
-    """A file whose middle line ends with `line`, or whose last event there ends with `event`; and where that begins."""
+    """A file whose middle line ends with `line`, or whose last event in it ends with `event`; and the offset of
+    that."""
     names = block(5, integer(1, 3) + block(2, block(2, "run_id")))
     good = block(4, integer(1, 1) + integer(2, 5))
     inner = block(2, "bad") + good + before
@@ -129,7 +130,9 @@ def with_line(line: bytes, event: bytes = b"", before: bytes = b"") -> tuple[byt
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(case: str, line: bytes, event: bytes) -> None:
+def test_impossible_values_are_reported_by_offset_and_the_rest_is_kept(
+    case: str, line: bytes, event: bytes
+) -> None:
     data, place = with_line(line, event)
     space = read(data)
     assert [len(decoded_line.events) for plane in of_space(space) for decoded_line in plane.lines] == [
@@ -145,14 +148,14 @@ def test_what_cannot_be_has_its_offset_and_the_rest_is_kept(case: str, line: byt
     assert "run_id" not in space.stats
 
 
-def test_a_stat_that_nobody_wants_may_hold_anything() -> None:
+def test_unused_stats_may_have_any_content() -> None:
     stat = block(4, integer(1, 99) + varint(5 << 3 | 2) + b"\x7f")
     for metadata in (b"", block(4, integer(1, 77))):  # in an event of a kind that nothing names as well
         space = read(with_line(b"", stat, metadata)[0])
         assert ids(space) == []
 
 
-def test_a_line_longer_than_its_plane_loses_only_what_follows_there() -> None:
+def test_a_line_longer_than_its_plane_loses_only_the_rest_of_the_plane() -> None:
     good = block(3, block(2, "a") + block(4, integer(1, 1)))
     plane = block(2, "p") + good
     bad = varint(3 << 3 | 2) + varint(1 << 40)
@@ -163,7 +166,7 @@ def test_a_line_longer_than_its_plane_loses_only_what_follows_there() -> None:
     assert space.diagnostics[0].message.startswith(f"Byte {data.index(bad)} in plane 0 ")
 
 
-def test_one_damaged_name_costs_no_other() -> None:
+def test_a_damaged_name_does_not_affect_the_others() -> None:
     def kind(number: int, name: bytes) -> bytes:
         return block(4, integer(1, number) + block(2, integer(1, number) + name))
 
@@ -176,7 +179,7 @@ def test_one_damaged_name_costs_no_other() -> None:
     assert f"Byte {data.index(bad) + 2} " in space.diagnostics[0].message
 
 
-def test_a_damaged_program_costs_no_other() -> None:
+def test_a_damaged_program_does_not_affect_the_others() -> None:
     def program(number: int, tail: bytes) -> bytes:
         return block(4, integer(1, number) + block(2, integer(1, number) + block(2, "m") + tail))
 
@@ -214,8 +217,8 @@ def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read:
     )
 
 
-def test_times_that_cannot_be_are_survived() -> None:
-    """Whatever a damaged clock says, the other lines keep their times."""
+def test_impossible_times_are_handled() -> None:
+    """A damaged clock does not change the times of other lines."""
     for time in (1 << 62, -(1 << 63), (1 << 63) - 1, 10**16, -(10**16)):
         space = Space()
         plane = space.plane("/host:CPU")
@@ -228,7 +231,7 @@ def test_times_that_cannot_be_are_survived() -> None:
 
 
 def test_holes_between_lines_close() -> None:
-    """Events behind a damaged line move up, with their stats."""
+    """Events after a damaged line move up, with their stats."""
     space = Space()
     for name in "abc":
         line = space.plane(name).line(name)

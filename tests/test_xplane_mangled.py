@@ -51,7 +51,7 @@ def capture() -> bytes:
         (lambda data: data.decode("cp437").encode("utf-8-sig"), "was decoded as text and written as UTF-8"),
     ],
 )
-def test_it_is_said_what_was_done(
+def test_errors_of_a_mangled_capture_name_the_conversion(
     capture: bytes, change: Callable[[bytes], bytes], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "vm.xplane.pb"
@@ -98,7 +98,7 @@ def tarred(data: bytes) -> bytes:
         (lambda _: b"version https://git-lfs.github.com/spec/v1\n", "is a Git LFS pointer, not the file itself"),
     ],
 )  # fmt: skip
-def test_what_it_is_instead(
+def test_other_file_types_are_named(
     capture: bytes, change: Callable[[bytes], bytes], message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "vm.xplane.pb"

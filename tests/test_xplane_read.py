@@ -117,7 +117,7 @@ class RandomFile:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.builds(RandomFile, st.integers(0, 2**32)))
-def test_whatever_the_format_allows_is_read_as_protobuf_reads_it(file: RandomFile) -> None:
+def test_random_files_are_read_like_protobuf_reads_them(file: RandomFile) -> None:
     ours, theirs = decoded_twice(file.data)
     assert ours == theirs
 
@@ -185,7 +185,7 @@ def one_value(value: object, stat: str) -> object:
         (1e300, None), (math.nan, None), (math.inf, None), (2.0**63, None), (-(2.0**63), -(2**63)),
     ],
 )  # fmt: skip
-def test_a_column_of_numbers_takes_what_is_a_number(value: object, held: int | None) -> None:
+def test_a_column_of_numbers_accepts_all_number_types(value: object, held: int | None) -> None:
     assert one_value(value, "run_id") == held
 
 
@@ -196,7 +196,7 @@ def test_a_column_of_numbers_takes_what_is_a_number(value: object, held: int | N
         (5, "5"), (-5, "-5"), (Uint(2**64 - 1), "18446744073709551615"), (0.5, "0.5"),
     ],
 )  # fmt: skip
-def test_a_column_of_texts_takes_everything(value: object, held: str) -> None:
+def test_a_column_of_texts_accepts_all_types(value: object, held: str) -> None:
     assert one_value(value, "hlo_op") == held
 
 
@@ -208,7 +208,7 @@ def test_of_a_stat_given_twice_the_first_counts() -> None:
     assert (runs.rows.tolist(), runs.values.tolist()) == ([0, 1], [10, 10])
 
 
-def test_a_text_that_nothing_explains_says_so() -> None:
+def test_a_text_reference_without_metadata_is_labelled() -> None:
     names = block(5, integer(1, 3) + block(2, block(2, "hlo_op")))
     data = block(1, block(3, block(4, block(4, integer(1, 3) + integer(7, 99)))) + names)
     space = read_space(MemorySource(data))
@@ -234,7 +234,7 @@ def test_more_odd_values_than_one_call_may_leave() -> None:
     assert ours == theirs
 
 
-def test_thousands_of_tiny_lines_and_of_kinds_that_nothing_names() -> None:
+def test_thousands_of_tiny_lines_and_unused_metadata() -> None:
     space = Space()
     plane = space.plane("p")
     for number in range(3000):
@@ -246,7 +246,7 @@ def test_thousands_of_tiny_lines_and_of_kinds_that_nothing_names() -> None:
     assert ours == theirs
 
 
-def test_empty_planes_and_lines_stay() -> None:
+def test_empty_planes_and_lines_are_kept() -> None:
     space = Space()
     space.plane("empty")
     space.plane("p").line("no events", id=-5, timestamp_ns=12)
@@ -284,7 +284,7 @@ def test_a_stat_is_a_number_or_a_text_never_both() -> None:
     assert len(set(NUMBER_STATS)) == len(NUMBER_STATS)
 
 
-def test_what_the_profiler_itself_complained_about_is_told() -> None:
+def test_the_profilers_own_errors_and_warnings_are_reported() -> None:
     space = Space(hostnames=["vm"], errors=["lost\n2 events"], warnings=["slow"])
     space.plane("p")
     read = read_space(MemorySource(space.to_bytes()))

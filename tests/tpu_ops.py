@@ -1,4 +1,4 @@
-"""TPU captures whose ops have FLOPs and bytes: what one execution of each takes is in the metadata of the op."""
+"""TPU captures whose ops have FLOPs and bytes per execution in their metadata."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass(frozen=True)
 class Request:
-    """One request: of a file's bytes [first, end) where it has a range, else of all of it."""
+    """One request: of a file's bytes [first, end) if it has a range, else of the whole file."""
 
     method: str
     path: str
@@ -94,7 +94,7 @@ class Answer(BaseHTTPRequestHandler):
         return True
 
     def reset(self) -> bool:
-        """Ends the connection as a machine does that goes away."""
+        """Ends the connection like a machine that goes down."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
@@ -113,7 +113,7 @@ class Answer(BaseHTTPRequestHandler):
         return True
 
     def without_length(self) -> bool:
-        """All of the file, with neither its length nor a range told."""
+        """The whole file, with neither a length nor a range."""
         self.send_response(200)
         self.send_header("ETag", '"one"')
         self.send_header("Connection", "close")
@@ -124,7 +124,7 @@ class Answer(BaseHTTPRequestHandler):
         return True
 
     def _index(self) -> None:
-        """A page of links to what lies in a directory."""
+        """A page with links to a directory's entries."""
         place = self.path.rstrip("/") + "/"
         below = {path.removeprefix(place) for path in self.store.files if path.startswith(place)}
         names = sorted({name.partition("/")[0] + "/" * ("/" in name) for name in below})
@@ -145,7 +145,7 @@ def web_store() -> Iterator[WebStore]:
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that leave are part of the tests
     store.address = f"http://127.0.0.1:{server.server_port}"
-    # It looks so often, in seconds, for whether it shall end: half a second unless told.
+    # The interval in seconds at which it checks whether to stop: half a second unless given.
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

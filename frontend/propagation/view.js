@@ -6,7 +6,7 @@ import { chip, legend } from '../lib/classes.js';
 import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { shortNames } from '../lib/path-names.js';
+import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseOf, phaseTones } from '../timeline/slice-style.js';
@@ -163,7 +163,7 @@ export function propagationView(app) {
         app,
         tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2'),
       }),
-      devices > 1 && mode
+      devices > 1 && mode !== 'step_'
         ? h(
             'p',
             { class: 'small muted' },
@@ -297,7 +297,7 @@ export function propagationView(app) {
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
-    names = shortNames([
+    names = shortPathNames([
       ...next.lost.map(({ path }) => path),
       ...next.lines.map(({ path }) => path),
       ...next.mixed.flatMap(({ parts }) => parts.map(({ path }) => path)),

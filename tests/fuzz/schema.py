@@ -1,4 +1,4 @@
-"""What the messages of a capture hold, field by field: so much of the format as hostile inputs are made of."""
+"""The fields of a capture's messages, as far as hostile inputs need them."""
 
 from __future__ import annotations
 

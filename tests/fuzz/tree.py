@@ -89,12 +89,13 @@ def written(tree: Node) -> bytes:
 
 
 def parsed(kind: Kind, data: bytes) -> Node:
-    """The tree of a message. Raises NoMessageError where it is none; a field whose inside is none is bytes."""
+    """The tree of a message. Raises NoMessageError if it is not a message; a field whose content is not one is
+    bytes."""
     return root(kind, _parts(kind, data, 0, len(data), 0))
 
 
 def opened(field: Node) -> Node:
-    """A message with its fields, of which those that are messages are left as bytes. Raises NoMessageError."""
+    """A message with its fields; nested messages are left as bytes. Raises NoMessageError."""
     assert isinstance(field.value, bytes)
     return message(field.number, field.kind, _parts(field.kind, field.value, 0, len(field.value), _DEEPEST))
 
@@ -177,7 +178,7 @@ def nth(tree: Node, place: int) -> Path:
 
 
 def with_parts(tree: Node, path: Path, parts: Sequence[Node]) -> Node:
-    """The tree with these fields where one stood; with none of them the field is gone."""
+    """The tree with these fields in place of one; with no fields, that field is removed."""
     index, *rest = path
     assert tree.parts is not None
     inside = list(parts) if not rest else [with_parts(tree.parts[index], tuple(rest), parts)]
@@ -185,7 +186,7 @@ def with_parts(tree: Node, path: Path, parts: Sequence[Node]) -> Node:
 
 
 def walk(tree: Node) -> Iterator[Node]:
-    """All fields, each before what is in it."""
+    """All fields, each before its content."""
     for part in tree.parts or ():
         yield part
         yield from walk(part)

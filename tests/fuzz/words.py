@@ -1,4 +1,4 @@
-"""What stands in captures, by what it means: names that mean something to the readers, and numbers at their limits."""
+"""Contents of captures by meaning: names that the readers interpret, and numbers at their limits."""
 
 from __future__ import annotations
 

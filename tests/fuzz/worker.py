@@ -239,8 +239,8 @@ def _signature(target: Target, data: bytes) -> str | None:
 
 
 def settle() -> None:
-    """Prepares this process: loads the parts of inputs, limits it to one thread and bounded memory, and freezes the
-    objects that stay from garbage collection."""
+    """Prepares this process: loads the parts of inputs, limits it to one thread and bounded memory, and excludes
+    permanent objects from garbage collection."""
     limit_threads(1)
     seeds.take_all()
     seeds.parts(real=True)
