@@ -41,7 +41,7 @@ TESTS = (
 TESTS_OF_EXTRAS = (
     "test_cluster.py::test_workers_read_the_hosts_in_their_order",  # Dask
     "test_cluster.py::test_a_report_is_the_same_to_the_byte",
-    "test_remote.py::test_what_comes_over_a_network_is_what_lies_on_a_disk",  # fsspec and its stores
+    "test_remote.py::test_remote_and_local_captures_give_the_same_trace",  # fsspec and its stores
     "test_gs.py::test_a_report_of_a_bucket_has_the_figures_of_the_files_on_a_disk",
     "test_s3.py::test_a_report_is_that_of_the_same_files_on_a_disk",
     "test_tables.py",  # pandas

@@ -104,7 +104,7 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
     [dispatch] = [row for row in document["classes"] if row["class"] == "dispatch"]
     assert (us(dispatch["difference_ps"]), dispatch["verdict"]) == (-500, "better")
     assert document["verdict"]["text"].endswith(
-        "0.500\u202fms less per step. The device has 0.500\u202fms less work per step, in the mean. "
+        "0.500\u202fms less per step. The device has 0.500\u202fms less work per step, on average. "
         "On the device, jit(f) takes 0.500\u202fms less per step and core."
     )
     a, b = (
@@ -112,7 +112,7 @@ def test_comparison_counts_inline_runs_as_device_work(tmp_path: Path) -> None:
         for folder, length in zip(folders, (1000, 500), strict=True)
     )
     text = compare(a, b)["verdict"]["text"]
-    assert "The host has 0.500\u202fms less wait per step, in the mean." in text
+    assert "The host has 0.500\u202fms less wait per step, on average." in text
 
 
 def test_ops_concurrent_with_a_callback_are_no_waiting(tmp_path: Path) -> None:

@@ -126,6 +126,16 @@ class TestReplacing:
             place.write_text("new")
         assert (tmp_path / ("x" * 255)).read_text() == "new"
 
+    def test_the_file_of_a_killed_process_is_removed_and_no_other(self, tmp_path: Path) -> None:
+        with replace_atomically(tmp_path / "other") as written:
+            abandoned, recent = (written.with_name(f"{written.name}{n}") for n in (1, 2))
+            for path in (abandoned, recent):
+                path.write_text("half")
+            for path in (abandoned, written):
+                os.utime(path, (0, 0))
+            with replace_atomically(tmp_path / "out") as place:
+                assert set(tmp_path.iterdir()) == {place, written, recent}
+
     def test_special_files_are_written_directly(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -267,3 +268,11 @@ def test_tensorboard_finds_the_plugin_by_itself(address: str) -> None:
 def test_the_command_is_installed() -> None:
     scripts = importlib.metadata.entry_points(group="console_scripts", name="xla-insights")
     assert [script.value for script in scripts] == ["tb_xla_insights.cli.start:command"]
+
+
+def test_the_tests_that_check_ranges_of_dependencies_exist() -> None:
+    ranges = runpy.run_path(str(ROOT / ".ci/ranges.py"))
+    for test in (*ranges["TESTS"], *ranges["TESTS_OF_EXTRAS"]):
+        file, _, name = test.partition("::")
+        text = (ROOT / "tests" / file).read_text()
+        assert not name or re.search(rf"^(def|class) {name}\b", text, re.MULTILINE), test

@@ -150,6 +150,9 @@ def test_idle_time_inside_runs_is_not_that_of_a_queue() -> None:
     assert "most of the idle time work is queued" in _severity_and_text(report | {"gaps": gaps})[1]
     told = _severity_and_text(report | {"gaps": gaps | {"patterns": inside}})[1]
     assert "; most of the idle time is inside program runs, between their ops" in told
+    late = {"inside_run": False, "total_ps": 90, "by_cause_ps": {"wait": 60}, "after": "jit_slice"}
+    told = _severity_and_text(report | {"gaps": gaps | {"patterns": [late]}})[1]
+    assert "; during most of the idle time jit_slice is queued already" in told
 
 
 @pytest.mark.parametrize(
@@ -329,7 +332,7 @@ def test_without_a_device_the_verdict_names_the_hosts_main_activity(
 def test_a_capture_of_a_device_alone_has_no_sentence_about_the_host() -> None:
     assert verdict_texts(capture(Core([event("fusion.1", 0, 0.001)]))) == (
         "warning",
-        "The device is 100.0 % busy; whether the host keeps up is not known, as nothing tells what launched the work.",
+        "The device is 100.0 % busy; whether the host keeps up is not known, as the launches are not recorded.",
     )
 
 
@@ -356,7 +359,7 @@ def test_the_activity_of_an_unread_host_is_unknown() -> None:
     text = verdict_texts(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
         "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
-        "in the way is not known, as nothing tells what launched the work."
+        "in the way is not known, as the launches are not recorded."
     )
 
 

@@ -102,6 +102,20 @@ def test_findings_outside_of_steps_have_no_recurrence() -> None:
     assert (steps, facts.recurrence(steps)) == (set(), None)
 
 
+def test_the_step_at_worst_is_no_shorter_than_at_best() -> None:
+    """Steps that the host hands over; the first one reads. The replay's time is the same with and without the device
+    work that only remains at worst, but the device idles less with it."""
+    tpu = Tpu()
+    for number, at in enumerate((0, 2000)):
+        tpu.step(at, 1000, 5 + 2 * number)
+        tpu.launch(at + 700, (at + 710, 20), (at + 750, 400), by="marker")
+    tpu.launch(1190, (1200, 10), (1220, 200))
+    tpu.on_main("PjRtComputationClient::TransferFromDevice", 1415, 10)
+    tpu.launch(1700, (1710, 20), (1750, 400))
+    (early,) = (finding for finding in find_findings(session(tpu.trace())) if finding.id == "early_sync")
+    assert early.step_if_fixed_ps == early.step_if_fixed_most_ps == 1565 * US
+
+
 def test_without_mistakes_nothing_changes() -> None:
     together = findings_report(training(load=False, compile_at=None))["mistakes"]
     assert (together["count"], together["gain"]) == (0, 0.0)

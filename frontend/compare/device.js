@@ -77,8 +77,8 @@ export function deviceCards({ annotations, ops }) {
     tableCard(
       'Device time by annotation',
       {
-        note: `per step and core, own time; ${coverage(annotations, 'a_ps', a)} of A and ` +
-          `${coverage(annotations, 'b_ps', b)} of B has an annotation`,
+        note: `own time per step and core; covered by annotations: ${coverage(annotations, 'a_ps', a)} of A, ` +
+          `${coverage(annotations, 'b_ps', b)} of B`,
         class: 'across list-card compact',
       },
       {

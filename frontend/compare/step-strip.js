@@ -7,14 +7,11 @@ import { h, percent } from '../lib/dom.js';
 import { LABELS, inked } from '../lib/classes.js';
 import { shortProgram, windowPlace } from '../lib/cards.js';
 import { headline, timeText, unitFor } from '../lib/format.js';
-import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
+import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
 
 /** @typedef {import('./types').UsualStep} UsualStep */
 /** @typedef {import('./types').Span} Span */
-
-/** A slice shorter than this share of the axis has no text. */
-const MIN_TEXT_SHARE = 1 / 15;
 
 /** `step 1208 · 243.2 ms` @param {UsualStep} step */
 const stepText = ({ number, duration_ps }) =>
@@ -37,18 +34,18 @@ export function stepStrip(sides, open) {
      * @param {Span} span
      * @param {string} key of its colours
      * @param {string} name
-     * @param {{text?: string, sign?: string}} [options] text in the slice, by default the name, and class of its sign
+     * @param {{texts?: string[], sign?: string}} [options] texts for the slice, of which the first that fits is shown, by
+     *   default the name, and the class of its sign
      */
-    const slice = (span, key, name, { text = name, sign = '' } = {}) => {
+    const slice = (span, key, name, { texts = [name], sign = '' } = {}) => {
       const from = Math.max(span.start_ps, step.start_ps);
       const until = Math.min(span.start_ps + span.duration_ps, end);
       return axisSlice(
         `run tone ${sign}`,
-        text,
+        fittingText(texts, (until - from) / whole),
         `${name}, ${timeText(span.duration_ps)}`,
         (from - step.start_ps) / whole,
         (until - step.start_ps) / whole,
-        MIN_TEXT_SHARE,
         () => open(sessionName, windowPlace(span.start_ps, span.start_ps + span.duration_ps)),
         inked(key),
       );
@@ -73,7 +70,9 @@ export function stepStrip(sides, open) {
               const isOfLastStep = span.start_ps < step.start_ps;
               const time = timeText(span.duration_ps);
               return slice(span, 'dev', isOfLastStep ? 'run of the previous step' : span.program, {
-                text: isOfLastStep ? `previous step, ${time}` : `${shortProgram(span.program)} ${time}`,
+                texts: isOfLastStep
+                  ? [`run of the previous step, ${time}`, 'previous step']
+                  : [`${span.program} ${time}`, `${shortProgram(span.program)} ${time}`, shortProgram(span.program)],
               });
             })
           : [h('span', { class: 'muted small lane-note' }, 'no run during this step')],
@@ -83,7 +82,7 @@ export function stepStrip(sides, open) {
         step.gaps.length
           ? step.gaps.map((span) =>
               slice(span, `c-${span.cause}`, `idle, ${LABELS[span.cause]}`, {
-                text: timeText(span.duration_ps),
+                texts: [timeText(span.duration_ps)],
                 sign: `k-${span.cause}`,
               }),
             )

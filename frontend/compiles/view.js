@@ -346,7 +346,7 @@ function metricsCard(metrics) {
       { class: 'sec' },
       uncached == null && cached == null
         ? ''
-        : `${plural(uncached ?? 0, 'graph')} compiled; ${count(cached ?? 0)} times the graph was in the cache. `,
+        : `${plural(uncached ?? 0, 'graph')} compiled, ${count(cached ?? 0)} taken from the cache. `,
       operators.length ? `Operators on the CPU: ${operators.join(', ')}.` : 'No operator ran on the CPU.',
     ),
   );

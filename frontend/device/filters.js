@@ -36,8 +36,8 @@ export function devicePlaces({ session: { hosts }, devices }) {
 export function deviceChoices(session, dd, listed) {
   const shorts = shortNames(session.session.hosts.map(({ name }) => name));
   const several = shorts.length > 1;
-  const among = new Set(listed);
-  const shown = [...devicePlaces(session)].filter(([place, device]) => among.has(device) || place === dd);
+  const selected = new Set(listed);
+  const shown = [...devicePlaces(session)].filter(([place, device]) => selected.has(device) || place === dd);
   const hosts = [...groupBy(shown, (/** @type {Placed} */ [place]) => Number(place.split('.')[0]))];
   return [
     ...(session.devices.length > 1 && (hosts.length > 1 || !several || dd === 'all')

@@ -17,7 +17,7 @@ import { minimum } from '../lib/totals.js';
  * @property {(dot: Dot) => number|undefined} tone 0…5; undefined: an annotation without a tone; -1: no annotation
  * @property {(dot: Dot) => boolean} faint whether the filters exclude the op
  * @property {string} chosen id of an op @property {string} lifted @property {boolean} all labels
- * @property {{key: string, labels: import('./layout.js').Label[]}} kept cached labels, valid while the
+ * @property {{key: string, labels: import('./layout.js').Label[]}} labelCache labels, valid while the
  *   key is the same
  */
 
@@ -42,7 +42,7 @@ export function paintRoofline(
   width,
   height,
   palette,
-  { dots, axes, roof, precision, tone, faint, chosen, lifted, all, kept },
+  { dots, axes, roof, precision, tone, faint, chosen, lifted, all, labelCache },
 ) {
   const { x, y } = scales(axes, width, height);
   const [right, bottom] = [width - RIGHT, height - BOTTOM];
@@ -295,8 +295,8 @@ export function paintRoofline(
   taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
   const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MAX_LABELS : LABELS)])];
   const key = JSON.stringify([width, height, axes, roof, labelled.map(({ row, x: at }) => [row.id, row.ps, at])]);
-  if (kept.key !== key) {
-    Object.assign(kept, {
+  if (labelCache.key !== key) {
+    Object.assign(labelCache, {
       key,
       labels: placeLabels(
         labelled,
@@ -309,7 +309,7 @@ export function paintRoofline(
       ),
     });
   }
-  kept.labels.forEach(drawLabel);
+  labelCache.labels.forEach(drawLabel);
 }
 
 /** The intensity of the ridge: whole, or with a decimal where it is small. @param {number} value */

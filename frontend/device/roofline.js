@@ -59,8 +59,8 @@ export function createRoofline(on) {
   /** @type {Dot[]} */
   let dots = [];
   let lifted = '';
-  /** @type {import('./paint.js').Picture['kept']} */
-  const kept = { key: '', labels: [] };
+  /** @type {import('./paint.js').Picture['labelCache']} */
+  const labelCache = { key: '', labels: [] };
   let allLabels = false;
   let visible = false;
 
@@ -78,7 +78,7 @@ export function createRoofline(on) {
       chosen,
       lifted,
       all: allLabels,
-      kept,
+      labelCache,
       faint: ({ row }) => !passes(row),
       tone: ({ row }) => (row.path === null ? -1 : tones.get(row.path)),
     });
@@ -86,7 +86,7 @@ export function createRoofline(on) {
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
         dots: dots.map(({ row, x, y, r }) => ({ id: row.id, x, y, r, faint: !passes(row) })),
-        labels: kept.labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })),
+        labels: labelCache.labels.map(({ dot, box }) => ({ id: dot.row.id, ...box })),
         axes,
         chosen,
         lifted,

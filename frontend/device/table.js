@@ -2,9 +2,11 @@
 
 import { button, h } from '../lib/dom.js';
 import { cutName, lengthBar, link, showButton } from '../lib/cards.js';
-import { count, digits, MISSING, share } from '../lib/format.js';
+import { count, cutMiddle, digits, MISSING, share } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
-import { countColumn, sortableTable, shareColumn, textColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { countColumn, sortableTable } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { hasRates, isOf, rounded } from './rows.js';
 import { boundCell, toneChip } from './tree.js';
 
@@ -14,6 +16,7 @@ import { boundCell, toneChip } from './tree.js';
 /** @typedef {import('./rows.js').Filter} Filter */
 
 const LISTED = 12;
+const MAX_NAME_LETTERS = 36;
 
 /** Formats a mean number of executions, without decimals if whole. @param {number} value */
 const times = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) / 1e6) ? 0 : 1);
@@ -32,6 +35,7 @@ export const shortSource = (source) => source.split('/').slice(-2).join('/');
  * @param {() => void} on.toggle
  * @param {string} on.chosen id of an op
  * @param {Map<string, number>} on.tones
+ * @param {Map<string, string>} on.names short names of annotations by path
  * @param {(row: OpRow) => void} on.select
  * @param {(row: OpRow) => void} on.open
  * @param {(source: string) => void} on.copy
@@ -43,7 +47,7 @@ export function opsTable(
   rows,
   rest,
   passing,
-  { filter, opened, toggle, chosen, tones, select, open, copy, lift, order },
+  { filter, opened, toggle, chosen, tones, names, select, open, copy, lift, order },
 ) {
   const { unit, times: texts, shares } = rounded([...rows, ...rest].map(({ ps }) => ps));
   const place = new Map([...rows, ...rest].map((row, at) => [row, at]));
@@ -69,31 +73,33 @@ export function opsTable(
   const withRates = hasRates(rows);
   /** @type {import('../lib/table.js').Column<OpRow>[]} */
   const columns = [
-    textColumn('Op', 'op', {
-      key: 'op',
+    definedColumn(TABLES.work_by_op.op, {
       title: ({ op, shape, program }) => [op, shape, program].filter(Boolean).join('\n'),
       cell: (row) => link(cutName(row.op, 36), () => select(row)),
     }),
-    textColumn('Category', 'category', {
-      key: 'category',
+    definedColumn(TABLES.work_by_op.category, {
       cell: ({ category }) => h('span', { class: 'sec' }, category),
     }),
-    textColumn('Annotation', 'path', {
-      key: 'annotation',
+    definedColumn(TABLES.work_by_op.annotation, {
+      of: 'path',
       title: ({ path }) => path ?? '',
       cell: ({ path }) => [
         toneChip(path, tones),
-        path === null ? 'no annotation' : path.slice(path.lastIndexOf('/') + 1),
+        path === null ? 'no annotation' : cutMiddle(names.get(path) ?? path, MAX_NAME_LETTERS),
       ],
     }),
-    countColumn('Executions', 'executions', { key: 'count', cell: ({ executions }) => times(executions) }),
-    timeColumn('Self time', unit, 'ps', { key: 'self', cell: (row) => digits(texts[at(row)] / 1000, 3) }),
+    definedColumn(TABLES.work_by_op.executions, { key: 'count', cell: ({ executions }) => times(executions) }),
+    definedColumn(TABLES.work_by_op.self_ps, {
+      of: 'ps',
+      timeUnit: unit,
+      cell: (row) => digits(texts[at(row)] / 1000, 3),
+    }),
     { head: '', name: 'Bar', cell: ({ ps }) => lengthBar(ps / longest) },
-    shareColumn('Share', 'ps', { key: 'share', cell: (row) => part([row]) }),
+    definedColumn(TABLES.work_by_op.share, { of: 'ps', cell: (row) => part([row]) }),
     ...(withRates
       ? [
-          shareColumn('FLOP/s, of peak', (/** @type {OpRow} */ row) => row.flops_share, { key: 'flops' }),
-          shareColumn('HBM, of peak', (/** @type {OpRow} */ row) => row.bytes_share, { key: 'hbm' }),
+          definedColumn(TABLES.work_by_op.flops_share, { key: 'flops' }),
+          definedColumn(TABLES.work_by_op.bytes_share, { key: 'hbm' }),
           countColumn('FLOP/byte', (/** @type {OpRow} */ row) => row.intensity, {
             key: 'intensity',
             cell: ({ intensity }) =>
@@ -103,19 +109,14 @@ export function opsTable(
                   ? '<\u202f0.1'
                   : digits(intensity, 1),
           }),
-          {
+          definedColumn(TABLES.work_by_op.bound_by, {
             key: 'bound',
-            head: 'Bound by',
-            value: (/** @type {OpRow} */ row) => row.bound_by,
+            title: undefined,
             cell: (/** @type {OpRow} */ row) => boundCell(row.bound_by),
-          },
+          }),
         ]
       : []),
-    {
-      key: 'source',
-      head: 'Source',
-      value: ({ source }) => source,
-      title: ({ source }) => source,
+    definedColumn(TABLES.work_by_op.source, {
       cell: ({ source }) =>
         source
           ? link(h('code', null, cutName(shortSource(source), 32)), () => copy(source), {
@@ -123,7 +124,7 @@ export function opsTable(
               'data-testid': 'op-source',
             })
           : MISSING,
-    },
+    }),
     { head: '', name: 'Show', number: true, cell: (row) => showButton(() => open(row), 'op-show') },
   ];
   const listed = [...items, ...more];

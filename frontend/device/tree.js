@@ -4,6 +4,7 @@ import { button, h, onKeys } from '../lib/dom.js';
 import { chip } from '../lib/classes.js';
 import { card, lengthBar, link, windowPlace } from '../lib/cards.js';
 import { digits, plural, share, timeText, unitFor } from '../lib/format.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
 import { BOUND_WORDS, divisor, hasRates, isOf, treeTexts } from './rows.js';
 import { placed } from './layout.js';
@@ -146,11 +147,12 @@ export function treeTable(document, rows, shares, { an, closed, tones, select, r
     redraw();
   }
 
+  const { path: pathDefinition, self_ps, share: shareDefinition, ...rates } = TABLES.work_by_annotation;
   const heads = [
-    'Annotation',
-    `Time, ${unit.name}`,
-    'Share',
-    ...(shares ? ['FLOP/s, of peak', 'HBM, of peak', 'Bound by'] : []),
+    pathDefinition.head,
+    `${self_ps.head}, ${unit.name}`,
+    shareDefinition.head,
+    ...(shares ? [rates.flops_share.head, rates.bytes_share.head, rates.bound_by.head] : []),
   ];
   const { total: sums } = document;
   const sum = digits(

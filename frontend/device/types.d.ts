@@ -45,10 +45,10 @@ export interface OpRow extends Shares {
 /** Ops that are not listed, as sums. */
 export interface RestRow { path: string | null; bound_by: Bound; kinds: number; executions: number; ps: number }
 
-/** A row of the tree. `key`: what `an` in a link calls it; `own`: what of an annotation lies in none inside of it. */
+/** A row of the tree. `key`: what `an` in a link calls it; `own`: its time outside of nested annotations. */
 export interface TreeRow extends Shares {
   key: string; name: string; path: string | null; depth: number; ps: number; parent: boolean; own: boolean; place: [number, number] | null;
 }
 
-/** What stands in the picture. */
+/** A dot of the roofline. */
 export interface Dot { row: OpRow; x: number; y: number; r: number }

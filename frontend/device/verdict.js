@@ -2,8 +2,8 @@
 
 import { h } from '../lib/dom.js';
 import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/format.js';
-import { total } from '../lib/totals.js';
-import { divisor, isOf, isReached } from './rows.js';
+import { groupBy, total } from '../lib/totals.js';
+import { divisor, isOf, isReached, treeTexts } from './rows.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
 /** @typedef {import('./types').OpRow} OpRow */
@@ -102,17 +102,20 @@ export function verdictParts(document, tree, rows, rest) {
     ['wait', 'only waits for copies or other asynchronous ops'],
     ['link', 'is collectives and transfers'],
   ])) {
-    const longest = rows.find(({ bound_by }) => bound_by === bound);
+    const [longest] = wholeOps(rows.filter(({ bound_by }) => bound_by === bound));
     if (shareOfBound(bound) > 0.5 && longest) {
       return [
         strong(share(shareOfBound(bound))),
         ` of ${wholeText(document)} ${text}; ${longest.op} alone is ${timeText(longest.ps)}.`,
         ...(verdict && knownShare >= MIN_KNOWN_SHARE
-          ? [' Its other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
+          ? [' The other ops run at ', strong(share(verdict.reached)), ' of what their kind allows.']
           : []),
       ];
     }
   }
+  const texts = treeTexts(tree);
+  /** The share that the tree prints. @param {TreeRow} row */
+  const shareOf = (row) => share(texts.get(row)?.share || row.ps / totalPs);
   const largest = mainRow(tree, totalPs);
   // Without annotations the category is more informative.
   const bare = largest.path === null && largest.ps >= NEARLY_ALL * totalPs && document.chosen.category === null;
@@ -125,15 +128,15 @@ export function verdictParts(document, tree, rows, rest) {
           strong(share(document.category_ps[0] / sums.self_ps)),
           ` of ${wholeText(document)}, ${row.ps < totalPs ? 'nearly all of ' : ''}which has no annotation`,
         ]
-      : [strong(nameOf(row)), ' takes ', strong(share(row.ps / totalPs)), ` of ${wholeText(document)}`];
+      : [strong(nameOf(row)), ' takes ', strong(shareOf(row)), ` of ${wholeText(document)}`];
   const alone = (/** @type {OpRow} */ op) =>
     ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) {
       return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
     }
-    const op = rows.find(
-      ({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0]),
+    const [op] = wholeOps(
+      rows.filter(({ path, category }) => isOf(path, largest.key) && (!bare || category === document.categories[0])),
     );
     return [
       ...takes(largest),
@@ -155,7 +158,7 @@ export function verdictParts(document, tree, rows, rest) {
           strong(share(verdict.reached)),
           ' of what their kind allows; ',
           strong(nameOf(largest, true)),
-          `, ${BOUND_TEXTS[largest.bound_by]}, is ${share(largest.ps / totalPs)} of ${wholeText(document)}.`,
+          `, ${BOUND_TEXTS[largest.bound_by]}, is ${shareOf(largest)} of ${wholeText(document)}.`,
         ];
   }
   if (mostlyUnknown) {
@@ -163,12 +166,21 @@ export function verdictParts(document, tree, rows, rest) {
       ...start,
       '; farthest from the roof is ',
       strong(nameOf(worst, true)),
-      `, ${share(worst.ps / totalPs)} of the time${rates(worst)}.`,
+      `, ${shareOf(worst)} of the time${rates(worst)}.`,
     ];
   }
   const op = rows[verdict.op];
   return [...takes(worst), `${rates(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
 }
+
+/**
+ * Joins the rows of each op: an op with several annotations has a row in each. The op with most time is first.
+ * @param {OpRow[]} rows
+ */
+const wholeOps = (rows) =>
+  [...groupBy(rows, ({ op, program }) => `${op}\n${program}`).values()]
+    .map((parts) => ({ ...parts[0], ps: total(parts, 'ps') }))
+    .sort((a, b) => b.ps - a.ps);
 
 /** Why the distance to the roof is unknown. @param {DeviceDocument} document @param {OpRow[]} rows */
 function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {

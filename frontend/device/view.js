@@ -1,12 +1,13 @@
 /** The Device view: what the device is busy with, and how efficiently. */
 
-import { button, fill, h, labelledSelect, refill } from '../lib/dom.js';
+import { fill, h, labelledSelect, refill } from '../lib/dom.js';
 import { card, noDeviceCard } from '../lib/cards.js';
-import { count } from '../lib/format.js';
+import { count, plural } from '../lib/format.js';
 import { exportButton } from '../lib/csv.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { get } from '../lib/api.js';
 import { msText, spanText } from '../lib/link.js';
+import { shortPathNames } from '../lib/path-names.js';
 import { linkedOrder, bindSearchKeys } from '../lib/table.js';
 import { createDocumentView } from '../frame/document-view.js';
 import {
@@ -25,9 +26,10 @@ import {
 import { devicePlaces, filterChoices } from './filters.js';
 import { placed } from './layout.js';
 import { openPeaks, precisionOf } from './peaks.js';
+import { roofCard } from './roof-card.js';
 import { createRoofline, wordsOf } from './roofline.js';
 import { opsTable } from './table.js';
-import { closedAtFirst, toneChip, treeCard, treeTable, unknownNote } from './tree.js';
+import { closedAtFirst, treeCard, treeTable, unknownNote } from './tree.js';
 import { verdictBlock } from './verdict.js';
 
 /** @typedef {import('./types').DeviceDocument} DeviceDocument */
@@ -37,8 +39,6 @@ import { verdictBlock } from './verdict.js';
 /** @typedef {import('./types').Bound} Bound */
 /** @typedef {import('../lib/types').Ready} Ready */
 
-const MAX_LEGEND = 7;
-
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function deviceView(app) {
   const element = h('div', { class: 'cards device-view' });
@@ -47,7 +47,6 @@ export function deviceView(app) {
   const aside = h('div', { class: 'fill' });
   const list = h('div', { class: 'fill' });
   const heading = h('small', { 'data-testid': 'op-count' });
-  const marks = h('span', { class: 'legend' });
   const search = h('input', {
     type: 'search',
     placeholder: 'op, category or file',
@@ -66,6 +65,8 @@ export function deviceView(app) {
   /** @type {TreeRow[]} */
   let tree = [];
   let tones = new Map();
+  /** Short names of annotations by path. @type {Map<string, string>} */
+  let names = new Map();
   /** @type {Set<string>} */
   let closed = new Set();
   let opened = false;
@@ -173,10 +174,9 @@ export function deviceView(app) {
     refill(treePlace, place);
     const scroll = treePlace.querySelector('.scroll');
     if (scroll) scroll.scrollTop = top;
-    if (focused !== undefined)
-      /** @type {HTMLElement|undefined} */ {(
-        [...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focused)
-      )?.focus();}
+    if (focused !== undefined) {
+      [...treePlace.querySelectorAll('tr')].find(({ dataset }) => dataset.key === focused)?.focus();
+    }
   }
   const treePlace = h('div', { class: 'fill' });
 
@@ -195,50 +195,7 @@ export function deviceView(app) {
   }
 
   function drawRoofCard() {
-    const counted = rows.some(({ flops }) => flops);
-    const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
-    const drawn = placed(rows);
-    const why =
-      !counted && !sized
-        ? 'The capture has no FLOP or byte counts (GPU, or an old libtpu).'
-        : !sized
-          ? 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.'
-          : !counted
-            ? `${answer.chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`
-            : 'None of these ops has both FLOPs and HBM traffic.';
-    const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MAX_LEGEND);
-    const untoned = drawn.some(({ path }) => path !== null && !tones.has(path));
-    fill(
-      marks,
-      drawn.length > 0 &&
-        [
-          ...paths.map((path) =>
-            h('span', { title: path }, toneChip(path, tones), path.slice(path.lastIndexOf('/') + 1)),
-          ),
-          untoned && h('span', null, toneChip('', new Map()), 'other'),
-          drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
-        ].filter(Boolean),
-    );
-    const unknown = drawn.length > 0 && answer.peaks.flops_per_s === null;
-    fill(
-      aside,
-      card(
-        'Against the roof',
-        { note: drawn.length ? 'both axes logarithmic' : '', right: marks, class: 'roof-card' },
-        drawn.length
-          ? [
-              roofline.element,
-              unknown &&
-                h(
-                  'p',
-                  { class: 'small sec' },
-                  'The peaks of this device are not known: no roof is drawn. ',
-                  button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
-                ),
-            ]
-          : h('p', { 'data-testid': 'roofline-none' }, why),
-      ),
-    );
+    fill(aside, roofCard(answer, rows, tones, names, roofline.element, setPeaks));
   }
 
   const setPeaks = () => openPeaks(answer.peaks, (pk) => ask({ pk }));
@@ -252,6 +209,7 @@ export function deviceView(app) {
       opened,
       chosen: chosen(),
       tones,
+      names,
       select,
       open,
       order: linkedOrder(app.link, '-self'),
@@ -264,9 +222,9 @@ export function deviceView(app) {
     if (focused) /** @type {HTMLElement|null} */ (list.querySelector('tr[tabindex="0"]'))?.focus();
     const { kinds, executions } = answer.total;
     const mean = answer.chosen.st === 'mean';
-    heading.textContent = `${count(kinds)} kinds${mean ? ' in all steps' : ''}, ` +
-      `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' a step' : ''}` +
-      `${answer.cores > 1 ? ' a core' : ''}, by self time`;
+    heading.textContent = `${plural(kinds, 'row')}${mean ? ' of all steps' : ''}, ` +
+      `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' per step' : ''}` +
+      `${answer.cores > 1 ? (mean ? ' and core' : ' per core') : ''}, by self time`;
     if (announce) app.live.announce(`${count(passing.length)} ops.`);
   }
 
@@ -302,6 +260,7 @@ export function deviceView(app) {
     answer = next;
     [rows, rest, tree] = [opRows(next), restRows(next), treeRows(next)];
     tones = tonesOf(tree);
+    names = shortPathNames(rows.map(({ path }) => path));
   }
 
   function drawFilters() {
@@ -318,8 +277,8 @@ export function deviceView(app) {
   function coverageText() {
     const { shown, of: hostCount } = answer.hosts;
     if (answer.chosen.dd !== 'all' || shown.length >= hostCount) return '';
-    const names = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
-    return `Of ${count(shown.length)} of ${count(hostCount)} hosts, those that are read: ${names}` +
+    const hostNames = shown.map((place) => session.session.hosts[place]?.name).slice(0, 4).join(', ');
+    return `Of ${count(shown.length)} of ${count(hostCount)} hosts, those that are read: ${hostNames}` +
       `${shown.length > 4 ? ', …' : ''}. Choose hosts in the header, or the whole session.`;
   }
 

@@ -1,7 +1,9 @@
 /** Cards beside the table of executions: costs by kind, causes, idle time between runs, and a reading of the table. */
 
 import { h } from '../lib/dom.js';
-import { columnUnit, maximum, minimum } from '../lib/totals.js';
+import { columnUnit, maximum, minimum, total } from '../lib/totals.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { card, classColumn, codeCell, link, shortProgram, tableCard } from '../lib/cards.js';
 import {
   briefTime,
@@ -15,9 +17,10 @@ import {
   timeText,
 } from '../lib/format.js';
 import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
-import { COST_HEADS, COSTS, savings, smallOnes, sumCosts } from './costs.js';
+import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
+/** @typedef {import('../lib/routes').ExecutionRow} ExecutionRow */
 /** @typedef {import('./costs.js').CostName} CostName */
 
 /** Costs by kind of launch, and how far the host runs ahead. @param {Executions} all */
@@ -34,10 +37,13 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        textColumn('Kind', 'name'),
-        countColumn('Runs', 'count', { cell: (item) => runs(item.count) }),
+        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ item) => item.name }),
+        definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ item) => runs(item.count) }),
         ...COSTS.map((key) =>
-          timeColumn(COST_HEADS[key], unit, (/** @type {typeof items[number]} */ item) => item[key] / per),
+          definedColumn(TABLES.executions[key], {
+            of: (/** @type {typeof items[number]} */ item) => item[key] / per,
+            timeUnit: unit,
+          }),
         ),
       ],
       foot: ['All', runs(costs.count), ...COSTS.map((key) => timeCell(costs[key] / per, unit))],
@@ -77,7 +83,7 @@ export function betweenCard({ between }, open) {
   const unit = columnUnit(between, 'mean_ps');
   return tableCard(
     'Between device runs',
-    { note: 'on one core, from run to run' },
+    { note: 'on one core, from run to run', class: 'tight' },
     {
       testid: 'between-table',
       items: between,
@@ -86,8 +92,8 @@ export function betweenCard({ between }, open) {
           cell: ({ before, after }) =>
             link([before, after].map(shortProgram).join(' → '), () => open({ v: 'gaps', sel: '', f: '' })),
         }),
-        countColumn('Count', 'count'),
-        timeColumn('Mean', unit, 'mean_ps'),
+        definedColumn(TABLES.between_executions.count),
+        timeColumn(TABLES.between_executions.mean_ps.head, unit, 'mean_ps'),
         classColumn('Mostly', ({ cause }) => cause),
       ],
     },
@@ -110,15 +116,14 @@ export function readingCard({ executions, fit, per_step }) {
       ? `The overhead of a run is ${timeRange(means('overhead_ps'))}, for device runs of ${timeRange(means('device_ps'))}.`
       : '',
     fit && fit.n > 2
-      ? `A line fitted to ${fittedRuns(fit.n, sumCosts(joined).count, sumCosts(executions).count)} gives ` +
+      ? `A line fitted to ${fittedRuns(fit.n, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
         `${briefTime(Math.max(0, fit.fixed_ps))} per execution${fit.slope > 0.001
           ? ` plus ${share(fit.slope)} of its device time`
           : ', however long it runs'}.`
       : '',
     small.length
       ? `${plural(small.length, 'program')} ${small.length === 1 ? 'takes' : 'take'} ${overheadText} of overhead ` +
-        `${per_step ? 'per step and core ' : ''}for ${work} of device work: merge them, or avoid the syncs that ` +
-        `launch them.`
+        `${per_step ? 'per step and core ' : ''}for ${work} of device work: ${mergeAdvice(small)}.`
       : '',
     sumCosts(joined).queue_ps > sumCosts(joined).host_ps / 2
       ? 'Most host time is queue time: the host runs ahead of the device, as it should.'
@@ -160,19 +165,30 @@ function timeRange(values) {
   return `${least.slice(0, least.lastIndexOf('\u202f'))} – ${most}`;
 }
 
+/** What to do about programs whose runs are shorter than their overhead. @param {ExecutionRow[]} rows */
+function mergeAdvice(rows) {
+  const [them, syncs, launch] = rows.length === 1 ? ['it', 'the sync', 'launches'] : ['them', 'the syncs', 'launch'];
+  return rows.some(({ kind }) => kind === 'lazy')
+    ? `merge ${them} with others, or avoid ${syncs} that ${launch} ${them}`
+    : `do more work per launch, or merge ${them} with others`;
+}
+
+/** Runs whose launch is known. @param {ExecutionRow} row */
+const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
+
 /**
  * Which runs the fit is about: `12 runs`, `88 of 96 runs, those that did not queue,`.
- * @param {number} fitted @param {number} joined runs with a known launch @param {number} all
+ * @param {number} fitted @param {number} known runs with a known launch @param {number} all
  */
-function fittedRuns(fitted, joined, all) {
+function fittedRuns(fitted, known, all) {
   if (fitted === all) return plural(all, 'run');
-  return `${count(fitted)} of ${plural(all, 'run')}, ${fitted < joined ? 'those that did not queue' : 'all with a known launch'},`;
+  return `${count(fitted)} of ${plural(all, 'run')}, ${fitted < known ? 'those that did not queue' : 'all with a known launch'},`;
 }
 
 /** @param {NonNullable<Executions['lead']>} lead */
 function leadText({ median_ps, min_ps, max_ps }) {
   return median_ps >= 0
     ? `The host enqueues a run ${timeText(median_ps)} before the device finishes the previous one (median; ` +
-      `${timeText(min_ps)} to ${timeText(max_ps)}).`
+      `${briefTimes(min_ps, max_ps).join(' to ')}).`
     : `The device waits ${timeText(-median_ps)} for a run to be enqueued (median).`;
 }

@@ -4,7 +4,7 @@ import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { card, cores, deviceName, shortProgram, windowPlace } from '../lib/cards.js';
 import { inked, LABELS } from '../lib/classes.js';
 import { digits, plural, timeText, unitFor } from '../lib/format.js';
-import { axisGrid, axisLane, axisSlice } from '../lib/axis.js';
+import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { rowsOf } from '../overview/step-data.js';
 import { stackSpans } from './costs.js';
 import { maximum, minimum, total } from '../lib/totals.js';
@@ -35,10 +35,6 @@ import { maximum, minimum, total } from '../lib/totals.js';
 /** @typedef {{name: string, answer: Executions}} OtherSession */
 
 const MAX_HOST_ROWS = 4;
-/** A slice shorter than this share of the axis has no text. */
-const MIN_TEXT_SHARE = 1 / 40;
-/** From this share of the axis on, a slice has its program's whole name. */
-const MIN_NAME_SHARE = 1 / 6;
 
 /** @param {Executions} answer @param {string} [device] all devices without it @returns {Run[]} by start */
 function runsOf({ runs }, device) {
@@ -192,23 +188,20 @@ function lanes({ runs, between, open }, whole, unit) {
    * @param {string} kind class
    * @param {number} from
    * @param {number} until
-   * @param {string} text
+   * @param {string[]} texts from the longest to the shortest
    * @param {string} title
    * @param {Record<string, string>} [style]
    */
-  const slice = (kind, from, until, text, title, style) =>
+  const slice = (kind, from, until, texts, title, style) =>
     axisSlice(
       `run ${kind}`,
-      text,
+      fittingText(texts, (until - from) / whole),
       title,
       (from - begin) / whole,
       (until - begin) / whole,
-      MIN_TEXT_SHARE,
       () => open(windowPlace(from, until)),
       style,
     );
-  const nameIn = (/** @type {string} */ program, /** @type {number} */ length) =>
-    length / whole < MIN_NAME_SHARE ? shortProgram(program) : program;
   const calls = runs.filter((run) => run.launch_start_ps !== null).sort((a, b) => callStart(a) - callStart(b));
   const spans = calls.map((run) => ({ start: callStart(run), end: callStart(run) + run.host_ps }));
   const rows = stackSpans(spans, MAX_HOST_ROWS);
@@ -217,7 +210,7 @@ function lanes({ runs, between, open }, whole, unit) {
       'call',
       spans[index].start,
       spans[index].end,
-      nameIn(run.program, run.host_ps),
+      [run.program, shortProgram(run.program)],
       `${run.program}: host ${timeText(run.host_ps)} = device ${timeText(run.duration_ps)} + queue ` +
         `${timeText(run.queue_ps)} + overhead ${timeText(run.overhead_ps)}`,
       { top: `${rows[index] * 20 + 1}px` },
@@ -229,7 +222,7 @@ function lanes({ runs, between, open }, whole, unit) {
       'work tone',
       run.start_ps,
       run.start_ps + run.duration_ps,
-      `${nameIn(run.program, run.duration_ps)} ${time}`,
+      [`${run.program} ${time}`, `${shortProgram(run.program)} ${time}`, shortProgram(run.program)],
       `${run.program} ${time}\u202f${unit.name} on the device`,
     );
   });
@@ -244,7 +237,7 @@ function lanes({ runs, between, open }, whole, unit) {
         cause ? `tone k-${cause}` : 'rest',
         from,
         run.start_ps,
-        time,
+        [time],
         `idle ${time}${cause ? `; mostly ${LABELS[cause]} between these programs` : ''}`,
         cause ? inked(`c-${cause}`) : {},
       ),

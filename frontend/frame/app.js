@@ -18,6 +18,7 @@ import { createHostSelection } from './selected-hosts.js';
 import { closeMenus } from './multi-select.js';
 import { createTabs } from './tabs.js';
 import { createDiagnostics } from './diagnostics.js';
+import { partialNote, sessionNotes } from './session-notes.js';
 import { createHelp } from './help.js';
 import { createLoader } from './loader.js';
 import { createTermTips } from './term-tips.js';
@@ -172,7 +173,7 @@ export function createApp() {
   const loader = createLoader({
     progress(loading, elapsed) {
       if (loading.partial && session?.partial) {
-        diagnostics.renew(partialNote(loading));
+        diagnostics.renew(partialNote(loading, loader.stop));
         loadingCard.update(loading, false);
         return;
       }
@@ -216,20 +217,7 @@ export function createApp() {
     counted = false;
     partial = Boolean(next.partial) || listedHosts > hosts.length;
     place.toggleAttribute('data-reading', Boolean(next.partial));
-    /** @type {import('./diagnostics.js').Note[]} */
-    const notes = [];
-    if (next.changed) {
-      notes.push({ id: 'changed', message: 'The files of this session have changed since they were read.',
-        action: { label: 'Read again', run: () => { void open(name, true); } } });
-    }
-    if (next.partial && next.loading) notes.push(partialNote(next.loading));
-    else if (partial) {
-      notes.push({
-        id: 'partial',
-        severity: 'warning',
-        message: `${count(hosts.length)} of ${count(listedHosts)} hosts read.`,
-      });
-    }
+    const notes = sessionNotes(next, listedHosts, () => void open(name, true), loader.stop);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
     choices.clear();
@@ -240,14 +228,6 @@ export function createApp() {
 
   /** @returns {import('./diagnostics.js').Note[]} */
   const listNotes = () => (list?.note ? [{ id: 'list', severity: 'warning', message: list.note }] : []);
-
-  /** @param {import('../lib/routes').SessionLoading} loading @returns {import('./diagnostics.js').Note} */
-  const partialNote = (loading) => ({
-    id: 'partial',
-    severity: 'warning',
-    action: { label: 'Stop', run: loader.stop },
-    message: partialText(loading),
-  });
 
   /** Brings the view of the link to the front. */
   function show() {

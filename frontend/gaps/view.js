@@ -1,50 +1,35 @@
 /** The Gaps view: recurring patterns, and a list of gaps filtered by pattern, cause and more. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
-import { columnUnit, maximum, total } from '../lib/totals.js';
+import { total } from '../lib/totals.js';
 import { CLASSES, LABELS } from '../lib/classes.js';
 import { createDocumentView } from '../frame/document-view.js';
 import {
   card,
   cores,
-  cutName,
   deviceName,
   emptyCard,
   gapPlace,
-  hue,
-  kindTag,
-  lengthBar,
   link,
-  linkedColumn,
   noDeviceCard,
   shortProgram,
-  showButton,
 } from '../lib/cards.js';
-import { count, headline, MISSING, plural } from '../lib/format.js';
+import { count, headline, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
 import {
-  countColumn,
-  linkedOrder,
   sortableTable,
-  shareColumn,
-  startColumn,
   sumText,
-  textColumn,
-  timeColumn,
 } from '../lib/table.js';
-import { causeOf, eachCore, filterGaps, groupGaps, patternsOf, patternText, rowOf, stepOf } from './group.js';
-import { causeCell, causeLabel, HOST_CLASSES, patternsTable, stepsText } from './patterns.js';
+import { eachCore, filterGaps, groupGaps, patternsOf, patternText, stepOf } from './group.js';
+import { endsText, gapsTable } from './list.js';
+import { patternsTable, stepsText } from './patterns.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
-/** @typedef {import('./group.js').GapRow} GapRow */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
-
-/** Below this width of the window names are cut shorter. */
-const NARROW_BELOW_PX = 1200;
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -79,6 +64,9 @@ export function gapsView(app) {
     const device = byId.get(id);
     return device ? deviceName(device, session.session.hosts) : id;
   };
+
+  /** The card of the list is as high as its rows. @param {number} rowCount */
+  const setRowCount = (rowCount) => element.style.setProperty('--rows', String(rowCount));
 
   /** @param {string} key @param {string} value */
   function setFilter(key, value) {
@@ -246,7 +234,18 @@ export function gapsView(app) {
     if (say) app.live.announce(`${left.length} gaps.`);
     drawActive();
     patterns?.refresh();
-    rows = left.length ? gapsTable(groupGaps(left, session.devices.map(({ id }) => id))) : null;
+    rows = left.length
+      ? gapsTable(groupGaps(left, session.devices.map(({ id }) => id)), {
+          link: app.link,
+          devices: byId,
+          hosts: session.session.hosts,
+          opened,
+          select: (gap) => app.link.set({ sel: gapText(gap), f: withPattern() }, 'push'),
+          show: (gap) => app.open(gapPlace(gap)),
+          sized: setRowCount,
+        })
+      : null;
+    if (!rows) setRowCount(1);
     fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap is left. ',
       link('Clear the filters', clear)));
   }
@@ -291,112 +290,12 @@ export function gapsView(app) {
       : '';
   }
 
-  /** @param {GapRow[]} groups */
-  function gapsTable(groups) {
-    const unit = columnUnit(groups, 'mean_ps');
-    const most = maximum(groups.map(({ mean_ps }) => mean_ps));
-    /** @type {Map<GapRow, GapRow[]>} */
-    const coreRowsOf = new Map();
-    const parts = (/** @type {GapRow} */ row) => {
-      if (row.gaps.length < 2 || !opened.has(gapText(row.gap))) return [];
-      let coreRows = coreRowsOf.get(row);
-      if (!coreRows) coreRowsOf.set(row, coreRows = row.gaps.map((gap) => rowOf([gap], row)));
-      return coreRows;
-    };
-    const show = (/** @type {GapRow} */ { gap }) => app.open(gapPlace(gap));
-    const selected = app.link.state.sel;
-    const whole = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === selected));
-    if (whole) opened.add(gapText(whole.gap));
-    return sortableTable({
-      label: 'Gaps',
-      testid: 'gap-list',
-      items: groups,
-      ...linkedOrder(app.link, '-time'),
-      parts,
-      rowid: () => 'gap-row',
-      open: show,
-      select: (row) => {
-        app.link.set({ sel: gapText(row.gap), f: withPattern() }, 'push');
-        rows?.refresh();
-      },
-      selected: (row) =>
-        gapText(row.gap) === app.link.state.sel &&
-        (row.whole !== null || row.gaps.length < 2 || !opened.has(gapText(row.gap))),
-      columns: [
-        linkedColumn(
-          startColumn(({ gap }) => gap.start_ps),
-          show,
-        ),
-        timeColumn('Time (mean)', unit, 'mean_ps', {
-          key: 'time',
-          title: (/** @type {GapRow} */ { gaps }) => (gaps.length > 1 ? `Mean of ${plural(gaps.length, 'core')}` : ''),
-        }),
-        {
-          head: '',
-          name: 'Bar',
-          cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / most, hue(gap.cause))),
-        },
-        {
-          key: 'device',
-          head: 'Device',
-          value: (row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)),
-          cell: (row) => deviceCell(row),
-        },
-        countColumn('Step', ({ gap }) => gap.step_number ?? gap.step ?? -1, {
-          key: 'step',
-          cell: ({ gap }) => stepOf(gap) || MISSING,
-        }),
-        { key: 'kind', head: 'Kind', value: ({ gap }) => gap.kind, cell: ({ gap }) => kindTag(gap.kind) },
-        ...(left.some(({ together_ps }) => together_ps != null)
-          ? [
-              shareColumn('Whole host idle', togetherPart, {
-                key: 'together',
-                title: () => 'Of the gap’s time; for the rest other cores of the host work',
-              }),
-            ]
-          : []),
-        textColumn('Cause', ({ gap }) => causeLabel(causeOf(gap)), {
-          key: 'cause',
-          title: undefined,
-          cell: ({ gap }) => causeCell(causeOf(gap)),
-        }),
-        HOST_CLASSES,
-        textColumn('Before → after', ({ gap }) => endsText(gap), {
-          key: 'ends',
-          cell: ({ gap }) =>
-            h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram)),
-        }),
-        { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'gap-show') },
-      ],
-    });
-  }
-
   /** The pattern that `sel` named moves to the filters when something else is selected. */
   function withPattern() {
     const pattern = chosenPattern();
     const filters = filtersValue(app.link.state.f);
     if (pattern) filters.set('pat', patternText(pattern));
     return filtersText(filters);
-  }
-
-  /** @param {GapRow} row */
-  function deviceCell(row) {
-    if (row.whole) return h('span', { class: 'inner' }, nameOf(row.gap.device));
-    if (row.gaps.length < 2) return nameOf(row.gap.device);
-    const key = gapText(row.gap);
-    const on = opened.has(key);
-    return button(h('span', { class: 'muted', 'aria-hidden': 'true' }, on ? '▾' : '▸'), () => {
-      if (on) opened.delete(key);
-      else opened.add(key);
-      rows?.refresh();
-    }, { class: 'fold', 'aria-expanded': String(on) }, coresOf(row));
-  }
-
-  /** `4 cores · w-5`: with the host, where there are several. @param {GapRow} row */
-  function coresOf({ gaps }) {
-    const [host, ...more] = new Set(gaps.map(({ device }) => byId.get(device)?.host));
-    const several = session.session.hosts.length > 1 && host !== undefined;
-    return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
   }
 
   const data = createDocumentView(app, 'gaps', element, (next, nextSession) => {
@@ -408,18 +307,3 @@ export function gapsView(app) {
   });
   return { element, ...data, filter: data.whenDrawn(() => draw(true)), move: data.whenDrawn(draw) };
 }
-
-/** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
-const togetherPart = ({ gaps }) =>
-  gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
-
-/** @param {string|null} program */
-const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);
-
-/**
- * The programs that run before and after a gap.
- * @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap
- * @param {(program: string|null) => string} name of a program, the whole by default
- */
-const endsText = ({ before, after, inside_run }, name = (program) => program ?? MISSING) =>
-  inside_run ? `inside ${name(after)}` : `${name(before)} → ${name(after)}`;

@@ -59,7 +59,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
   const title = range ? `${row.name} against the median` : 'This host against the median';
   const more = { note: range && rangeName(document.steps, range), right: choice, class: 'difference' };
   if (median_host === null) {
-    return withTestId(card(title, more, h('p', null, 'No steps: there is nothing to compare by.')));
+    return withTestId(card(title, more, h('p', null, 'No steps to compare.')));
   }
   const medianRow = rows[median_host];
   const [hostTimes, medianTimes] = range
@@ -73,7 +73,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
         h(
           'p',
           { class: 'sec' },
-          steps ? `${row.name} or ${medianRow.name} has no such step.` : 'The steps of this host are asked for.',
+          steps ? `${row.name} or ${medianRow.name} has no such step.` : 'The steps of this host are loading.',
         ),
       ),
     );
@@ -81,15 +81,15 @@ export function differenceCard(document, rows, host, range, steps, on) {
   const items = classes.flatMap((name, at) =>
     name === DEVICE || !(hostTimes[at] || medianTimes[at])
       ? []
-      : [{ name, own: hostTimes[at], other: medianTimes[at], apart: hostTimes[at] - medianTimes[at] }],
+      : [{ name, host_us: hostTimes[at], median_us: medianTimes[at], difference_us: hostTimes[at] - medianTimes[at] }],
   );
   const deviceClass = classes.indexOf(DEVICE);
-  const scale = maximum(items.map(({ apart }) => Math.abs(apart)), 1);
-  const sums = { own: total(items, 'own'), other: total(items, 'other') };
+  const scale = maximum(items.map(({ difference_us }) => Math.abs(difference_us)), 1);
+  const sums = { host_us: total(items, 'host_us'), median_us: total(items, 'median_us') };
   /** @param {number} us */
   const signed = (us) => difference(us / 1000, 3);
   const cell = (/** @type {number} */ us, text = timeText(us * US)) => h('span', { 'data-ps': us * US }, text);
-  /** @param {'own'|'other'} key @param {string} head */
+  /** @param {'host_us'|'median_us'} key @param {string} head */
   const column = (key, head) =>
     timeColumn(head, UNITS.ms, (/** @type {typeof items[number]} */ item) => item[key] * US, { head });
   return withTestId(
@@ -101,7 +101,7 @@ export function differenceCard(document, rows, host, range, steps, on) {
         { class: 'fill' },
         table({
           label: title,
-          items: [...items].sort((a, b) => b.apart - a.apart),
+          items: [...items].sort((a, b) => b.difference_us - a.difference_us),
           sort: '-difference',
           rowid: ({ name }) => `host-difference-${name}`,
           columns: [
@@ -111,36 +111,36 @@ export function differenceCard(document, rows, host, range, steps, on) {
               value: ({ name }) => classLabel(name),
               cell: ({ name }) => classCell(/** @type {ClassName} */ (name)),
             },
-            column('own', row.short),
+            column('host_us', row.short),
             ...(row === medianRow
               ? []
               : [
-                  column('other', medianRow.short),
+                  column('median_us', medianRow.short),
                   {
                     head: '',
                     name: 'Bar',
-                    cell: (/** @type {typeof items[number]} */ { name, apart }) =>
-                      apartBar([{ name, us: apart }], scale),
+                    cell: (/** @type {typeof items[number]} */ { name, difference_us }) =>
+                      apartBar([{ name, us: difference_us }], scale),
                   },
                   {
                     key: 'difference',
                     head: 'Difference',
                     number: true,
-                    value: (/** @type {typeof items[number]} */ { apart }) => apart,
-                    ps: (/** @type {typeof items[number]} */ { apart }) => apart * US,
-                    cell: (/** @type {typeof items[number]} */ { apart }) => signed(apart),
+                    value: (/** @type {typeof items[number]} */ { difference_us }) => difference_us,
+                    ps: (/** @type {typeof items[number]} */ { difference_us }) => difference_us * US,
+                    cell: (/** @type {typeof items[number]} */ { difference_us }) => signed(difference_us),
                   },
                 ]),
           ],
           foot: [
             range && range[0] === range[1] ? 'Step' : 'Step, mean',
-            cell(sums.own, (sums.own / 1000).toFixed(3)),
+            cell(sums.host_us, (sums.host_us / 1000).toFixed(3)),
             ...(row === medianRow
               ? []
               : [
-                  cell(sums.other, (sums.other / 1000).toFixed(3)),
+                  cell(sums.median_us, (sums.median_us / 1000).toFixed(3)),
                   '',
-                  cell(sums.own - sums.other, signed(sums.own - sums.other)),
+                  cell(sums.host_us - sums.median_us, signed(sums.host_us - sums.median_us)),
                 ]),
           ],
         }),
@@ -177,16 +177,18 @@ function withTestId(element) {
 /**
  * The sentence below the table: what takes longer, and whether the other hosts wait for it.
  * @param {HostsDocument} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
- * @param {{name: string, own: number, other: number, apart: number}[]} items
+ * @param {{name: string, host_us: number, median_us: number, difference_us: number}[]} items
  * @param {number|undefined} work compute time of the host's busiest core, µs
  * @param {number|undefined} otherWork the same of the median host, µs
  */
 export function sentence({ verdict, kind, steps, state, late_us }, row, medianRow, range, items, work, otherWork) {
-  if (row === medianRow) return 'This is the median host: the one that is closest to what all of them do.';
-  const [first] = items.filter(({ name }) => !WAITING.includes(name)).sort((a, b) => b.apart - a.apart);
-  const waits = total(items.filter(({ name }) => WAITING.includes(name)), 'apart');
-  const step = total(items, 'apart');
-  const length = total(items, 'own');
+  if (row === medianRow) return 'This is the median host: its times are closest to the medians of all hosts.';
+  const [first] = items
+    .filter(({ name }) => !WAITING.includes(name))
+    .sort((a, b) => b.difference_us - a.difference_us);
+  const waits = total(items.filter(({ name }) => WAITING.includes(name)), 'difference_us');
+  const step = total(items, 'difference_us');
+  const length = total(items, 'host_us');
   const alike = Math.abs(step) <= 0.05 * length;
   const blamed = !range && verdict.hosts[0] === row.at && verdict.cause !== null && verdict.cause_us !== null;
   const text = [];
@@ -197,18 +199,19 @@ export function sentence({ verdict, kind, steps, state, late_us }, row, medianRo
       `${name} takes ${causeText} in ${verdict.steps.length} of ${steps.number.length} steps, ` +
         `${medianText} on ${medianRow.short}.`,
     );
-  } else if (first && first.apart > 0.005 * length) {
-    text.push(`${classLabel(first.name)} takes ${briefTime(first.apart * US)} longer than on ${medianRow.short}.`);
+  } else if (first && first.difference_us > 0.005 * length) {
+    const longerText = briefTime(first.difference_us * US);
+    text.push(`${classLabel(first.name)} takes ${longerText} longer than on ${medianRow.short}.`);
   } else text.push('No class takes clearly longer.');
-  if (state === 'compared' && first && first.apart > 0.005 * length && waits < 0 && alike) {
+  if (state === 'compared' && first && first.difference_us > 0.005 * length && waits < 0 && alike) {
     const places = stepsIn(range, steps.number.length);
     const late = total(places, (/** @type {number} */ index) => Math.max(0, late_us[row.at][index])) / places.length;
     // A host that runs ahead of its device is late only by what exceeds its lead.
     text.push(
-      late >= 0.5 * first.apart
+      late >= 0.5 * first.difference_us
         ? `The step is ${Math.abs(step) <= 0.005 * length ? 'as' : 'about as'} long on both: what ${row.short} ` +
           `takes longer, ${medianRow.short} waits in the ${kind ?? 'collective'}.`
-        : late >= 0.05 * first.apart
+        : late >= 0.05 * first.difference_us
           ? `${row.short} arrives ${briefTime(late * US)} late for it${places.length > 1 ? ' in the mean' : ''}; ` +
             `for the rest it waits less for its device.`
           : `${row.short} arrives no later for it: it waits less for its device instead.`,

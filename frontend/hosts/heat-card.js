@@ -115,19 +115,19 @@ export function createHeatCard(on) {
         last: arrival ? steps.last : steps.last.map(() => -1),
         step: (step) => stepName(steps, step),
         number: (host) => (Number.isNaN(rows[host].number) ? rows[host].short : String(rows[host].number)),
-        words: (host) => [rows[host].name, arrival ? lastOf(host) : stepOf(host)],
-        others: [
+        words: (host) => [rows[host].name, arrival ? `${lastOf(host)} steps` : stepOf(host)],
+        thinNotes: [
           plural(thin.length, named.length ? 'other host' : 'host'),
           ...(arrival && lastTogether
             ? [
-                `last in ${count(lastTogether)} of ${count(stepCount)}`,
+                `last in ${count(lastTogether)} of ${count(stepCount)} steps`,
                 latest ? `≤\u202f${timeText(latest * US, 1)} late` : '',
               ]
             : []),
           layout.each > 1 ? `each row ${layout.each} hosts` : '',
         ].filter(Boolean),
         waits: ({ hosts: members }) => (waits.known ? waits.sum(members.map((host) => rows[host])) : ''),
-        othersWait: waits.known ? waits.sum(thin.map((host) => rows[host])) : '',
+        thinWaits: waits.known ? waits.sum(thin.map((host) => rows[host])) : '',
         waitsHead: waits.known ? `waits, ${waits.unit.name}` : '',
       },
       steps.number.map((_, step) =>

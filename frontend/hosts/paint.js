@@ -23,15 +23,17 @@ import { maximum } from '../lib/totals.js';
  * @property {(host: number) => string} number the host's label in the head
  * @property {(host: number, step: number) => string|null} cause class that took longest against the median host
  * @property {(host: number) => [name: string, note: string]} words
- * @property {string[]} others lines of text beside the thin rows
+ * @property {string[]} thinNotes lines of text beside the thin rows, unless these are high enough for names
  * @property {(row: HeatRow) => string} waits
- * @property {string} othersWait
+ * @property {string} thinWaits
  * @property {string} waitsHead head of the waits; empty if they are unknown
  * @property {number[]} blamed hosts that the verdict names
  */
 /** @typedef {{host: number, range: import('./types').StepRange|null}} Marked */
 
 const MIN_TONE = 0.07;
+/** Minimum height of a thin row with a name, px. */
+const MIN_LABELLED_ROW = 14;
 
 /** The tone at a position on the scale. @param {Palette} palette @param {number} part 0 to 1 */
 export const toneOf = (palette, part) =>
@@ -125,7 +127,7 @@ export function paint(
     if (selected) g.font = `600 ${font}`;
     write(palette.ink, fitText(name, LEFT - 10), 4, y + 10);
     g.font = font;
-    write(palette.ink2, note, 4, y + 24);
+    write(palette.ink2, fitText(note, LEFT - 6), 4, y + 24);
     atRight(picture.waits(row), y + h / 2, selected);
     for (const step of steps) {
       const us = value(host, step);
@@ -168,10 +170,17 @@ export function paint(
   /** @param {HeatRow[]} thin */
   function drawThin(thin) {
     if (rows.length > thin.length) box(palette.line2, 0, top - 5, width, 1);
-    picture.others.forEach((text, index) =>
-      write(index ? palette.ink2 : palette.ink, fitText(text, LEFT - 10), 4, top + 7 + index * 14),
-    );
-    atRight(picture.othersWait, top + 7, false);
+    if (thin.every(({ hosts, h }) => hosts.length === 1 && h >= MIN_LABELLED_ROW)) {
+      for (const row of thin) {
+        write(palette.ink, fitText(picture.words(row.hosts[0])[0], LEFT - 10), 4, row.y + row.h / 2);
+        atRight(picture.waits(row), row.y + row.h / 2, false);
+      }
+    } else {
+      picture.thinNotes.forEach((text, index) =>
+        write(index ? palette.ink2 : palette.ink, fitText(text, LEFT - 10), 4, top + 7 + index * 14),
+      );
+      atRight(picture.thinWaits, top + 7, false);
+    }
     for (const row of thin) {
       for (const step of steps) {
         const values = row.hosts.flatMap((host) => value(host, step) ?? []);

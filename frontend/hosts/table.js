@@ -3,10 +3,12 @@
 import { button, h } from '../lib/dom.js';
 import { classCell } from '../lib/classes.js';
 import { lengthBar, link, showButton } from '../lib/cards.js';
-import { count, difference, digits, MISSING, plural, share, unitFor, UNITS } from '../lib/format.js';
+import { count, difference, digits, MISSING, plural, share, unitFor } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
-import { countColumn, sortableTable, shareColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { countColumn, sortableTable, shareColumn } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { DEVICE } from './rows.js';
 import { apartBar } from './difference.js';
 import { classLabel, US } from './verdict.js';
@@ -61,35 +63,34 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
   const apart = all.length > 1 && all.some((row) => row.apart.length);
   /** @type {import('../lib/table.js').Column<HostRow>[]} */
   const columns = [
-    {
+    definedColumn(TABLES.hosts.name, {
       key: 'host',
-      head: 'Host',
       value: ({ at }) => at,
-      title: ({ name }) => name,
       cell: (row) => link(row.name, () => select(row)),
-    },
-    countColumn('Steps', 'steps', { key: 'steps' }),
-    timeColumn('Step, median', UNITS.ms, ({ step_us }) => (step_us === null ? null : step_us * US), { key: 'step' }),
+    }),
+    definedColumn(TABLES.hosts.steps),
+    definedColumn(TABLES.hosts.step_ps, { of: ({ step_us }) => (step_us === null ? null : step_us * US) }),
     countColumn('Last in', 'last', { key: 'last' }),
     shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
-    timeColumn('Others wait', unit, ({ waits_us }) => (waits_us ?? 0) * US, {
+    definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
+      timeUnit: unit,
+      of: ({ waits_us }) => (waits_us ?? 0) * US,
       cell: (row) => (row.waits_us === null ? MISSING : sum([row])),
     }),
     { head: '', name: 'Bar', cell: ({ waits_us }) => waits_us !== null && lengthBar(waits_us / longest) },
-    shareColumn('Duty cycle', 'duty', { key: 'duty' }),
+    definedColumn(TABLES.hosts.duty_cycle, { key: 'duty', of: 'duty' }),
     ...(apart
       ? [
           {
             head: 'Against the median host, ms a step',
             cell: (/** @type {HostRow} */ row) => apartBar(notable(row), side),
           },
-          {
-            key: 'differs',
-            head: 'What differs most',
+          definedColumn(TABLES.hosts.differs, {
             value: (/** @type {HostRow} */ { differs_us }) => Math.abs(differs_us ?? 0),
+            title: undefined,
             cell: differs,
-          },
+          }),
         ]
       : []),
     ...(clocks
@@ -120,7 +121,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     ? {
         host: filtered ? `${count(rows.length)} of ${plural(all.length, 'host')}` : plural(all.length, 'host'),
         steps: rangeText((row) => row.steps),
-        step: digits(medianStep(listed) / 1000, 3),
+        step: medianStep(listed),
         last: known ? count(total(listed, 'last')) : MISSING,
         share:
           known && listed.some(({ share: rowShare }) => rowShare !== null)
@@ -130,7 +131,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
         duty: dutyOf(listed),
       }
     : { host: `0 of ${plural(all.length, 'host')}` };
-  const note = known ? 'wait for another host counts as busy: the one that is late has the lowest duty cycle' : '';
+  const note = known ? 'waiting for another host counts as busy: the late host has the lowest duty cycle' : '';
   const foot = columns.map(({ key, head }) =>
     head.startsWith('Against')
       ? h('span', { class: 'muted small' }, note)
@@ -177,8 +178,11 @@ export function dutyOf(rows) {
   return span ? share(total(rows, ({ duty, span_us }) => (duty ?? 0) * span_us) / span) : MISSING;
 }
 
-/** The median of the hosts' median steps, µs. @param {HostRow[]} rows */
-const medianStep = (rows) => rows.map(({ step_us }) => step_us ?? 0).sort((a, b) => a - b)[(rows.length - 1) >> 1];
+/** The median of the hosts' median steps, ms. @param {HostRow[]} rows */
+function medianStep(rows) {
+  const times = rows.flatMap(({ step_us }) => step_us ?? []).sort((a, b) => a - b);
+  return times.length ? digits(times[(times.length - 1) >> 1] / 1000, 3) : MISSING;
+}
 
 /**
  * Adds a row for the hosts that were never last, above the sum.
@@ -202,7 +206,7 @@ function addRestRow(place, columns, rest, opened, toggle, rangeText, sum) {
       { class: 'fold', 'aria-expanded': String(opened) },
     ),
     steps: rangeText((row) => row.steps),
-    step: digits(medianStep(rest) / 1000, 3),
+    step: medianStep(rest),
     last: '0',
     share: share(0),
     waits: sum(rest),

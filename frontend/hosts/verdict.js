@@ -101,7 +101,7 @@ export function verdictBlock(document, rows, range, capture) {
       ? `were ${late[0].short} like the rest`
       : late.length
         ? `were ${late.length} hosts like the rest`
-        : 'nobody is late';
+        : 'no host is late';
   /** @param {string} name @param {number|null} ps @param {string} meaning @param {boolean} [sum] */
   const figure = (name, ps, meaning, sum) =>
     h(

@@ -72,7 +72,9 @@ export function hostsView(app) {
     const at = answer.hosts.name.indexOf(app.link.state.hs ?? '');
     return at >= 0 ? at : defaultHost();
   }
-  const defaultHost = () => answer.verdict.hosts[0] ?? answer.order[0] ?? 0;
+  /** The host that the verdict names, otherwise the first that is not the median host. */
+  const defaultHost = () =>
+    answer.verdict.hosts[0] ?? answer.order.find((at) => at !== answer.median_host) ?? answer.order[0] ?? 0;
 
   /** @param {number} at @param {StepRange|null} steps @param {boolean} [forAll] */
   function choose(at, steps, forAll = false) {
@@ -273,12 +275,12 @@ export function hostsView(app) {
     return /** @type {'ready'} */ ('ready');
   }
 
-  /** The table of cores, for sessions of one host; null unless there are several. */
+  /** The table of cores, for sessions of one host; null unless several meet in collectives. */
   function coresCard() {
-    if (!answer.cores || answer.cores.length < 2) return null;
+    if (!answer.cores || answer.cores.length < 2 || !answer.cores.some(({ last }) => last)) return null;
     return card(
       'Cores',
-      { note: 'of this host: who is last to arrive, after the median core', class: 'across' },
+      { note: 'of this host: how often each arrives last, and how long after the median core', class: 'across' },
       h(
         'div',
         { class: 'fill' },
@@ -291,7 +293,7 @@ export function hostsView(app) {
             { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id },
             countColumn('Last in', 'last', { key: 'last' }),
             timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US),
-            timeColumn('Compute a step', UNITS.ms, ({ device_us }) => device_us * US),
+            timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * US),
           ],
         }).element,
       ),

@@ -41,23 +41,35 @@ export const axisGrid = (whole, unit) =>
   h('div', { class: 'run-grid', 'aria-hidden': 'true' }, tickMarks(whole, unit, 'run-tick'));
 
 /**
- * A button over a part of an axis, with its text where that has room.
+ * A button over a part of an axis.
  * @param {string} kind class
  * @param {string} text
  * @param {string} title
  * @param {number} from a part of the axis
  * @param {number} to
- * @param {number} least width of a text
  * @param {() => void} open @param {Record<string, any>} [style] @param {Record<string, any>} [attributes]
  */
-export const axisSlice = (kind, text, title, from, to, least, open, style, attributes) =>
-  button(h('span', null, to - from > least ? text : ''), open, {
+export const axisSlice = (kind, text, title, from, to, open, style, attributes) =>
+  button(h('span', null, text), open, {
     class: kind,
     title,
     'aria-label': title,
     style: { left: percent(from), width: percent(to - from), ...style },
     ...attributes,
   });
+
+/** An axis is about this wide in a window of 1000 or 1440 px, and wider in others. */
+const AXIS_PX = 850;
+const LETTER_PX = 6.5;
+const PADDING_PX = 8;
+
+/**
+ * The first of several texts that fits into a slice; empty if none does.
+ * @param {string[]} texts from the longest to the shortest
+ * @param {number} share of the axis that the slice takes
+ */
+export const fittingText = (texts, share) =>
+  texts.find((text) => text.length * LETTER_PX + PADDING_PX <= share * AXIS_PX) ?? '';
 
 /**
  * A row of slices with its name.

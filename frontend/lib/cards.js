@@ -109,7 +109,7 @@ export const cutName = (text, most) => cutMiddle(text, innerWidth < ROOMY_PX ? m
  * A program's name where space is short: the names of lazy graphs differ only after their first word.
  * @param {string|null} name
  */
-export const shortProgram = (name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 12) : MISSING);
+export const shortProgram = (name) => (name ? cutMiddle(name.replace('SyncTensorsGraph.', '…'), 10) : MISSING);
 
 /** Parts by class without text, in a line. @param {ByClass} parts */
 export const miniBar = (parts) =>

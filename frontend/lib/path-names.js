@@ -7,7 +7,7 @@ import { groupBy } from './totals.js';
  * @param {Iterable<string|null>} paths null: no annotation
  * @returns {Map<string, string>} by path
  */
-export function shortNames(paths) {
+export function shortPathNames(paths) {
   /** @type {Map<string, string>} */
   const names = new Map();
   let ambiguous = [...new Set(paths)].flatMap((path) => (path === null ? [] : { path, segments: path.split('/') }));

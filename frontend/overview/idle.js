@@ -37,7 +37,8 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
     `${devices.length < allDevices.length ? `, ${cores(allDevices.length, devices.length)}` : ''}`;
   const singleDuty = allDevices.length === 1 ? dutyLine(allDevices, session, app) : null;
   if (!items.length) {
-    return card('Idle time by cause', { note: basis }, h('p', null, 'No core is idle then.'), singleDuty);
+    const text = 'No core is idle between its first and its last run.';
+    return card('Idle time by cause', { note: basis }, h('p', null, text), singleDuty);
   }
   const { start_ps: [start], duration_ps: [duration] } = steps.columns;
   /**

@@ -102,7 +102,7 @@ export function createOrder(answer, on) {
    * @param {number} to
    * @param {() => void} open
    */
-  const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, 0, open,
+  const piece = (kind, phase, text, title, from, to, open) => axisSlice(`piece ${kind}`, text, title, from, to, open,
     phase === null ? {} : inked(`p${on.tone(phase)}`), { tabindex: -1 });
   const host = strips.host.map(({ phase, name, start_ps, end_ps }) =>
     piece(

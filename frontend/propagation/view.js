@@ -6,7 +6,7 @@ import { chip, legend } from '../lib/classes.js';
 import { card, deviceName, hosts, link, noDeviceCard, windowPlace } from '../lib/cards.js';
 import { count, cutMiddle, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
-import { shortNames } from '../lib/path-names.js';
+import { shortPathNames } from '../lib/path-names.js';
 import { showsAnnotations } from '../lib/row-ids.js';
 import { ofWindow, selectionText, selectionValue } from '../timeline/selection.js';
 import { phaseOf, phaseTones } from '../timeline/slice-style.js';
@@ -294,7 +294,7 @@ export function propagationView(app) {
     }
     shownSelection = sel;
     if (!next.step && mode === 'step_') mode = next.means.steps ? 'mean_' : '';
-    names = shortNames([
+    names = shortPathNames([
       ...next.lost.map(({ path }) => path),
       ...next.lines.map(({ path }) => path),
       ...next.mixed.flatMap(({ parts }) => parts.map(({ path }) => path)),

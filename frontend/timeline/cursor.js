@@ -13,7 +13,7 @@ import { sliceTexts, laneText } from './slice-style.js';
  * @param {object} on
  * @param {() => string} on.session @param {(text: string) => void} on.say
  * @param {(found: DrawnSlice) => string} on.wait how long an op waits for another host; empty if it does not wait
- * @param {(brief: import('../lib/routes').EventSummary) => void} on.far the next event is outside the loaded span
+ * @param {(brief: import('../lib/routes').EventSummary) => void} on.openEvent the next event is outside the loaded span
  * @param {(error: Error) => void} on.failed
  */
 export function createCursor(model, lanes, on) {
@@ -60,7 +60,7 @@ export function createCursor(model, lanes, on) {
         start_ps: Math.round(query.start_ps),
       });
       if (!isCurrent()) return;
-      if (event) on.far(event);
+      if (event) on.openEvent(event);
       else on.say(end);
     } catch (error) {
       if (isCurrent()) on.failed(/** @type {Error} */ (error));

@@ -153,7 +153,7 @@ export function createGaps(model, lanes, on) {
   /** @param {Gap} gap */
   function show({ device, start_ps, duration_ps }) {
     const end_ps = start_ps + duration_ps;
-    model.bring({ start_ps, end_ps }, 1.5, true);
+    model.bringIntoView({ start_ps, end_ps }, 1.5, true);
     model.select(ofGap(device, start_ps, end_ps));
     if (lanes.grouped) lanes.revealGap(device);
     else lanes.reveal(gapRow(device));
@@ -183,7 +183,7 @@ export function createGaps(model, lanes, on) {
      * Fetches a gap with its chain. If all gaps are loaded, an unknown one fails without a request.
      * @param {{session: string, device: string, start_ps: number}} query
      */
-    async one(query) {
+    async fetchGap(query) {
       await ready;
       const listed = [...gapsByDevice.values()].reduce((sum, gaps) => sum + gaps.length, 0);
       const deviceGaps = gapsByDevice.get(query.device);
@@ -193,7 +193,7 @@ export function createGaps(model, lanes, on) {
       return gapChannel.get({ ...query, beside: on.beside(query.device) });
     },
     /** Slices with the gaps. @param {Slices|null} slices */
-    into(slices) {
+    addTo(slices) {
       const sources = [slices, columns];
       if (sources.some((part, index) => part !== drawn.from[index])) {
         drawn = { from: sources, slices: slices && withGaps(slices, columns) };
@@ -216,7 +216,7 @@ export function createGaps(model, lanes, on) {
      * @param {Pick<GapItem, 'device'|'start_ps'>} gap
      * @param {string} id
      */
-    placeOf(gap, id) {
+    placeInFinding(gap, id) {
       const findingGaps = gapsOfFinding(id);
       const at = findingGaps.findIndex(({ devices, starts_ps }) =>
         devices.some((device, index) => device === gap.device && starts_ps[index] === gap.start_ps),
@@ -246,7 +246,7 @@ export function createGaps(model, lanes, on) {
       return gap && (() => show(gap));
     },
     /** @param {1|-1} step */
-    go(step) {
+    step(step) {
       const { selection, window: span, align } = model.state;
       const deviceGaps = currentGaps();
       const at = neighbour(deviceGaps, selection?.start_ps ?? (step > 0 ? span.start_ps : span.end_ps), step);

@@ -130,7 +130,7 @@ export function createModel(link, lanesPx) {
      * @param {number} room share of its length
      * @param {boolean} [all] show the whole span
      */
-    bring({ start_ps, end_ps }, room, all = false) {
+    bringIntoView({ start_ps, end_ps }, room, all = false) {
       const { window: shown } = state;
       const length = end_ps - start_ps;
       const whole = shown.end_ps - shown.start_ps;

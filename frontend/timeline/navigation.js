@@ -37,7 +37,7 @@ export function createNavigation(model, { lanes, gaps, session, say }) {
   /** Selects an event and brings it into view. @param {EventSummary} brief */
   function open(brief) {
     const selection = ofBrief(brief);
-    model.bring(model.drawn(selection) ?? selection, 8);
+    model.bringIntoView(model.drawn(selection) ?? selection, 8);
     model.select(selection);
     unfold(brief.row);
     lanes().reveal(brief.row, brief.depth);

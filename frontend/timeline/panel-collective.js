@@ -46,8 +46,8 @@ export function delayText(collective, device, act) {
   const op = collective && coresOf(collective).find((core) => core.device === device);
   return op
     ? [
-        ` ${waitingText(collective, act.short(collective.last))} in `,
-        link(collective.name, () => act.op(op), { title: 'Select it on this device' }),
+        ` ${waitingText(collective, act.shortHost(collective.last))} in `,
+        link(collective.name, () => act.openOp(op), { title: 'Select it on this device' }),
         '.',
       ]
     : [];
@@ -67,7 +67,7 @@ export function collectiveContent(collective, { start_ps }, device, act) {
   const selectedCore = items.find(
     (core) => core.device === device && [core.begin_ps, core.start_ps].includes(start_ps),
   );
-  const late = act.short(last);
+  const late = act.shortHost(last);
   const waits = selectedCore?.waits_ps
     ? `This core waits ${timeText(selectedCore.waits_ps)} for ${late}, which arrives last of ${plural(hosts, 'host')}. `
     : `${late} arrives last of ${plural(hosts, 'host')}. `;
@@ -88,11 +88,11 @@ export function collectiveContent(collective, { start_ps }, device, act) {
     table({
       label: 'Waiting for other hosts',
       items,
-      select: act.op,
-      open: act.op,
+      select: act.openOp,
+      open: act.openOp,
       selected: (core) => core === selectedCore,
       columns: [
-        textColumn('Core', ({ device: id }) => act.name(id)),
+        textColumn('Core', ({ device: id }) => act.deviceName(id)),
         place('Arrives', 'begin_ps'),
         ...(split ? [place('Waits from', 'start_ps')] : []),
         place('Last host arrives', 'last_ps'),

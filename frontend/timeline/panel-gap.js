@@ -14,18 +14,17 @@ import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from '
 /** @typedef {GapDetail['chain'][number]} Piece */
 /**
  * @typedef {object} GapActions
- * @property {(piece: Piece) => void} mark outline the event of a piece in the lanes
- * @property {(piece: Piece) => void} open select it
- * @property {(gap: GapDetail) => void} step show its step
- * @property {(place: import('../lib/link.js').LinkState) => void} leave to another view
- * @property {() => string} finding id of the finding that led here, or empty
+ * @property {(piece: Piece) => void} markPiece outlines the event of a piece in the lanes
+ * @property {(piece: Piece) => void} openPiece selects it
+ * @property {(gap: GapDetail) => void} showStep shows the gap's step
+ * @property {(place: import('../lib/link.js').LinkState) => void} openView opens another view
+ * @property {() => string} linkedFinding the id of the finding that led to the gap, or empty
  * @property {(gap: GapDetail, id: string) => {at: number, count: number, before: GapItem|null, after: GapItem|null}}
- *   place among the gaps that a finding explains
- * @property {(gap: GapItem, id: string) => void} goto another gap of a finding
- * @property {(gap: GapDetail) => void} occurrences @property {(text: string) => void} copy
- * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} delays
- *   the collective that a gap delays
- * @property {(query: {session: string, device: string, start_ps: number}) => Promise<GapDetail>} fetchGap
+ *   placeInFinding the gap's place among those that a finding explains
+ * @property {(gap: GapItem, id: string) => void} showGapOfFinding shows another gap of a finding
+ * @property {(gap: GapDetail) => void} showOccurrences @property {(text: string) => void} copy
+ * @property {(gap: GapDetail) => Promise<import('../lib/routes').CollectiveArrivals|null>} fetchDelayed
+ *   fetches the collective that a gap delays
  */
 
 const NARROW_BELOW_PX = 1200;
@@ -41,10 +40,10 @@ const COMPILE_FINDINGS = ['recompilation', 'dynamo_recompilation'];
 export function gapContent(gap, act, on) {
   const { device, duration_ps, start_ps, kind, sentence, by_class_ps, by_thread, after, cores, mean_ps, occurrences } =
     gap;
-  const name = act.name(device);
+  const name = act.deviceName(device);
   const delays = h('span', { 'data-testid': 'gap-delays' });
-  void on.delays(gap).then((collective) => fill(delays, delayText(collective, device, act)));
-  const beside = gap.beside && { ...gap.beside, name: act.short(gap.beside.host) };
+  void on.fetchDelayed(gap).then((collective) => fill(delays, delayText(collective, device, act)));
+  const beside = gap.beside && { ...gap.beside, name: act.shortHost(gap.beside.host) };
   // Explanatory columns give way to times; titles and the other table have their content.
   const brief = Boolean(beside) || innerWidth < NARROW_BELOW_PX;
   const threadOf = (/** @type {import('../lib/routes').ClassName} */ className) =>
@@ -56,7 +55,7 @@ export function gapContent(gap, act, on) {
     tags: [
       kindTag(kind),
       ...stepTag(gap).map((step) =>
-        link(step, () => on.step(gap), { class: 'tag link', 'data-testid': 'gap-step', title: 'Show the step' }),
+        link(step, () => on.showStep(gap), { class: 'tag link', 'data-testid': 'gap-step', title: 'Show the step' }),
       ),
     ],
     note:
@@ -68,7 +67,7 @@ export function gapContent(gap, act, on) {
           : `, the same on ${count(cores)} cores (mean ${timeText(mean_ps)})`),
     buttons: [
       frameButton(act),
-      button(`Occurrences: ${count(occurrences)}`, () => on.occurrences(gap), { 'data-testid': 'gap-occurrences' }),
+      button(`Occurrences: ${count(occurrences)}`, () => on.showOccurrences(gap), { 'data-testid': 'gap-occurrences' }),
       button('Copy as text', () => on.copy(wordsOf(gap, name, delays.textContent ?? '')), {
         'data-testid': 'gap-copy',
       }),
@@ -127,15 +126,15 @@ export function gapContent(gap, act, on) {
  */
 function findingLine(gap, on) {
   const { findings, sentence, more } = gap;
-  const finding = findings.find(({ id }) => id === on.finding()) ?? findings[0];
+  const finding = findings.find(({ id }) => id === on.linkedFinding()) ?? findings[0];
   if (!finding) return null;
   const { id, severity, title, advice } = finding;
-  const { at, count: many, before, after } = on.place(gap, id);
+  const { at, count: many, before, after } = on.placeInFinding(gap, id);
   const step = (/** @type {string} */ text, /** @type {GapItem|null} */ to, /** @type {string} */ label) =>
     button(
       text,
       () => {
-        if (to) on.goto(to, id);
+        if (to) on.showGapOfFinding(to, id);
       },
       { class: 'small-button', disabled: !to, 'aria-label': label },
     );
@@ -143,7 +142,7 @@ function findingLine(gap, on) {
     'div',
     { class: 'row gap-finding', 'data-testid': 'gap-finding' },
     severityTag(severity),
-    link(sentence.startsWith(title) ? 'Finding' : title, () => on.leave({ v: '', sel: `fin:${id}`, fi: '' }), {
+    link(sentence.startsWith(title) ? 'Finding' : title, () => on.openView({ v: '', sel: `fin:${id}`, fi: '' }), {
       title,
       'data-testid': 'gap-finding-link',
     }),
@@ -154,14 +153,14 @@ function findingLine(gap, on) {
         'span',
         { class: 'row' },
         step('‹', before, 'Gap before among those that the finding explains'),
-        link(`${count(at + 1)} of ${count(many)} gaps`, () => on.leave({ v: 'gaps', sel: '', f: `finding:${id}` }), {
+        link(`${count(at + 1)} of ${count(many)} gaps`, () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }), {
           title: 'All gaps that it explains',
           'data-testid': 'gap-finding-all',
         }),
         step('›', after, 'Next gap that the finding explains'),
       ),
     COMPILE_FINDINGS.includes(id) &&
-      button('Compiles', () => on.leave({ v: 'compiles', sel: '', f: '' }), {
+      button('Compiles', () => on.openView({ v: 'compiles', sel: '', f: '' }), {
         class: 'small-button',
         'data-testid': 'gap-compiles',
       }),
@@ -190,7 +189,7 @@ function hasOtherClasses(gap) {
 const stepTag = (gap) => (stepOf(gap) ? [`step ${stepOf(gap)}`] : []);
 
 /** @param {NonNullable<GapDetail['beside']>} beside @param {import('./panel-parts.js').PanelActions} act */
-const besideText = ({ host, duration_ps }, act) => `On ${act.short(host)} it lasts ${timeText(duration_ps)}.`;
+const besideText = ({ host, duration_ps }, act) => `On ${act.shortHost(host)} it lasts ${timeText(duration_ps)}.`;
 
 /** @param {Piece} piece @param {number} most letters */
 const nameOf = ({ name, class: className, event }, most) =>
@@ -220,7 +219,7 @@ function chainTable(gap, on, end, beside, brief) {
     besideColumn(beside, unit, chain, (piece) =>
       chain.find(({ name }) => name === piece.name) === piece ? beside.chain_ps[piece.name] : undefined,
     );
-  const letters = brief && beside ? 36 : 44;
+  const letters = brief ? 36 : 44;
   /** @type {Piece|null} */
   let marked = null;
   const { element, refresh } = sortableTable({
@@ -230,11 +229,11 @@ function chainTable(gap, on, end, beside, brief) {
     fixed: true,
     select: (piece) => {
       marked = piece;
-      on.mark(piece);
+      on.markPiece(piece);
       refresh();
     },
     open: (piece) => {
-      if (piece.event) on.open(piece);
+      if (piece.event) on.openPiece(piece);
     },
     selected: (piece) => piece === marked,
     name: (piece) =>
@@ -259,7 +258,7 @@ function chainTable(gap, on, end, beside, brief) {
         cell: (piece) => [
           classChip(piece.class),
           piece.event
-            ? link(nameOf(piece, letters), () => on.open(piece))
+            ? link(nameOf(piece, letters), () => on.openPiece(piece))
             : h('span', { class: 'sec' }, nameOf(piece, letters)),
           concurrentText(piece, brief ? 1 : 2),
         ],

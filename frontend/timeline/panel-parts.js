@@ -15,20 +15,20 @@ import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } 
 /**
  * Actions of the timeline that panels use.
  * @typedef {object} PanelActions
- * @property {(brief: EventSummary) => void} open select an event and bring it into view
- * @property {() => (() => void)|null} back to the gap from whose chain the selected event was opened
- * @property {(brief: EventSummary) => void} select select an event, leave the window alone
- * @property {() => void} frame
- * @property {() => void} list the window as a table
- * @property {() => void} close back from the table to the selection
- * @property {(row: string) => void} row bring a row into view
- * @property {(op: {device: string, depth: number, start_ps: number}) => void} op select an op of a device
- * @property {(device: string) => string} name of a device
- * @property {(host: string) => string} short short name of a host
- * @property {<T extends {host: string}>(devices: T[]) => T[]} ordered devices as their lanes are
- * @property {import('../frame/app.js').App['selectedDevices']} among those devices that are chosen
- * @property {(row: string) => string} label of a row on the canvas
- * @property {(finding: import('../lib/routes').Finding) => void} finding show its first place
+ * @property {(brief: EventSummary) => void} open selects an event and brings it into view
+ * @property {() => (() => void)|null} back returns to the gap from whose chain the selected event was opened
+ * @property {(brief: EventSummary) => void} select selects an event and leaves the window alone
+ * @property {() => void} frameSelection
+ * @property {() => void} showTable shows the window as a table
+ * @property {() => void} closeTable returns from the table to the selection
+ * @property {(row: string) => void} revealRow brings a row into view
+ * @property {(op: {device: string, depth: number, start_ps: number}) => void} openOp selects an op of a device
+ * @property {(device: string) => string} deviceName
+ * @property {(host: string) => string} shortHost the short name of a host
+ * @property {<T extends {host: string}>(devices: T[]) => T[]} inLaneOrder sorts devices as their lanes are
+ * @property {import('../frame/app.js').App['selectedDevices']} tracedDevices those of some devices that have lanes
+ * @property {(row: string) => string} rowLabel the label of a row on the canvas
+ * @property {(finding: import('../lib/routes').Finding) => void} openFinding shows its first place
  */
 /** @typedef {{title: string, tags?: (string|Node)[], note?: string, buttons?: Node[], body: Node}} PanelContent */
 
@@ -63,10 +63,10 @@ export function quietColumn(head, of) {
 }
 
 /** @param {PanelActions} act */
-export const frameButton = (act) => button('Frame', act.frame, {}, h('kbd', null, 'f'));
+export const frameButton = (act) => button('Frame', act.frameSelection, {}, h('kbd', null, 'f'));
 
 /** @param {PanelActions} act */
-export const tableButton = (act) => button('Timeline as table', act.list, { 'data-testid': 'as-table' });
+export const tableButton = (act) => button('Timeline as table', act.showTable, { 'data-testid': 'as-table' });
 
 /** @typedef {import('../lib/types').ByClass} ByClass */
 /** @typedef {import('../lib/routes').ClassName} ClassName */

@@ -65,7 +65,7 @@ export function windowContent(answer, act, hosts, slowest) {
             { 'data-testid': 'window-devices' },
             devicesTable(
               'Devices in the window',
-              act.ordered(devices),
+              act.inLaneOrder(devices),
               answer.hosts,
               'Share',
               busy,
@@ -100,8 +100,8 @@ export function windowContent(answer, act, hosts, slowest) {
             columns: [
               {
                 head: 'Thread',
-                value: ({ row }) => act.label(row),
-                cell: ({ row }) => link(act.label(row), () => act.row(row), { title: act.label(row) }),
+                value: ({ row }) => act.rowLabel(row),
+                cell: ({ row }) => link(act.rowLabel(row), () => act.revealRow(row), { title: act.rowLabel(row) }),
               },
               quietColumn('Role', ({ role }) => role.replace('_', ' ')),
               classColumn('Mostly', mainClass),
@@ -154,7 +154,7 @@ function hostPart(answer, act, host) {
     const [first] = answer.threads
       .filter((thread) => (!host || thread.host === host) && ps(thread))
       .sort((a, b) => ps(b) - ps(a));
-    return first && name !== 'unrecorded' ? act.label(first.row) : '';
+    return first && name !== 'unrecorded' ? act.rowLabel(first.row) : '';
   };
   const section = h(
     'section',

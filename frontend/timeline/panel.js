@@ -20,6 +20,16 @@ import { escapeInvisible } from '../lib/escapes.js';
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
 /** @typedef {import('./panel-parts.js').PanelContent} PanelContent */
 /** @typedef {import('./selection.js').Selection} Selection */
+/**
+ * What follows from the details of a selection.
+ * @typedef {import('./panel-gap.js').GapActions & {
+ *   fetchGap: (query: {session: string, device: string, start_ps: number}) =>
+ *     Promise<import('../lib/routes').GapAnswer>,
+ *   fetchCollective: (device: string, start_ps: number) => Promise<import('../lib/routes').CollectiveArrivals|null>,
+ *   gapLoaded: (gap: import('../lib/routes').GapAnswer) => void,
+ *   eventLoaded: (detail: import('../lib/routes').EventDetails) => void,
+ *   failed: (error: RequestError) => void}} DetailActions
+ */
 
 /** Rows of a gap that are seen at once: the heads, and six of parts or chain; then comes the sum. */
 const VISIBLE_ROWS = 7;
@@ -27,12 +37,7 @@ const MARGIN_BELOW_PX = 9;
 
 /**
  * @param {PanelActions} act
- * @param {import('./panel-gap.js').GapActions & {
- *   collective: (device: string, start_ps: number) => Promise<import('../lib/routes').CollectiveArrivals|null>,
- *   gap: (gap: import('../lib/routes').GapAnswer) => void,
- *   detail: (detail: import('../lib/routes').EventDetails) => void,
- *   error: (error: RequestError) => void,
- * }} on
+ * @param {DetailActions} on
  */
 export function createPanel(act, on) {
   const title = h('h2', { id: 'panel-title', tabindex: -1 });
@@ -92,12 +97,12 @@ export function createPanel(act, on) {
       const answer = await request;
       if (requestTicket === ticket) show(content(answer));
     } catch (error) {
-      if (requestTicket === ticket) on.error(/** @type {RequestError} */ (error));
+      if (requestTicket === ticket) on.failed(/** @type {RequestError} */ (error));
     }
   }
 
   /** The three costliest findings, or a message. */
-  const findingsElement = h('div', { class: 'found', 'data-testid': 'panel-findings' });
+  const findingsElement = h('div', { class: 'panel-findings', 'data-testid': 'panel-findings' });
 
   const panel = {
     element,
@@ -141,7 +146,7 @@ export function createPanel(act, on) {
             { class: 'row' },
             severityTag(finding.severity),
             finding.windows.length
-              ? link(finding.title, () => act.finding(finding), { title: finding.title })
+              ? link(finding.title, () => act.openFinding(finding), { title: finding.title })
               : finding.title,
             h('span', { class: 'grow' }),
             finding.cost_ps
@@ -169,12 +174,12 @@ export function createPanel(act, on) {
             throw error;
           }),
           (answer) => {
-            on.detail(answer);
+            on.eventLoaded(answer);
             const { kind: rowKind, device: rowDevice } = session.rows.find(({ id }) => id === answer.row) ?? {};
             const participants = h('div', { 'data-testid': 'collective-hosts' });
             if (rowKind === 'ops' && rowDevice) {
               void on
-                .collective(rowDevice, answer.start_ps)
+                .fetchCollective(rowDevice, answer.start_ps)
                 .then((collective) => fill(participants, collectiveContent(collective, answer, rowDevice, act)));
             }
             return eventContent(answer, act, participants);
@@ -182,7 +187,7 @@ export function createPanel(act, on) {
         );
       } else if (kind === 'gap') {
         void load(on.fetchGap({ session: name, device, start_ps }), (answer) => {
-          on.gap(answer);
+          on.gapLoaded(answer);
           return gapContent(answer, act, on);
         });
       } else {
@@ -225,7 +230,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
   const body = table({
     label: title, testid: 'timeline-table', items, open: act.open, select: act.select,
     columns: [
-      quietColumn('Row', ({ row }) => act.label(row)),
+      quietColumn('Row', ({ row }) => act.rowLabel(row)),
       eventColumn('Event', (brief) => brief, act),
       quietColumn(
         'Class',
@@ -243,7 +248,7 @@ function listContent(title, range, { items, count: eventCount }, act) {
     title,
     note: `${number} · ${range}`,
     body: h('div', { class: 'listing' }, body),
-    buttons: [button('Close table', act.close)],
+    buttons: [button('Close table', act.closeTable)],
   };
 }
 
@@ -301,7 +306,7 @@ function emptyContent({ session: { duration_ps, hosts }, devices, rows, phases }
           devices.length > 0 &&
             devicesTable(
               'Devices',
-              act.ordered(act.among(devices)),
+              act.inLaneOrder(act.tracedDevices(devices)),
               hosts,
               'Duty cycle',
               ({ duty_cycle }) => duty_cycle,

@@ -24,11 +24,11 @@ const ZOOM_STEP = 1.5;
  * @param {(x: number, y: number, event: PointerEvent|null) => void} act.hover null: the pointer has left
  */
 export function followPointer(element, act) {
-  /** @type {{x: number, mode: 'select'|'pan', at: number, other: number, moved: boolean}|null} */
+  /** @type {{x: number, mode: 'select'|'pan', at: number, anchor: number, moved: boolean}|null} */
   let drag = null;
 
   /**
-   * Where the pointer is: on the canvas, in time, and the far edge of the selected window when it is on one of its
+   * Where the pointer is: on the canvas, in time, and the opposite edge of the selected window when it is on one of its
    * edges.
    * @param {MouseEvent} event
    */
@@ -38,27 +38,27 @@ export function followPointer(element, act) {
     const x = event.clientX - box.left;
     const span = act.grips();
     const near = (/** @type {number} */ ps) => Math.abs(scale.x(ps) - x) <= GRIP_PX;
-    const far =
+    const oppositeEdge =
       !span || x < scale.left ? null : near(span.start_ps) ? span.end_ps : near(span.end_ps) ? span.start_ps : null;
-    return { scale, x, y: event.clientY - box.top, at: scale.ps(clamp(x, scale.left, scale.right)), far };
+    return { scale, x, y: event.clientY - box.top, at: scale.ps(clamp(x, scale.left, scale.right)), oppositeEdge };
   };
 
   element.addEventListener('pointerdown', (event) => {
-    const { scale, x, y, at, far } = locate(event);
+    const { scale, x, y, at, oppositeEdge } = locate(event);
     if (event.button !== 0 || x > element.clientWidth) return;
-    drag = { x, mode: y < RULER || event.shiftKey ? 'pan' : 'select', at, moved: false, other: far ?? at };
+    drag = { x, mode: y < RULER || event.shiftKey ? 'pan' : 'select', at, moved: false, anchor: oppositeEdge ?? at };
     if (x >= scale.left) element.setPointerCapture(event.pointerId);
   });
   element.addEventListener('pointermove', (event) => {
-    const { scale, x, y, at, far } = locate(event);
+    const { scale, x, y, at, oppositeEdge } = locate(event);
     if (!drag) {
-      element.style.cursor = x < scale.left ? '' : y < RULER ? 'grab' : far === null ? '' : 'ew-resize';
+      element.style.cursor = x < scale.left ? '' : y < RULER ? 'grab' : oppositeEdge === null ? '' : 'ew-resize';
       act.hover(x, y, event);
     } else if (drag.x >= scale.left && (drag.moved || Math.abs(x - drag.x) >= DRAG_PX)) {
       drag.moved = true;
       act.hover(x, y, null);
       if (drag.mode === 'pan') act.pan(drag.at - scale.ps(x));
-      else act.preview(ordered(at, drag.other));
+      else act.preview(ordered(at, drag.anchor));
     }
   });
   for (const name of /** @type {const} */ (['pointerup', 'pointercancel'])) {
@@ -67,7 +67,7 @@ export function followPointer(element, act) {
       const { x, y, at } = locate(event);
       drag = null;
       if (name === 'pointerup' && ended && !ended.moved) act.click(x, y);
-      else if (name === 'pointerup' && ended?.mode === 'select') act.select(ordered(at, ended.other));
+      else if (name === 'pointerup' && ended?.mode === 'select') act.select(ordered(at, ended.anchor));
       act.preview(null);
     });
   }

@@ -45,7 +45,7 @@ export function createShownHosts(app, state, open) {
       return ranked ?? otherHosts[0] ?? null;
     },
     /** Requests rows for the hosts of the selection and of devices that a link opens. */
-    bringHosts() {
+    requestHosts() {
       const { selection, open: folds } = state;
       const opened = [...folds].flatMap(([id, on]) => (on ? hostOf({ device: id, row: '' }) : []));
       app.requestHosts(

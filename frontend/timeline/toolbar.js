@@ -15,7 +15,7 @@ const TYPING_MS = 150;
  * @param {object} on
  * @param {() => Record<string, any>} on.of query parameters of the session
  * @param {() => number} on.from the time at which searching begins
- * @param {(hits: number[], text: string, said: string) => void} on.found starts; what was searched for; what came out
+ * @param {(hits: number[], text: string, message: string) => void} on.showHits start times, text, and what to announce
  * @param {(hit: import('../lib/routes').EventSummary) => void} on.hit @param {(error: Error) => void} on.error
  * @param {() => void} on.leave Escape in a field @param {() => void} on.flows @param {() => void} on.align
  * @param {(step: 1|-1) => void} on.gap @param {() => void} on.longest
@@ -78,7 +78,8 @@ export function createToolbar(on) {
   function show() {
     const total = answer?.count ?? 0;
     searchCount.textContent = answer ? positionText(at, total) : '';
-    on.found(answer?.hits.s ?? [], text, answer ? (at < 0 ? `${total} events found.` : `${at + 1} of ${total}.`) : '');
+    const message = answer ? (at < 0 ? `${total} events found.` : `${at + 1} of ${total}.`) : '';
+    on.showHits(answer?.hits.s ?? [], text, message);
   }
 
   async function fetchHits() {

@@ -6,16 +6,13 @@ import { createAlign } from './align.js';
 import { createFeeds } from './feeds.js';
 import { createNavigation } from './navigation.js';
 import { createModel } from './model.js';
-import { inLaneOrder, createLanes } from './lanes.js';
+import { createLanes } from './lanes.js';
 import { createOverviewStrip } from './overview-strip.js';
 import { createToolbar } from './toolbar.js';
 import { createSplitter } from './splitter.js';
 import { createTooltip } from './tooltip.js';
-import { findingPlace } from '../overview/findings.js';
-import { patternText } from '../gaps/group.js';
-import { windowPlace } from '../lib/cards.js';
-import { filtersText } from '../lib/filters.js';
 import { createPanel } from './panel.js';
+import { createPanelActions } from './panel-actions.js';
 import { createCursor } from './cursor.js';
 import { followPointer } from './pointer.js';
 import { timelineKeys } from './keys.js';
@@ -25,7 +22,7 @@ import { createGaps } from './gaps.js';
 import { createMoreHosts } from './more-hosts.js';
 import { createShownHosts } from './shown-hosts.js';
 import { createWaits } from './waits.js';
-import { ofBrief, ofGap, ofWindow, selectionText, selectionValue } from './selection.js';
+import { ofWindow, selectionText, selectionValue } from './selection.js';
 
 /** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /** @typedef {import('../lib/types').Ready} Ready */
@@ -47,7 +44,7 @@ export function timelineView(app) {
     if (!first) return;
     first = false;
     app.setState();
-    void bringFindings();
+    void loadFindings();
   };
 
   const retry = () => {
@@ -81,8 +78,9 @@ export function timelineView(app) {
     session: () => session,
     say: live.announceNow,
   });
-  const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle, revealRow } = navigation;
-  const { deviceName, shortName, beside, bringHosts } = createShownHosts(app, state, () => session);
+  const { showSession, frameSelection, zoom, pan, open, selectSlice, enter, toggle } = navigation;
+  const shownHosts = createShownHosts(app, state, () => session);
+  const { deviceName, shortName, beside, requestHosts } = shownHosts;
   const waits = createWaits(model, {
     session: () => session,
     short: shortName,
@@ -95,7 +93,7 @@ export function timelineView(app) {
   const lanes = createLanes(model, {
     chosen: app.tracedSelection,
     // Aligned rows have no place for gaps.
-    slices: () => (state.align ? feeds.slices() : gaps.into(feeds.slices())),
+    slices: () => (state.align ? feeds.slices() : gaps.addTo(feeds.slices())),
     frame({ scale }, rows) {
       feeds.want(name(), scale, rows.filter(({ kind }) => kind !== 'gaps'));
       if (!first) waits.want(scale);
@@ -129,106 +127,40 @@ export function timelineView(app) {
     from: () => state.window.start_ps,
     hit: open,
     error: failed,
-    found(hits, text, said) {
+    showHits(hits, text, message) {
       model.set({ hits });
       link.set({ q: text }, 'replace');
-      if (said) live.announce(said);
+      if (message) live.announce(message);
     },
     leave: () => lanes.element.focus({ preventScroll: true }),
     flows: toggleFlows,
     align: toggleAlign,
-    gap: gaps.go,
+    gap: gaps.step,
     longest: gaps.longest,
     fit: showSession,
     time: model.goTo,
   });
   const tooltip = createTooltip();
-  const panel = createPanel(
-    {
-      open,
-      back: gaps.back,
-      select: (brief) => model.select(ofBrief(brief)),
-      frame: frameSelection,
-      list: showTable,
-      close: showPanel,
-      row: revealRow,
-      op: (op) => {
-        void waits.open(op);
-      },
-      name: deviceName,
-      short: shortName,
-      among(devices) {
-        const traced = new Set(app.tracedSelection().devices);
-        return devices.filter(({ id }) => traced.has(id));
-      },
-      ordered: (devices) => (session ? inLaneOrder(devices, session) : devices),
-      label: (row) => session?.rows.find(({ id }) => id === row)?.label ?? row,
-      finding(finding) {
-        const stays = model.stays();
-        void overview().then(
-          (answer) => {
-            if (stays()) app.open(findingPlace(finding, answer));
-          },
-          (error) => {
-            if (stays()) failed(error);
-          },
-        );
-      },
-    },
-    {
-      mark: gaps.mark,
-      open: gaps.openPiece,
-      fetchGap: gaps.one,
-      delays: waits.ofGap,
-      collective: waits.ofOp,
-      error: panelFailed,
-      copy: (text) => {
-        void app.copy(text, 'The gap');
-      },
-      occurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
-      finding: () => link.state.fi ?? '',
-      place: gaps.placeOf,
-      goto(place, id) {
-        link.set({ fi: id }, 'replace');
-        gaps.show(place);
-      },
-      leave: (place) => app.open(place),
-      step(gap) {
-        const stays = model.stays();
-        void overview().then(
-          ({
-            steps: {
-              columns: { index, start_ps, duration_ps },
-            },
-          }) => {
-            const at = index.indexOf(gap.step ?? -1);
-            if (stays() && at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
-          },
-          (error) => {
-            if (stays()) failed(error);
-          },
-        );
-      },
-      // The panel's answer completes selections from links and clicks.
-      gap(gap) {
-        if (state.selection?.kind === 'gap') {
-          completeSelection({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
-        }
-        // The panel takes the height that it needs: the gap stays in sight.
-        lanes.revealGap(gap.device);
-      },
-      detail(detail) {
-        if (state.selection?.kind === 'event') {
-          completeSelection({ detail, selection: { ...ofBrief(detail), row: detail.row || state.selection.row } });
-        }
-      },
-    },
-  );
+  const actions = createPanelActions(app, model, {
+    lanes,
+    gaps,
+    waits,
+    navigation,
+    shownHosts,
+    session: () => session,
+    overview: () => overview(),
+    showTable,
+    showPanel,
+    failed,
+    detailFailed,
+    completeSelection,
+  });
+  const panel = createPanel(actions.panel, actions.details);
   const cursor = createCursor(model, lanes, {
     session: name,
     say: live.announceNow,
     wait: waits.textOf,
-    far: open,
+    openEvent: open,
     failed,
   });
   let settling = false;
@@ -267,7 +199,7 @@ export function timelineView(app) {
   });
 
   /** Only after the lanes: the findings take an analysis. */
-  async function bringFindings() {
+  async function loadFindings() {
     const requested = session;
     const answer = await overview().catch(() => null);
     if (requested?.of !== session?.of || !session || !answer) return;
@@ -278,7 +210,7 @@ export function timelineView(app) {
   }
 
   /** @param {import('../lib/api.js').RequestError} error */
-  function panelFailed(error) {
+  function detailFailed(error) {
     const { selection } = state;
     const kind = selection?.kind;
     if (error.status !== 404 && error.status !== 400) failed(error);
@@ -314,7 +246,7 @@ export function timelineView(app) {
     }
     if (!changed.has('selection')) return;
     gaps.count();
-    bringHosts();
+    requestHosts();
     if (settling) return;
     showPanel();
     if (state.selection?.kind === 'window') live.announce('A window is selected.');
@@ -373,7 +305,7 @@ export function timelineView(app) {
     search: toolbar.focusSearch,
     askTime: toolbar.askTime,
     step: (way) => cursor.step(way, session?.rows ?? []),
-    gap: gaps.go,
+    gap: gaps.step,
     longest: gaps.longest,
     occurrence,
     align: toggleAlign,
@@ -393,7 +325,7 @@ export function timelineView(app) {
     if (state.align) void align(true, true);
   }
 
-  async function bringScopes() {
+  async function loadScopes() {
     const requested = session;
     if (!requested?.more_rows) return;
     const { rows } = await get('scopes', requested.of).catch(() => requested);
@@ -410,7 +342,7 @@ export function timelineView(app) {
     // A gap is shown where it is.
     const aligned = link.state.al === '1' && state.selection?.kind !== 'gap';
     if (aligned !== Boolean(state.align)) void align(aligned, true);
-    bringHosts();
+    requestHosts();
     const [opened] =
       [...state.open].find(([id, on]) => on && session?.devices.some((device) => device.id === id)) ?? [];
     const device = state.selection?.kind === 'gap' ? state.selection.device : opened;
@@ -435,7 +367,7 @@ export function timelineView(app) {
         openRows(false);
       });
       gaps.open(next);
-      void bringScopes();
+      void loadScopes();
     },
     filter() {
       lanes.request();

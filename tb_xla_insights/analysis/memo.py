@@ -33,6 +33,11 @@ def memoised(function: F) -> F:
 
     @wraps(function)
     def cached(trace: Trace, *arguments: Hashable) -> Any:
-        return memoised_on(trace, (function, *arguments), lambda: function(trace, *arguments))
+        key = (function, *arguments)
+        try:  # nearly all calls: a report makes hundreds of them
+            return vars(trace)["_results"][key]
+        except KeyError:
+            pass
+        return memoised_on(trace, key, lambda: function(trace, *arguments))
 
     return cached  # type: ignore[return-value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,13 @@ def frame_name(name: str) -> str:
     other names unchanged."""
     match = _FRAME.fullmatch(name)
     return f"{match[2]} at {match[1]}" if match else name
+
+
+def number_distinct(values: Iterable[Hashable]) -> NDArray[np.int32]:
+    """Numbers values by their first occurrence; equal ones have the same number. `numpy.unique` would first copy every
+    text at the length of the longest."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)
 
 
 @memoised

@@ -73,7 +73,7 @@ def _step_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     if verdict == "same":
         return f"B’s steps are as long as A’s at the median: {times}"
     if verdict == "chance":
-        return f"B’s steps cannot be told from A’s: {times} at the median may be chance"
+        return f"B’s steps cannot be told apart from A’s: {times} at the median may be chance"
     if verdict == "few":
         ratio = ratio_text(b_ps / a_ps)
         return f"B’s steps take {times} at the median ({ratio}); so few steps do not rule out chance"
@@ -93,7 +93,7 @@ def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     if verdict == "same":
         return f"B is as fast as A at the median: {rates}.{sizes}"
     if verdict == "chance":
-        return f"B cannot be told from A: {rates} at the median may be chance.{sizes}"
+        return f"B cannot be told apart from A: {rates} at the median may be chance.{sizes}"
     if verdict == "few":
         ratio = ratio_text(rate_b / rate_a)
         return f"B has {rates} at the median ({ratio}); so few steps do not rule out chance.{sizes}"
@@ -116,7 +116,7 @@ def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:
 
 
 def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows) -> str:
-    """Returns ` The device has 7.9 ms less work and the host 1.9 ms more wait per step, in the mean.`"""
+    """Returns ` The device has 7.9 ms less work and the host 1.9 ms more wait per step, on average.`"""
     work_row = _device_work_row(a, b, measures)
     rows = [row for row in classes if _is_notable(a, b, row)][:_MAX_REASONS]
     parts = [
@@ -127,7 +127,7 @@ def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: 
     device = f"The device has {_difference_text(work_row['difference_ps'])} work" if work_row else ""
     host = f"{'the host' if device else 'The host has'} {_join(parts)}" if parts else ""
     text = " and ".join(part for part in (device, host) if part)
-    return f" {text} per step, in the mean." if text else ""
+    return f" {text} per step, on average." if text else ""
 
 
 def _device_reasons(a: SessionTotals, b: SessionTotals, work: ComparedDeviceWork) -> str:

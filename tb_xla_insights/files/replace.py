@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import stat
+import sys
+import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tb_xla_insights.errors import InputError
+
+_MIN_ABANDONED_SECONDS = 60.0
+"""A file that was written to within this time is never removed: its process may be about to lock it."""
 
 
 @contextmanager
@@ -29,22 +36,69 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
     A link is kept, and its target replaced. A device, a pipe, and a file to which this process prints are written in
     place. Raises OSError.
+
+    A process that is killed (SIGKILL, lack of memory) leaves its temporary file; this user's next output to the same
+    directory removes it, after a minute.
     """
     if _is_written_in_place(path):
         yield path
         return
     target = Path(os.path.realpath(path))
+    # Locks may not reach other machines that write to the same directory.
+    prefix = f".xla-insights-{zlib.crc32(platform.node().encode()):08x}-"
+    _remove_abandoned(target.parent, prefix)
     # A random name: another user of a shared folder cannot have put a link there.
-    temporary = target.with_name(f".xla-insights-{secrets.token_hex(8)}")
+    temporary = target.with_name(f"{prefix}{secrets.token_hex(8)}")
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        yield temporary
+        with _locked_file(temporary):
+            yield temporary
         with suppress(FileNotFoundError):
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def _locked_file(path: Path) -> Iterator[None]:
+    """Creates a file, and locks it while the block runs and its process lives."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        if sys.platform != "win32":
+            _lock(descriptor)
+            yield
+    finally:
+        os.close(descriptor)
+    if sys.platform == "win32":  # locks would keep others from writing to the path
+        yield
+
+
+def _remove_abandoned(directory: Path, prefix: str) -> None:
+    """Removes this user's temporary files of processes that were killed: their locks ended."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        for path in directory.glob(f"{prefix}*"):
+            status = path.lstat()
+            if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _MIN_ABANDONED_SECONDS:
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    if _lock(descriptor):
+                        path.unlink()
+                finally:
+                    os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """Whether the file is now locked; not if another process has locked it, or the file system has no locks."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _is_written_in_place(path: Path) -> bool:

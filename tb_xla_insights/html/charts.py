@@ -74,6 +74,9 @@ def _scale(max_ps: int, y: Callable[[float], float]) -> Iterator[Markup]:
     interval = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough_interval)
     for number in range(int(max_ps / ps_per_unit / interval) + 1):
         line_y = y(number * interval * ps_per_unit)
-        text = f"{number * interval:g}" if number else f"0{units.THIN}{unit}"
+        time = number * interval
+        text = (
+            (units.count(int(time)) if interval >= 1 else f"{time:g}") if number else f"0{units.THIN}{unit}"
+        )
         yield element("line", x1=_LEFT_MARGIN, x2=_WIDTH, y1=str(line_y), y2=str(line_y))
         yield element("text", text, x=_LEFT_MARGIN - 6, y=str(line_y + 4), text_anchor="end")

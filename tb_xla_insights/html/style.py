@@ -27,7 +27,7 @@ header h1{color:var(--ink)}
 .verdict dl>div{display:flex;flex-direction:column-reverse}
 .verdict dt{font-size:11px;color:var(--ink-3);white-space:nowrap}
 .verdict dd{font-size:17px;line-height:22px;font-weight:600;white-space:nowrap}
-main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1fr));gap:12px;align-items:start}
+main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,560px),1fr));gap:12px}
 .card{background:var(--surface);border:1px solid var(--line);border-radius:6px;padding:9px 12px 10px;min-width:0;
 break-inside:avoid}
 .wide{grid-column:1/-1}

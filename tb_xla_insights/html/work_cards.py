@@ -15,6 +15,9 @@ from tb_xla_insights.tables.launches import COMPILES, EXECUTIONS, TRANSFERS
 _MAX_ROWS = 200
 """The most rows of a table; `report --json` has all."""
 
+_MAX_OPEN_COUNTERS = 12
+"""More counters are folded."""
+
 
 def executions_card(document: Row) -> Markup | None:
     rows = document["programs"][:_MAX_ROWS]
@@ -46,9 +49,8 @@ def annotations_card(document: Row) -> Markup | None:
         return None
     cells = {"path": _annotation, "lost": lambda row: row["lost"] or ""}
     annotations = defined_table(ANNOTATIONS, rows, cells)
-    return card(
-        "Annotations", "host: all threads; device: all cores", annotations, _origins(document["propagation"])
-    )
+    note = "host: all threads; device: all cores"
+    return card("Annotations", note, annotations, _origins(document["propagation"]), wide=True)
 
 
 def _origins(propagation: Row) -> Markup | None:
@@ -83,7 +85,7 @@ def collectives_card(document: Row) -> Markup | None:
 def metrics_card(document: Row) -> Markup | None:
     metrics = document["metrics"] or {}
     rows = [
-        {"name": name, "value": str(value)}
+        {"name": name, "value": units.count(value)}
         for name, value in list((metrics.get("counters") or {}).items())[:_MAX_ROWS]
     ]
     breaks = (metrics.get("dynamo") or {}).get("reasons") or []
@@ -98,5 +100,7 @@ def metrics_card(document: Row) -> Markup | None:
         if rows
         else None
     )
+    if len(rows) > _MAX_OPEN_COUNTERS:
+        counters = element("details", element("summary", f"{units.count(len(rows))} counters"), counters)
     break_lines = (element("p", f"Graph break at {row['place']}: {row['reason']}") for row in breaks)
     return card("Text files beside the capture", ", ".join(metrics.get("files") or []), break_lines, counters)

@@ -113,7 +113,8 @@ def find_arrivals(hosts: Sequence[HostCollectives]) -> Arrivals:
     """Returns the arrivals of the hosts of a session, given in the order in which their cores are counted."""
     base = _epoch_shifts(hosts)
     arrivals = None
-    for numbering in candidate_numberings(hosts):
+    # One host shares no collective, however its cores are numbered.
+    for numbering in candidate_numberings(hosts) if len(hosts) > 1 else [None]:
         shared = match_instructions(hosts, numbering)
         alignment = align(hosts, shared, base)
         arrivals = _compute_arrivals(hosts, shared, alignment, base)

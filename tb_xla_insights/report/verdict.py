@@ -155,7 +155,11 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     idle_clause = note = ""
     if unknown_reason:
         note = f"; what else is in the way is not known, as {unknown_reason}"
-    elif not warm_up and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy:
+    elif (
+        not warm_up
+        and busy < DEVICE_BOUND_SHARE * span
+        and 2 * sum(finding["cost_ps"] for finding in reasons) < span - busy
+    ):
         idle_clause = _main_gap_activity(report, span - busy)
     if unknown_work and not mistakes and not unknown_reason:
         note = f"; {_UNKNOWN_WORK}"
@@ -178,7 +182,7 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         head, waiting = "", waiting_by_name(straggler) if straggler else ""
         causes = _causes(warm_up, mistakes, limit, totals, mean_steps_per_host(report))
     busy_text = f"{duty} busy, which includes waiting for {waiting}" if straggler else f"{duty} busy"
-    endings = (*(cause + idle_clause for cause in causes), causes[-1])
+    endings = [cause + clause for cause in causes for clause in (idle_clause, "")]
     texts = [f"{head}{subject} {busy_text}{_name_devices(ending, devices)}{note}." for ending in endings]
     severity = max((finding["severity"] for finding in reasons), key=SEVERITIES.index)
     return {"text": next((text for text in texts if len(text) <= max_chars), texts[-1]), "severity": severity}
@@ -301,7 +305,7 @@ def _why_host_unknown(report: Mapping[str, Any]) -> str | None:
     if disagreeing and 2 * disagreeing >= len(report["session"]["hosts"]):
         return "the clocks of host and device disagree"
     if not any(row["join"] != "none" for row in report["executions"]):
-        return "nothing tells what launched the work"
+        return "the launches are not recorded"
     return None
 
 
@@ -333,4 +337,14 @@ def _main_gap_activity(report: Mapping[str, Any], idle: int) -> str:
     inside_runs = sum(row["total_ps"] for row in gaps.get("patterns", ()) if row["inside_run"])
     if 2 * inside_runs > idle and 2 * gaps["by_kind_ps"]["queued"] > idle:
         return "; most of the idle time is inside program runs, between their ops"
+    queued_ps, program = max(
+        (
+            (row["by_cause_ps"].get("wait", 0), row["after"])
+            for row in gaps.get("patterns", ())
+            if row["after"] and not row["inside_run"]
+        ),
+        default=(0, ""),
+    )
+    if 2 * queued_ps > idle and 2 * gaps["by_kind_ps"]["queued"] > idle:
+        return f"; during most of the idle time {program} is queued already"
     return _main_activity(report, gaps["by_class_ps"], idle, gaps["by_kind_ps"]["queued"])

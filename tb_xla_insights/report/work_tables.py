@@ -121,7 +121,7 @@ def peaks_text(work: Row) -> str:
         text = f"Peaks ({kinds}) are not known: give them with --peaks FLOPS,BYTES."
     work_ps, counted_ps = total["work_ps"], total["counted_ps"]
     counts = (
-        f"FLOPs are known of {units.share(counted_ps / work_ps)} of that"
+        f"FLOPs are known for {units.share(counted_ps / total['self_ps'])} of the time"
         if counted_ps
         else "its FLOPs are not known"
     )

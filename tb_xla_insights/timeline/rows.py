@@ -144,7 +144,7 @@ class HostRows:
         """The annotations of the driving threads, or of all threads if those have none; loaders' would overlap them."""
         trace = self.trace
         rows = trace.annotations
-        on_driving_thread = np.isin(trace.lines_of(rows), trace.driving_lines)
+        on_driving_thread = trace.is_on_lines(rows, trace.driving_lines)
         rows = rows[on_driving_thread] if on_driving_thread.any() else rows
         if not rows.size:
             return

@@ -7,7 +7,7 @@ event names. All times are integer picoseconds from the session's start.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
@@ -260,6 +260,12 @@ class Trace:
     def lines_of(self, rows: NDArray[np.int32]) -> Int32:
         """The lines (indices) of events, -1 for no event."""
         return (np.searchsorted(self.line_first, rows, "right") - 1).astype(np.int32)
+
+    def is_on_lines(self, rows: Int32, lines: Sequence[int]) -> NDArray[np.bool_]:
+        """Whether each event is on one of these lines (indices); False for no event."""
+        is_chosen = np.zeros(len(self.lines) + 1, np.bool_)  # the last entry: no event
+        is_chosen[lines] = True
+        return is_chosen[self.lines_of(rows)]
 
     def lines_with(self, *roles: Role) -> list[int]:
         """The lines (indices) of the threads with these roles, by role; at most one drives."""

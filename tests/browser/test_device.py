@@ -1,7 +1,8 @@
-"""The view Device: what the device is busy with, and how well. One page for all tests of the synthetic transformer."""
+"""The Device view: what the device is busy with, and how efficiently. The tests share one page."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ def demo() -> str:
 
 @pytest.fixture(scope="module")
 def board(browser: Browser, browser_context_args: dict[str, Any], tensorboard: str) -> Iterator[Xi]:
-    """A page that is used by one test after the other; nothing may complain in any."""
+    """A page shared by all tests; none may log an error."""
     complaints: list[str] = []
     context = browser.new_context(**browser_context_args)
     page = context.new_page()
@@ -45,13 +46,13 @@ def shown(board: Xi, demo: str) -> Xi:
 
 
 def document(xi: Xi, session: str, **more: str) -> dict[str, Any]:
-    """What the server tells."""
+    """The server's document of the view."""
     base = xi.address.partition("/data/plugin_entry.html")[0]
     answer = xi.page.request.get(
         f"{base}/data/plugin/xla_insights/data/device", params={"session": session, **more}
     )
-    found: dict[str, Any] = json.loads(answer.text())
-    return found
+    device_document: dict[str, Any] = json.loads(answer.text())
+    return device_document
 
 
 def own_times(xi: Xi) -> dict[str, float]:
@@ -65,10 +66,10 @@ def ops_listed(xi: Xi) -> list[str]:
 
 
 def point(xi: Xi, op: str) -> tuple[float, float]:
-    """The middle of an op's dot, in the window."""
+    """The centre of an op's dot, in pixels of the window."""
     box = xi.page.get_by_test_id("roofline").bounding_box()
     assert box is not None
-    dot = next(it for it in xi.drawn("dots") if it["id"] == op)
+    dot = next(dot for dot in xi.drawn("dots") if dot["id"] == op)
     return box["x"] + dot["x"], box["y"] + dot["y"]
 
 
@@ -88,10 +89,10 @@ def test_the_verdict_and_the_figures(shown: Xi) -> None:
 def test_the_tree_adds_up(shown: Xi) -> None:
     from synthetic import transformer
 
-    known = {path or "/": time / MS for path, time in transformer.truth().own_ps.items()}
-    assert own_times(shown) == known
+    true_times = {path or "/": time / MS for path, time in transformer.truth().own_ps.items()}
+    assert own_times(shown) == true_times
     assert ps(shown.page.get_by_test_id("device-sum").locator("td").nth(1)) == [84_300_000_000]
-    assert math.isclose(sum(known.values()), 84.3)
+    assert math.isclose(sum(true_times.values()), 84.3)
     tree = shown.page.get_by_test_id("device-tree")
     tree.locator(f"[data-key='{STEP}/layers'] .twist").click()
     expect(tree.locator(f"[data-key='{ATTENTION}']")).to_have_count(0)
@@ -102,27 +103,26 @@ def test_the_tree_adds_up(shown: Xi) -> None:
     assert "cost_estimate" in shown.text("device-unknown")
 
 
-def test_a_dot_per_op_and_labels_that_do_not_touch(shown: Xi, demo: str) -> None:
+def test_each_op_has_a_dot_and_labels_do_not_overlap(shown: Xi, demo: str) -> None:
     ops = document(shown, demo)["ops"]
-    both = [
+    drawable = [
         name for name, flops, size in zip(ops["op"], ops["flops"], ops["hbm_bytes"], strict=True) if flops and size
     ]  # fmt: skip
     dots = shown.drawn("dots")
-    assert [it["id"] for it in dots] == both
-    largest, other = dots[0], next(it for it in dots if it["id"] == "dot.417")
-    assert math.isclose((largest["r"] / other["r"]) ** 2, 14_900 / 8_100, rel_tol=1e-3)
+    assert [dot["id"] for dot in dots] == drawable
+    largest, smaller = dots[0], next(dot for dot in dots if dot["id"] == "dot.417")
+    assert math.isclose((largest["r"] / smaller["r"]) ** 2, 14_900 / 8_100, rel_tol=1e-3)
     labels = shown.drawn("labels")
-    assert {it["id"] for it in labels} == {*both[:7]}
-    for at, one in enumerate(labels):
-        for two in labels[:at]:
-            apart = one["x"] + one["w"] <= two["x"] or two["x"] + two["w"] <= one["x"]
-            assert apart or one["y"] + one["h"] <= two["y"] or two["y"] + two["h"] <= one["y"]
+    assert {label["id"] for label in labels} == {*drawable[:7]}
+    for a, b in itertools.combinations(labels, 2):
+        side_by_side = a["x"] + a["w"] <= b["x"] or b["x"] + b["w"] <= a["x"]
+        assert side_by_side or a["y"] + a["h"] <= b["y"] or b["y"] + b["h"] <= a["y"]
     axes = shown.drawn("axes")
     assert axes["x"] == [-1, 4]
     assert axes["y"][0] == -1
 
 
-def test_pointer_on_a_dot_lifts_and_selects_its_row(shown: Xi) -> None:
+def test_the_pointer_on_a_dot_highlights_and_selects_its_row(shown: Xi) -> None:
     page = shown.page
     page.mouse.move(*point(shown, "dot.310"))
     expect(page.locator("tr.lifted td").first).to_have_text("dot.310")
@@ -153,15 +153,15 @@ def test_an_annotation_filters_ops_and_picture(shown: Xi) -> None:
     listed = ops_listed(shown)
     assert listed[:2] == ["fusion.1042", "dot.310"]
     assert len(listed) == 8
-    seen = {it["id"] for it in shown.drawn("dots") if not it["faint"]}
-    assert seen == {"dot.902", "dot.310", "fusion.1042", "dot.318", "fusion.1051", "fusion.1060"}
+    passing = {dot["id"] for dot in shown.drawn("dots") if not dot["faint"]}
+    assert passing == {"dot.902", "dot.310", "fusion.1042", "dot.318", "fusion.1051", "fusion.1060"}
     foot = shown.page.get_by_test_id("op-table").locator("tfoot")
     expect(foot).to_contain_text("8 of 22")
     expect(foot).to_contain_text("32.034")
     shown.page.get_by_test_id("roofline").focus()
     shown.press("Escape")
     assert "an" not in shown.link()
-    assert not any(it["faint"] for it in shown.drawn("dots"))
+    assert not any(dot["faint"] for dot in shown.drawn("dots"))
 
 
 def test_ops_are_found_by_op_category_file_and_bound(shown: Xi) -> None:
@@ -189,16 +189,16 @@ def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
     assert sum(ps(column(table, "Self time"))) == 84_300_000_000
 
 
-def test_ops_beyond_those_of_the_first_answer_are_asked_for(board: Xi, case_study: str) -> None:
+def test_ops_that_the_first_answer_omits_are_requested(board: Xi, case_study: str) -> None:
     board.open(case_study, v="device", dd="0.0", st="all")
-    told = document(board, case_study, dd="0.0", st="all", whole="1")
+    whole = document(board, case_study, dd="0.0", st="all", whole="1")
     few = document(board, case_study, dd="0.0", st="all")
-    assert len(few["ops"]["op"]) < len(told["ops"]["op"])
+    assert len(few["ops"]["op"]) < len(whole["ops"]["op"])
     rest = board.page.get_by_test_id("op-rest")
-    expect(rest).to_contain_text(f"{len(told['ops']['op']) - 12} more")
+    expect(rest).to_contain_text(f"{len(whole['ops']['op']) - 12} more")
     times = [*ps(column(board.page.get_by_test_id("op-table"), "Self time")), *ps(rest.locator("[data-ps]"))]
-    assert sum(times) == told["total"]["self_ps"]
-    last = told["ops"]["op"][-1]
+    assert sum(times) == whole["total"]["self_ps"]
+    last = whole["ops"]["op"][-1]
     assert last not in few["ops"]["op"]
     board.press("/")
     board.page.keyboard.type(last)
@@ -215,9 +215,9 @@ def test_other_devices_steps_and_categories(shown: Xi, demo: str) -> None:
     page.get_by_test_id("device-step").select_option("mean")
     shown.idle()
     assert {key: shown.link()[key] for key in ("dd", "st")} == {"dd": "all", "st": "mean"}
-    told = document(shown, demo, dd="all", st="mean")
-    assert told["core_steps"] == 12
-    assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(told["total"]["self_ps"] / 12)]
+    mean = document(shown, demo, dd="all", st="mean")
+    assert mean["core_steps"] == 12
+    assert ps(page.get_by_test_id("kpi-work").locator("dd")) == [round(mean["total"]["self_ps"] / 12)]
     assert shown.text("kpi-work") == "84.3 msop time, mean of 6 steps, per core"
     page.get_by_test_id("device-category").select_option("loop fusion")
     shown.idle()
@@ -260,8 +260,8 @@ def test_a_finding_leads_to_its_annotation_and_op(board: Xi, demo: str) -> None:
     board.open(demo, v="overview")
     board.page.get_by_test_id("finding-below_roofline").get_by_test_id("finding-more").click()
     board.ready()
-    told = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
-    assert {name: board.link()[name] for name in told} == told
+    expected = {"v": "device", "dd": "all", "st": "mean", "an": ATTENTION, "op": "fusion.1042"}
+    assert {name: board.link()[name] for name in expected} == expected
     selected = board.page.locator("[data-testid=view-device] tr[aria-selected=true]")
     assert [row.get_attribute("data-testid") for row in selected.all()] == [
         f"device-ann-{ATTENTION}",
@@ -269,7 +269,7 @@ def test_a_finding_leads_to_its_annotation_and_op(board: Xi, demo: str) -> None:
     ]
 
 
-def test_without_flops_there_is_time_alone(board: Xi) -> None:
+def test_without_flops_only_times_are_shown(board: Xi) -> None:
     board.open(session_named("synthetic_pod"), v="device", dd="all", st="mean")
     assert board.text("roofline-none") == "The capture has no FLOP or byte counts (GPU, or an old libtpu)."
     heads = board.page.get_by_test_id("device-tree").locator("thead th").all_inner_texts()
@@ -279,7 +279,7 @@ def test_without_flops_there_is_time_alone(board: Xi) -> None:
     board.page.get_by_test_id("device-step").select_option("all")
     board.idle()
     expect(board.page.get_by_test_id("device-hosts")).to_have_count(0)
-    # When ops of hosts ran that are not in memory, the timeline finds.
+    # The times of ops are unknown if their host is not in memory: the timeline searches.
     board.page.get_by_test_id("op-show").first.click()
     board.ready()
     assert board.link()["q"] == "all-reduce.1"
@@ -289,14 +289,14 @@ def test_states_without_peaks_or_devices(board: Xi, demo: str) -> None:
     page = board.page
 
     def without_peaks(route: Route) -> None:
-        told = route.fetch().json()
-        told["peaks"] |= {"flops_per_s": None, "bytes_per_s": None, "source": None}
-        told["verdict"] = None
-        route.fulfill(json=told)
+        answer = route.fetch().json()
+        answer["peaks"] |= {"flops_per_s": None, "bytes_per_s": None, "source": None}
+        answer["verdict"] = None
+        route.fulfill(json=answer)
 
     def without_devices(route: Route) -> None:
-        told = route.fetch().json()
-        route.fulfill(json=told | {"devices": {name: [] for name in told["devices"]}})
+        answer = route.fetch().json()
+        route.fulfill(json=answer | {"devices": {name: [] for name in answer["devices"]}})
 
     page.route("**/data/device?**", without_peaks)
     board.open(demo, v="device")

@@ -1,4 +1,4 @@
-"""The view Hosts: who holds up the others, in which steps, and why."""
+"""The Hosts view: which host holds up the others, in which steps, and why."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ def demo() -> str:
     return session_named("synthetic_pod_16_hosts")
 
 
-def test_the_verdict_and_its_figures_are_the_server_s(xi: Xi, page: Page, demo: str) -> None:
+def test_the_verdict_and_its_figures_come_from_the_server(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    told = document(xi, demo)
-    assert plain(told["verdict"]["text"]) in xi.text("hosts-verdict")
+    hosts_document = document(xi, demo)
+    assert plain(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")
     assert page.get_by_test_id("hosts-verdict").locator("b").first.inner_text() == LATE
     for name, key in (("step", "step_ps"), ("waits", "waits_ps"), ("fixed", "step_if_fixed_ps")):
-        assert ps(page.get_by_test_id(f"kpi-{name}").locator("dd")) == [told["figures"][key]]
+        assert ps(page.get_by_test_id(f"kpi-{name}").locator("dd")) == [hosts_document["figures"][key]]
     expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts16")
 
 
 def test_every_host_has_a_row_and_every_step_a_column(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    told = document(xi, demo)
+    hosts_document = document(xi, demo)
     rows = xi.drawn("rows")
-    assert [it["hosts"][0] for it in rows] == told["order"]
-    assert [it["hosts"][0] for it in rows if it["named"]] == [5]
-    assert [it["step"] for it in xi.drawn("columns")] == list(range(12))
+    assert [row["hosts"][0] for row in rows] == hosts_document["order"]
+    assert [row["hosts"][0] for row in rows if row["named"]] == [5]
+    assert [heat_column["step"] for heat_column in xi.drawn("columns")] == list(range(12))
     expect(page.get_by_test_id("heat-row-5")).to_contain_text(f"{LATE}, last in 12 of 12 steps")
     page.get_by_test_id("heat-as-table").click()
     table = page.get_by_test_id("heat-table")
     assert column(table, "Last to arrive").all_inner_texts() == [LATE] * 12
     waits = [0] * 12
-    for step, time in zip(told["charges"]["step"], told["charges"]["waits_us"], strict=True):
+    for step, time in zip(
+        hosts_document["charges"]["step"], hosts_document["charges"]["waits_us"], strict=True
+    ):
         waits[step] += time * US
     assert ps(column(table, "Others wait")) == waits
-    assert ps(column(table, "Late")) == [time * US for time in told["late_us"][5]]
+    assert ps(column(table, "Late")) == [time * US for time in hosts_document["late_us"][5]]
 
 
 def test_step_time_shows_which_steps_are_slow(xi: Xi, page: Page, demo: str) -> None:
@@ -61,10 +63,11 @@ def test_step_time_shows_which_steps_are_slow(xi: Xi, page: Page, demo: str) -> 
     assert xi.drawn("scale") == [times[math.ceil(part * len(times)) - 1] for part in (0.05, 0.95)]
 
 
-def _step_times(told: dict[str, Any]) -> list[list[int]]:
-    middle = told["steps"]["step_us"]
+def _step_times(hosts_document: dict[str, Any]) -> list[list[int]]:
+    middle = hosts_document["steps"]["step_us"]
     return [
-        [apart + length for apart, length in zip(row, middle, strict=True)] for row in told["step_apart_us"]
+        [apart + length for apart, length in zip(row, middle, strict=True)]
+        for row in hosts_document["step_apart_us"]
     ]
 
 
@@ -75,16 +78,16 @@ def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None
     assert {key: xi.link()[key] for key in ("hs", "st")} == {"hs": "t1v-n-7f-w-2", "st": "1207"}
     card = page.get_by_test_id("host-difference")
     expect(card.get_by_role("heading")).to_contain_text("t1v-n-7f-w-2 against the median")
-    told = document(xi, demo)
+    hosts_document = document(xi, demo)
     own = document(xi, demo, host="t1v-n-7f-w-2")["step_class_us"][3]
-    median = told["step_class_us"][str(told["median_host"])][3]
-    at = told["classes"].index("input")
+    median = hosts_document["step_class_us"][str(hosts_document["median_host"])][3]
+    at = hosts_document["classes"].index("input")
     cells = page.get_by_test_id("host-difference-input").locator("[data-ps]")
     assert ps(cells) == [own[at] * US, median[at] * US, (own[at] - median[at]) * US]
-    hosts_time = sum(own) - own[told["classes"].index("device")]
+    hosts_time = sum(own) - own[hosts_document["classes"].index("device")]
     assert ps(card.locator("tfoot [data-ps]"))[0] == hosts_time * US
-    # All steps are still what verdict and table are about.
-    assert plain(told["verdict"]["text"]) in xi.text("hosts-verdict")
+    # The verdict and the table still cover all steps.
+    assert plain(hosts_document["verdict"]["text"]) in xi.text("hosts-verdict")
     page.keyboard.press("Escape")
     xi.idle()
     assert "st" not in xi.link()
@@ -93,10 +96,10 @@ def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None
 def test_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
     card = page.get_by_test_id("host-difference")
-    own, apart = (ps(column(card, head)) for head in ("w-5", "Difference"))
+    times, differences = (ps(column(card, head)) for head in ("w-5", "Difference"))
     sums = ps(card.locator("tfoot [data-ps]"))
-    assert [sum(own), sum(own) - sum(apart), sum(apart)] == sums
-    assert apart == sorted(apart, reverse=True)
+    assert [sum(times), sum(times) - sum(differences), sum(differences)] == sums
+    assert differences == sorted(differences, reverse=True)
     first = card.locator("tbody tr").first
     expect(first).to_contain_text("input")
     expect(page.get_by_test_id("host-sentence")).to_contain_text("next_batch takes 40.0")
@@ -108,7 +111,7 @@ def test_the_difference_adds_up_to_both_steps(xi: Xi, page: Page, demo: str) -> 
     expect(page.get_by_test_id("host-difference-select")).to_be_focused()
 
 
-def test_the_heat_map_is_driven_by_keys(xi: Xi, page: Page, demo: str) -> None:
+def test_keys_move_in_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
     heat = page.get_by_test_id("heat-canvas")
     heat.focus()
@@ -131,19 +134,21 @@ def test_the_heat_map_is_driven_by_keys(xi: Xi, page: Page, demo: str) -> None:
 
 def test_a_double_click_shows_the_step_of_the_host_and_the_median_one(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    told = document(xi, demo)
+    hosts_document = document(xi, demo)
     page.mouse.dblclick(*place(xi, 5, 4))
     page.wait_for_selector("[data-testid=view-timeline][data-state=ready]")
-    median = told["median_host"]
+    median = hosts_document["median_host"]
     expect(page.get_by_test_id("host-select")).to_have_text("2 of 16: w-3, w-5")
     link = xi.link()
     assert link["h"] == ",".join(map(str, sorted((5, median))))
     columns = document(xi, demo, "overview")["steps"]["columns"]
     names, keys = (LATE, f"t1v-n-7f-w-{median}"), ("host", "number", "start_ps", "duration_ps")
     steps = [
-        it for it in zip(*(columns[key] for key in keys), strict=True) if it[0] in names and it[1] == 1208
+        step
+        for step in zip(*(columns[key] for key in keys), strict=True)
+        if step[0] in names and step[1] == 1208
     ]
-    start, end = min(it[2] for it in steps), max(it[2] + it[3] for it in steps)
+    start, end = min(step[2] for step in steps), max(step[2] + step[3] for step in steps)
     selection = xi.drawn("selection")
     assert [selection["start_ps"], selection["end_ps"]] == pytest.approx([start, end], abs=1000)
     labels = " ".join(row["label"] for row in xi.drawn("rows"))
@@ -156,14 +161,14 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
     xi.drag(place(xi, 5, 2), place(xi, 5, 5))
     assert xi.link()["st"] == "1206-1209"
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text(f"In steps 1206 – 1209 {LATE} arrives last")
-    told = document(xi, demo)
-    places = [at for at, step in enumerate(told["charges"]["step"]) if 2 <= step <= 5]
-    waits = sum(told["charges"]["waits_us"][at] for at in places)
+    hosts_document = document(xi, demo)
+    places = [at for at, step in enumerate(hosts_document["charges"]["step"]) if 2 <= step <= 5]
+    waits = sum(hosts_document["charges"]["waits_us"][at] for at in places)
     table = page.get_by_test_id("hosts-table")
     assert ps(table.locator("tfoot tr:last-child [data-ps]")) == [waits * US]
     assert column(table, "Steps").first.inner_text() == "4"
     expect(page.get_by_test_id("host-difference").locator("tfoot")).to_contain_text("Step, mean")
-    # A step head is the same for one step.
+    # A click on the head of a step selects that step for all hosts.
     box, head = canvas(xi), xi.drawn("columns")[7]
     page.mouse.click(box["x"] + head["x"] + head["w"] / 2, box["y"] + 8)
     xi.idle()
@@ -174,18 +179,18 @@ def test_dragging_over_columns_selects_steps_for_all_hosts(xi: Xi, page: Page, d
     expect(page.get_by_test_id("hosts-verdict")).to_contain_text("In steps 1206 – 1209 ")
 
 
-def test_the_table_adds_up_and_folds_those_that_were_never_last(xi: Xi, page: Page, demo: str) -> None:
+def test_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="hosts")
-    told = document(xi, demo)
+    hosts_document = document(xi, demo)
     table = page.get_by_test_id("hosts-table")
-    never = [at for at, last in enumerate(told["hosts"]["last"]) if not last]
+    never = [at for at, last in enumerate(hosts_document["hosts"]["last"]) if not last]
     rows = table.locator("tbody tr[data-index]")
     expect(rows).to_have_count(16 - len(never))
     rest = page.get_by_test_id("host-rest")
     expect(rest).to_contain_text(f"{len(never)} more, never last")
     foot = [plain(text) for text in table.locator("tfoot tr:last-child td").all_inner_texts()]
     assert foot[0] == "16 hosts"
-    assert foot[3:5] == [str(told["collectives"]), "100.0 %"]
+    assert foot[3:5] == [str(hosts_document["collectives"]), "100.0 %"]
     shares = [float(plain(text).split()[0]) for text in column(table, "Share").all_inner_texts()]
     assert sum(shares) == pytest.approx(100)
     waits = [float(plain(text).replace(" ", "")) for text in column(table, "Others wait").all_inner_texts()]
@@ -234,14 +239,14 @@ def test_the_export_has_every_host_and_step(xi: Xi, page: Page, demo: str) -> No
         page.get_by_test_id("export-csv").click()
     with open(download.value.path(), newline="") as file:
         rows = list(csv.DictReader(file))
-    told = document(xi, demo)
+    hosts_document = document(xi, demo)
     assert len(rows) == 16 * 12
-    assert sum(int(row["last"]) for row in rows) == told["collectives"]
+    assert sum(int(row["last"]) for row in rows) == hosts_document["collectives"]
     late = [int(row["late_us"]) for row in rows if row["host"] == LATE]
-    assert late == told["late_us"][5]
+    assert late == hosts_document["late_us"][5]
 
 
-def test_the_picker_takes_numbers_ranges_and_names(xi: Xi, page: Page, demo: str) -> None:
+def test_the_picker_accepts_numbers_ranges_and_names(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="overview")
     button = page.get_by_test_id("host-select")
     expect(button).to_have_text("16 of 16")
@@ -271,7 +276,7 @@ def _hosts_of(text: str) -> list[int]:
     return [host for ends in ranges for host in range(ends[0], ends[-1] + 1)]
 
 
-def test_words_in_a_link_name_the_session_s_own_hosts(xi: Xi, page: Page, demo: str) -> None:
+def test_slowest_and_median_in_a_link_mean_hosts_of_the_session(xi: Xi, page: Page, demo: str) -> None:
     xi.open(demo, v="overview", h="slowest,median")
     button = page.get_by_test_id("host-select")
     expect(button).to_have_text("2 of 16: w-3, w-5")
@@ -293,17 +298,17 @@ def test_words_in_a_link_name_the_session_s_own_hosts(xi: Xi, page: Page, demo: 
     assert xi.link()["h"] == "slowest,median"
 
 
-def test_the_difference_goes_below_the_heat_map_where_it_is_narrow(xi: Xi, page: Page, demo: str) -> None:
+def test_in_narrow_windows_the_difference_is_below_the_heat_map(xi: Xi, page: Page, demo: str) -> None:
     page.set_viewport_size({"width": 1000, "height": 700})
     xi.open(demo, v="hosts")
-    heat, apart, table = (
+    heat, difference, table = (
         page.get_by_test_id(name).bounding_box() for name in ("hosts-heat", "host-difference", "hosts-table")
     )
     assert heat
-    assert apart
+    assert difference
     assert table
-    assert heat["y"] + heat["height"] <= apart["y"]
-    assert apart["y"] + apart["height"] <= table["y"]
+    assert heat["y"] + heat["height"] <= difference["y"]
+    assert difference["y"] + difference["height"] <= table["y"]
     assert page.evaluate("document.documentElement.scrollWidth") <= 1000
 
 

@@ -1,4 +1,4 @@
-"""The view Hosts where there is less to compare: one host, none late, no collectives, clocks apart, some hosts."""
+"""The Hosts view with one host, without late hosts, without collectives, with unrelated clocks, and partly read."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def demo() -> str:
 
 
 @pytest.fixture(scope="module")
-def made_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One host; 20 hosts of which none is late, some with names like HTML; three that nothing ties."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serves sessions of one host, of 20 hosts without a late one and with HTML in their names, and of 6 hosts with one
+    that is late once."""
     logdir = tmp_path_factory.mktemp("pods")
     alone = Pod(hosts=1, steps=4, ops=1)
     many = Pod(hosts=20, cores=1, steps=130, ops=1)
@@ -34,19 +35,19 @@ def made_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         folder = logdir / name / "plugins/profile/one"
         folder.mkdir(parents=True)
         for host, space in enumerate(pod.files(made)):
-            called = f"<b>pod-{host}" if name == "many" else pod.name_of(host)
-            space.write(folder / f"{called}.xplane.pb")
+            file_name = f"<b>pod-{host}" if name == "many" else pod.name_of(host)
+            space.write(folder / f"{file_name}.xplane.pb")
     with serving(logdir) as address:
         yield address
 
 
 @pytest.fixture
-def made(page: Page, made_board: str, origins: list[str]) -> Xi:
-    origins.append(made_board)
-    return Xi(page, made_board)
+def made(page: Page, server: str, origins: list[str]) -> Xi:
+    origins.append(server)
+    return Xi(page, server)
 
 
-def test_one_host_has_none_to_wait_for(made: Xi, page: Page) -> None:
+def test_one_host_waits_for_no_other(made: Xi, page: Page) -> None:
     made.open("alone/one", v="hosts")
     assert made.text("hosts-verdict").startswith("One host: there is none to wait for.")
     expect(page.get_by_test_id("hosts-heat")).to_have_count(0)
@@ -56,13 +57,13 @@ def test_one_host_has_none_to_wait_for(made: Xi, page: Page) -> None:
     expect(page.get_by_test_id("tab-hosts")).to_have_text("Hosts")
 
 
-def test_nobody_is_late_and_names_are_text(made: Xi, page: Page) -> None:
+def test_without_a_late_host_no_row_is_named_and_names_are_escaped(made: Xi, page: Page) -> None:
     made.open("many/one", v="hosts")
     assert made.text("hosts-verdict").startswith("No host stands out: each is last in ")
     assert not any(row["named"] for row in made.drawn("rows"))
     expect(page.get_by_test_id("kpi-fixed").locator("dd")).to_have_text("–")
     assert "<b>pod-19" in page.get_by_test_id("heat-row-19").inner_text()
-    # 130 steps: a brush moves those in sight.
+    # A brush selects the visible ones of 130 steps.
     assert len(made.drawn("columns")) == 120
     brush = page.get_by_test_id("heat-brush")
     brush.focus()
@@ -71,14 +72,14 @@ def test_nobody_is_late_and_names_are_text(made: Xi, page: Page) -> None:
     expect(brush).to_have_attribute("aria-valuenow", "10")
 
 
-def test_many_hosts_in_the_timeline_are_warned_of(made: Xi, page: Page) -> None:
+def test_the_picker_warns_of_many_hosts_in_the_timeline(made: Xi, page: Page) -> None:
     made.open("many/one", v="hosts")
     page.get_by_test_id("host-select").click()
     page.get_by_test_id("host-picker-all").click()
     expect(page.get_by_test_id("host-picker")).to_contain_text(re.compile(r"20\shosts are \d+ rows"))
 
 
-def test_what_happened_once_is_marked(made: Xi, page: Page) -> None:
+def test_a_difference_that_occurred_once_is_marked(made: Xi, page: Page) -> None:
     made.open("once/one", v="hosts")
     row = page.get_by_test_id("host-row-3")
     expect(row).to_contain_text("compile")
@@ -87,24 +88,24 @@ def test_what_happened_once_is_marked(made: Xi, page: Page) -> None:
     expect(page.get_by_test_id("host-difference-compile")).to_contain_text("+60.0")
 
 
-def answering(page: Page, **changes: Any) -> None:
-    """Makes the server's answer about hosts another one."""
+def replace_answer(page: Page, **changes: Any) -> None:
+    """Replaces parts of the server's answer about hosts."""
 
     def change(route: Route) -> None:
-        told = route.fetch().json()
+        answer = route.fetch().json()
         for key, value in changes.items():
-            told[key] = {**told.get(key, {}), **value} if isinstance(value, dict) else value
-        route.fulfill(json=told)
+            answer[key] = {**answer.get(key, {}), **value} if isinstance(value, dict) else value
+        route.fulfill(json=answer)
 
     page.route("**/data/hosts?*", change)
 
 
-NOTHING = [None] * 16
+UNKNOWN = [None] * 16
 
 
-def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page: Page, demo: str) -> None:
+def test_hosts_without_collectives_are_compared_by_step_time(xi: Xi, page: Page, demo: str) -> None:
     text = "No collective ties these hosts: each goes at its own pace."
-    answering(
+    replace_answer(
         page,
         state="no_collectives",
         collectives=0,
@@ -119,7 +120,7 @@ def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page:
             "steps": [],
         },
         figures={"waits_ps": None, "step_if_fixed_ps": None},
-        hosts={"last": NOTHING, "last_share": NOTHING, "waits_us": NOTHING, "named": [False] * 16},
+        hosts={"last": UNKNOWN, "last_share": UNKNOWN, "waits_us": UNKNOWN, "named": [False] * 16},
     )
     xi.open(demo, v="hosts")
     assert xi.text("hosts-verdict") == text
@@ -131,10 +132,10 @@ def test_hosts_that_nothing_ties_are_compared_by_the_time_of_steps(xi: Xi, page:
     expect(page.get_by_test_id("kpi-waits")).to_have_count(0)
 
 
-def test_hosts_without_a_clock_are_named_in_a_line(xi: Xi, page: Page, demo: str) -> None:
+def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: str) -> None:
     note = "The clock of 1 host is not related to the others': its arrivals are not compared."
     late = [[-1] * 12 if host == 9 else [0] * 12 for host in range(16)]
-    answering(page, note=note, late_us=late)
+    replace_answer(page, note=note, late_us=late)
     xi.open(demo, v="hosts")
     expect(page.get_by_test_id("diagnostic-clocks")).to_contain_text(note)
     page.mouse.move(*place(xi, 9, 3))
@@ -142,8 +143,8 @@ def test_hosts_without_a_clock_are_named_in_a_line(xi: Xi, page: Page, demo: str
     expect(page.get_by_role("tooltip")).not_to_contain_text("late")
 
 
-def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
-    answering(page, read={"of": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
+def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
+    replace_answer(page, read={"of": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
     expect(verdict.get_by_role("status")).to_have_text(
@@ -154,7 +155,7 @@ def test_of_some_hosts_sums_are_at_least(xi: Xi, page: Page, demo: str) -> None:
     expect(page.get_by_test_id("hosts-table").locator("tfoot tr:last-child")).to_contain_text("≥")
 
 
-def test_what_cannot_be_asked_for_is_told(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
+def test_a_failed_request_for_steps_is_reported(xi: Xi, page: Page, demo: str, complaints: list[str]) -> None:
     xi.open(demo, v="hosts")
     page.route(
         "**/data/host_steps?*", lambda route: route.fulfill(status=500, json={"error": "broken: say so"})

@@ -1,4 +1,4 @@
-"""The report as a page, opened from disk: nothing but the file is asked for, and nothing is complained about."""
+"""The report as a page, opened from disk: nothing but the file is requests for, and nothing is complained about."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tb_xla_insights.html.page import report_html
 
 @pytest.mark.parametrize("run", ["synthetic_case_study_8_tpu_cores", "torch_xla_dynamic_shapes"])
 def test_it_opens_from_disk(run: str, context: BrowserContext, tmp_path: Path) -> None:
-    its = xi.load(str(LOGDIR / run))
+    session = xi.load(str(LOGDIR / run))
     file = tmp_path / "report.html"
-    file.write_text(report_html(its.report()), encoding="utf-8")
+    file.write_text(report_html(session.report()), encoding="utf-8")
     page = context.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    messages: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(file.as_uri())
-    expect(page.get_by_role("heading", name="Idle time")).to_be_visible()
+    expect(page.get_by_role("heading", name="Idle time by cause")).to_be_visible()
     for theme, background in (("light", "rgb(244, 245, 247)"), ("dark", "rgb(17, 21, 26)")):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == background
     bars = page.locator("svg.chart g")
-    expect(bars).to_have_count(len(its.steps()))
+    expect(bars).to_have_count(len(session.steps()))
     page.get_by_text("As a table").click()
     expect(page.get_by_role("columnheader", name="Early syncs")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert (said, asked) == ([], [file.as_uri()])
+    assert (messages, requests) == ([], [file.as_uri()])
     page.close()

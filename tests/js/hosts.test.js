@@ -26,7 +26,7 @@ const POD = Array.from({ length: 64 }, (_, at) => `t1v-n-7f-w-${at}`);
 const EXAMPLE = JSON.parse(readFileSync(new URL('../recorded/hosts_view.json', import.meta.url)));
 const range = (/** @type {number} */ many) => Array.from({ length: many }, (_, at) => at);
 
-test('a host is called by what tells it apart', () => {
+test('a short host name is the part that distinguishes it', () => {
   assert.deepEqual(shortNames(POD).slice(4, 6), ['w-4', 'w-5']);
   assert.deepEqual(shortNames(['gpu-a.cluster.local', 'gpu-b.cluster.local']), ['a', 'b']);
   assert.deepEqual(shortNames(['host_3', 'host_12']), ['host_3', 'host_12']);
@@ -34,7 +34,7 @@ test('a host is called by what tells it apart', () => {
   assert.deepEqual(shortNames(['a', 'a-1']), ['a', 'a-1']);
 });
 
-test('the duty cycle of several hosts is that of their devices together', () => {
+test('the duty cycle of several hosts is weighted by the spans of their devices', () => {
   const shown = (/** @type {string} */ text) => text.replace('\u202f', ' ');
   assert.equal(
     shown(
@@ -58,7 +58,7 @@ test('hosts are found by number, range and part of a name', () => {
   assert.deepEqual(findHosts('5-', POD), []);
 });
 
-test('chosen hosts are written as ranges, and names where numbers do not tell hosts apart', () => {
+test('chosen hosts are written as ranges, or by name where numbers are ambiguous', () => {
   assert.equal(hostsText([41, 1, 0, 2, 63], POD), '0-2,41,63');
   assert.equal(hostsText([0, 2], ['w-1', 'w-4', 'w-9']), '1,9');
   assert.equal(hostsText([0, 1], ['w-1', 'w-4', 'w-9']), '1-4');
@@ -71,7 +71,7 @@ test('chosen hosts are written as ranges, and names where numbers do not tell ho
   }
 });
 
-test('the words of a link name hosts of the session that is open', () => {
+test('`slowest` and `median` in a link mean hosts of the open session', () => {
   assert.deepEqual(linkedHosts('slowest,median,0-1', POD, { slowest: POD[5], median: POD[31] }), [
     POD[0],
     POD[1],
@@ -83,7 +83,7 @@ test('the words of a link name hosts of the session that is open', () => {
   assert.deepEqual(linkedHosts(undefined, POD, {}), []);
 });
 
-test('named hosts have high rows; all others share 90 px, several a row where there are more', () => {
+test('named hosts have high rows; all others share 90 px, with several hosts per row if needed', () => {
   const { rows, bottom } = heatRows([5, 41], range(62));
   assert.deepEqual(rows.slice(0, 2).map(({ hosts, y, h }) => [hosts, y, h]), [[[5], HEAD, 33], [[41], HEAD + 36, 33]]);
   assert.equal(rows.length, 64);
@@ -96,14 +96,14 @@ test('named hosts have high rows; all others share 90 px, several a row where th
   assert.deepEqual(heatRows([1], []).rows.length, 1);
 });
 
-test('all up to 120 steps are in sight, each at least 6 px wide', () => {
+test('up to 120 steps are visible, each at least 6 px wide', () => {
   assert.equal(columnsThatFit(800, 40), 40);
   assert.equal(columnsThatFit(800, 150), 120);
   assert.equal(columnsThatFit(600, 110), 100);
   assert.equal(columnsThatFit(2, 7), 1);
 });
 
-test('the pointer finds the column that is drawn under it', () => {
+test('columnAt inverts columnX', () => {
   const width = 907;
   for (const fits of [1, 7, 40, 111]) {
     assert.equal(columnX(0, fits, width), LEFT);
@@ -117,7 +117,7 @@ test('the pointer finds the column that is drawn under it', () => {
   assert.deepEqual([HEAD - 1, HEAD, HEAD + 35, rows[1].y, rows[2].y].map((y) => rowAt(rows, y)), [-1, 0, 0, 1, 2]);
 });
 
-test('a scale is not flattened by one wild value, and ends at its ends', () => {
+test('a scale ends at the 95th percentile and clamps values beyond it', () => {
   assert.equal(percentile([...Array(39).fill(20), 84]), 20);
   assert.equal(percentile([]), 0);
   assert.equal(percentile([3, 1], 0), 1);
@@ -126,7 +126,7 @@ test('a scale is not flattened by one wild value, and ends at its ends', () => {
   assert.deepEqual(runsOf(['a', 'a', 'b', 'a']), [[0, 1, 'a'], [2, 2, 'b'], [3, 3, 'a']]);
 });
 
-test('rows of all steps say what the document says; those of steps add up to it', () => {
+test('rows of all steps equal the document; rows of single steps add up to them', () => {
   const whole = hostRows(EXAMPLE, null);
   assert.deepEqual(whole.map(({ last }) => last), EXAMPLE.hosts.last);
   const all = hostRows(EXAMPLE, [0, 11]);
@@ -144,7 +144,7 @@ test('rows of all steps say what the document says; those of steps add up to it'
   assert.ok(!whole[5].apart.some(({ name }) => name === 'device'), 'the device works beside the host');
 });
 
-test('some steps have a verdict of their own', () => {
+test('a range of steps has its own verdict', () => {
   const rows = hostRows(EXAMPLE, [2, 5]);
   const text = rangeVerdict(EXAMPLE, rows, [2, 5]).replaceAll('\u202f', ' ');
   assert.match(
@@ -158,7 +158,7 @@ test('some steps have a verdict of their own', () => {
   assert.equal(rangeName(EXAMPLE.steps, [3, 3]), 'step 1207');
 });
 
-test('the cause of a step is what took longest and is no waiting', () => {
+test('the cause of a step is the class that took longest, except waits', () => {
   assert.equal(longestClass(['wait', 'input', 'python'], [90, 30, 5], [5, 10, 1]), 'input');
   assert.equal(longestClass(['wait', 'input'], [90, 10], [5, 10]), null);
   assert.equal(longestClass(['input'], null, [1]), null);
@@ -166,7 +166,7 @@ test('the cause of a step is what took longest and is no waiting', () => {
   assert.equal(meanOf([[1], null], [1, 1]), null);
 });
 
-test('steps in a link are numbers, with their place where several have one', () => {
+test('steps in a link are numbers, with an index where numbers repeat', () => {
   const steps = { number: [7, 8, 8, null] };
   assert.deepEqual([0, 1, 2, 3].map((at) => stepKey(steps, at)), ['7', '8.1', '8.2', '3']);
   assert.deepEqual(
@@ -197,7 +197,7 @@ test('the export has every host and step, and its waits add up', () => {
   assert.equal(csvRows({ ...EXAMPLE, state: 'no_collectives', late_us: [] })[0].others_wait_us, null);
 });
 
-test('what a host takes longer is said to hold up others only if it comes later for it', () => {
+test('a longer class is named as the reason for waits only if the host arrives later', () => {
   const base = {
     verdict: { hosts: [], cause: null, cause_us: null },
     kind: 'all-reduce',
@@ -206,8 +206,8 @@ test('what a host takes longer is said to hold up others only if it comes later 
   };
   const [own, other] = [{ at: 0, short: 'w-0' }, { at: 1, short: 'w-1' }];
   const items = [
-    { name: 'input', own: 9000, other: 1000, apart: 8000 },
-    { name: 'wait', own: 2000, other: 10000, apart: -8000 },
+    { name: 'input', host_us: 9000, median_us: 1000, difference_us: 8000 },
+    { name: 'wait', host_us: 2000, median_us: 10000, difference_us: -8000 },
   ];
   const said = (/** @type {number} */ late) =>
     sentence(

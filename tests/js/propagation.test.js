@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shortNames } from '../../frontend/lib/path-names.js';
+import { shortPathNames } from '../../frontend/lib/path-names.js';
 import { axisOf, hostInterval, ribbonShapes } from '../../frontend/propagation/order.js';
 import { isInside, shownRows, valuesOf } from '../../frontend/propagation/tree.js';
 import { pickedQuery } from '../../frontend/propagation/view.js';
@@ -84,7 +84,7 @@ test('phases of a step that is handed over keep their place within the host’s 
 
 test('short names are the shortest endings that distinguish paths', () => {
   const paths = ['reduce', 'jit/map/reduce', 'jit/map/mm', 'a/0/drop', 'b/0/drop', null];
-  assert.deepEqual(Object.fromEntries(shortNames(paths)), {
+  assert.deepEqual(Object.fromEntries(shortPathNames(paths)), {
     reduce: 'reduce',
     'jit/map/reduce': 'map/reduce',
     'jit/map/mm': 'mm',

@@ -16,7 +16,7 @@ def difference_text(diff: GraphDiff) -> str | None:
     """Returns, for example, `s64[4,16] became s64[4,24] (parameters 12 and 17), 2 of 20 parameters differ from
     SyncTensorsGraph.603(0)`; None if the graph is unknown."""
     if diff.nearest is None:
-        return "no graph that was there before is like it" if diff.change == "other_graph" else None
+        return "no earlier graph is similar" if diff.change == "other_graph" else None
     nearest = f"{diff.nearest.module}({diff.nearest.program_id})"
     differences, equal_count = diff.nearest.differences, diff.nearest.equal_count
     if diff.change == "same_hlo":

@@ -118,7 +118,7 @@ def _held_up_windows(trace: Trace) -> tuple[Int64, Int64]:
     intervals = []
     for index, device in enumerate(trace.devices):
         runs = device.modules
-        on_driving_thread = np.isin(trace.lines_of(runs.row), trace.driving_lines)
+        on_driving_thread = trace.is_on_lines(runs.row, trace.driving_lines)
         driven = union(runs.start_ps, runs.end_ps, on_driving_thread)
         intervals.append(find_callbacks(trace, index).alone.within(driven))
     held_up = union_all(intervals)

@@ -115,8 +115,8 @@ def advise_unknown_change(at: str, step: str, variants: int) -> str:
 
 
 _PT_XLA_DEBUG = (
-    "No frames. Run with PT_XLA_DEBUG=1 and put what it prints on stderr beside the trace: then cause and frames are "
-    "shown here."
+    "No frames. Run with PT_XLA_DEBUG=1 and save its stderr output beside the trace to see the cause and the frames "
+    "here."
 )
 
 HOW_TO_SEE_WHY: _Words = {

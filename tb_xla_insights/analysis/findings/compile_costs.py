@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.replay.what_if import NO_LAUNCHES, Fix
 from tb_xla_insights.analysis.time.intervals import Intervals, union
 from tb_xla_insights.trace.annotations import annotated
@@ -41,7 +41,7 @@ def slow_first_runs(trace: Trace, compiled_ps: Int64) -> tuple[Int64, NDArray[np
     runs, excess = launches.runs, np.zeros(len(launches.runs), np.int64)
     next_launch = np.searchsorted(trace.start_ps[launches.row], compiled_ps)
     first = np.isin(runs.launch, next_launch) & (runs.program >= 0)
-    names = np.unique([name for name, _ in launches.programs], return_inverse=True)[1]
+    names = number_distinct(name for name, _ in launches.programs)
     name = np.append(names, -1)[runs.program]
     unknown = np.zeros(len(runs), np.bool_)
     for index in np.unique(name[first]).tolist():

@@ -51,7 +51,7 @@ def early_sync(facts: Facts) -> Finding | None:
     numbers = step_names(trace, steps)
     paths = enclosing_paths(trace, early.annotation.tolist())
     by_marker, marker_and_read = int((early.read < 0).sum()), _count_reads_after_markers(trace, early)
-    on_autograd_thread = np.isin(trace.lines_of(syncs), trace.lines_with("autograd"))
+    on_autograd_thread = trace.is_on_lines(syncs, trace.lines_with("autograd"))
     on_backward_thread = int((on_autograd_thread & (early.read < 0)).sum())
     device = int(early.device_ps.sum())
     recurs = facts.recurrence(steps)

@@ -18,7 +18,7 @@ from tb_xla_insights.analysis.findings.markers import sync_once
 from tb_xla_insights.analysis.launches.early_executions import find_early_executions
 from tb_xla_insights.analysis.launches.executions import find_costs, fixed_cost
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import has_tag, number_distinct
 from tb_xla_insights.analysis.propagation.columns import runs_of_ops
 from tb_xla_insights.analysis.replay.what_if import Fix
 from tb_xla_insights.analysis.thresholds import MIN_LAUNCHES_PER_STEP, SMALL_LAUNCHES_SHARE
@@ -36,12 +36,14 @@ class _SmallLaunches:
     """The small launches of one host: the device worked for less time than it had idled before or than the launch took
     on the host, or it ran a single element-wise op.
 
-    Indices of launches: `in_steps`, all in steps except early executions; `small`; `single`, those of a single op;
-    `chained`, those of a single op next to a launch of another such program. The times are sums over `small`.
+    Indices of launches: `in_steps`, all in steps except early executions; `small`; `by_launch`, those that are small
+    not only by the idle time before them; `single`, those of a single op; `chained`, those of a single op next to a
+    launch of another such program. The times are sums over `small`.
     """
 
     in_steps: NDArray[np.intp]
     small: NDArray[np.intp]
+    by_launch: NDArray[np.intp]
     single: NDArray[np.intp]
     chained: NDArray[np.intp]
     idle_ps: int
@@ -60,10 +62,16 @@ def _find_small_launches(facts: Facts) -> _SmallLaunches:
     counted = (launches.step >= 0) & (launches.program >= 0)
     counted[find_early_executions(trace).launch] = False
     single = _single(trace) & counted
-    small = np.flatnonzero(counted & ((idle > device) | (overhead > device) | single))
+    by_launch = counted & ((overhead > device) | single)
+    small = np.flatnonzero(by_launch | (counted & (idle > device)))
     sums = (int(column[small].sum()) for column in (idle, device, overhead))
     return _SmallLaunches(
-        np.flatnonzero(counted), small, np.flatnonzero(single), _chained(trace, single), *sums
+        np.flatnonzero(counted),
+        small,
+        np.flatnonzero(by_launch),
+        np.flatnonzero(single),
+        _chained(trace, single),
+        *sums,
     )
 
 
@@ -103,9 +111,8 @@ def _chained(trace: Trace, single: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Launches of a single op directly before or after such a launch of another program or function in the same
     step."""
     launches = find_launches(trace)
-    programs = np.append(np.array([name for name, _ in launches.programs], np.str_), "")[launches.program]
-    functions = np.array(_jitted_functions(trace), np.str_)
-    name = np.unique(np.char.add(np.char.add(programs, " "), functions), return_inverse=True)[1]
+    programs = np.append(number_distinct(name for name, _ in launches.programs), -1)[launches.program]
+    name = number_distinct(zip(programs.tolist(), _jitted_functions(trace), strict=True))
     step = launches.step
     linked = single[:-1] & single[1:] & (step[:-1] == step[1:]) & (name[:-1] != name[1:])
     first = np.flatnonzero(linked)
@@ -191,11 +198,12 @@ def _advice(facts: Facts, dynamo: int, markers: int) -> str:
 
 def _one_program(facts: Facts, launches: _SmallLaunches) -> Fix:
     """The fix that merges the small launches into the launches after them. At best, chained element-wise ops are fused
-    into the ops that produce or use their values, and a function that JAX compiled runs no Python."""
+    into the ops that produce or use their values, and a function that JAX compiled runs no Python. Launches that are
+    small only by the idle time before them leave it, as their Python may be the reason for that time."""
     traced_once = ("python",) if facts.framework == "jax" else ()
     return Fix(
         (*LAUNCHING, "wait", *traced_once),
-        before=launches.small,
+        before=launches.by_launch if traced_once else launches.small,
         merged=launches.small,
         unknown=launches.chained,
         moved=("sync_prepare", *traced_once),

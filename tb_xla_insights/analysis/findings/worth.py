@@ -57,8 +57,7 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
         fixed_ps = fixed_most_ps = gain = gain_at_worst = None
         base_ps = 0
         if finding.fix and step and usual:
-            fixed_ps = step_without(trace, finding.fix)
-            fixed_most_ps = step_without(trace, at_worst=[finding.fix])
+            fixed_ps, fixed_most_ps = _fixed_steps_ps(trace, [], finding.fix)
             base_ps, base_fixes = step, list[Fix]()
             if finding.id in LIMITS:
                 base_fixes = _fixes_of("mistake", ranked)
@@ -108,11 +107,20 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
 def _gains(trace: Trace, step_ps: int, base_fixes: Sequence[Fix], fix: Fix) -> tuple[float, float]:
     """The share of a step that a fix saves at best and at worst, in addition to `base_fixes`, with which the step takes
     `step_ps` at best."""
-    fixed_ps = step_without(trace, *base_fixes, fix) or step_ps
-    fixed_most_ps = step_without(trace, *base_fixes, at_worst=[fix]) or step_ps
+    fixed_ps, fixed_most_ps = _fixed_steps_ps(trace, base_fixes, fix)
     # At worst, host and devices take turns, which may use up what the other fixes save at best.
     fixed_most_ps = max(fixed_ps, min(fixed_most_ps, step_ps))
     return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_most_ps) / step_ps
+
+
+def _fixed_steps_ps(trace: Trace, base_fixes: Sequence[Fix], fix: Fix) -> tuple[int, int]:
+    """The mean step after a fix at best and at worst, in addition to `base_fixes`, in ps. Requires a schedule."""
+    best_ps = step_without(trace, *base_fixes, fix)
+    worst_ps = step_without(trace, *base_fixes, at_worst=[fix])
+    assert best_ps is not None
+    assert worst_ps is not None
+    # Device time that remains only at worst shortens the replay's mean idle time, and so the first step's lead.
+    return best_ps, max(best_ps, worst_ps)
 
 
 def _fixes_of_once(findings: Sequence[Finding]) -> list[Fix]:

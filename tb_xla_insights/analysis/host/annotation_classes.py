@@ -85,9 +85,9 @@ def _contains_dynamo_launches(trace: Trace, rows: Int32) -> NDArray[np.bool_]:
     """Per annotation in `rows`, whether torch.compile launches inside it, on the driving thread or in its backward
     passes."""
     launches = trace.rows_with_metadata(has_tag(trace, "dynamo"))
-    launches = launches[np.isin(trace.lines_of(launches), trace.driving_lines)]
+    launches = launches[trace.is_on_lines(launches, trace.driving_lines)]
     launch_ps = np.sort(trace.start_ps[launches])
     contains_launch = np.searchsorted(launch_ps, trace.end_ps[rows]) > np.searchsorted(
         launch_ps, trace.start_ps[rows]
     )
-    return contains_launch & np.isin(trace.lines_of(rows), trace.driving_lines)
+    return contains_launch & trace.is_on_lines(rows, trace.driving_lines)

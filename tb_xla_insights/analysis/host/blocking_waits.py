@@ -25,7 +25,7 @@ def find_blocking_waits(trace: Trace) -> Int32:
     in its own calls, such as a launch or a read, the program did not request. (docs/definitions.md, "Early
     execution")"""
     rows = trace.rows_with_metadata(has_tag(trace, "blocks"))
-    rows = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
+    rows = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
     annotations, frames = annotated(trace), has_tag(trace, "python_tracer")
     is_requested, enclosing = np.ones(len(rows), np.bool_), trace.parent[rows]
     while (is_enclosed := enclosing >= 0).any():

@@ -77,7 +77,7 @@ def find_transfers(trace: Trace) -> Transfers:
     rows_by_direction = []
     for direction_index in range(len(DIRECTIONS)):
         of_direction = outermost_rows(trace.parent, rows[direction == direction_index])
-        is_request = ~np.isin(trace.lines_of(of_direction), carriers)
+        is_request = ~trace.is_on_lines(of_direction, carriers)
         rows_by_direction.append(of_direction[is_request] if is_request.any() else of_direction)
     row = np.sort(np.concatenate(rows_by_direction))
     direction = directions[trace.meta[row]]

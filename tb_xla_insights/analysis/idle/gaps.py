@@ -12,6 +12,7 @@ from tb_xla_insights.analysis.idle.busy import idle_ps
 from tb_xla_insights.analysis.idle.chains import find_chains
 from tb_xla_insights.analysis.idle.idle_time import GAP_KINDS, Gaps, find_gaps
 from tb_xla_insights.analysis.launches.launches import find_launches
+from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.idle import devices_with_work
 from tb_xla_insights.analysis.steps.step_times import step_times, steps_of, traces_with_step_offsets
 from tb_xla_insights.analysis.time.class_times import covered_times, times_by_class
@@ -66,8 +67,10 @@ def gaps_report(session: SessionTrace, all_gaps: bool = False, items: int = 1000
     }
 
 
-def _program(trace: Trace, program: int) -> str | None:
-    return shorten_name(find_launches(trace).programs[program][0]) if program >= 0 else None
+@memoised
+def _program_names(trace: Trace) -> list[str | None]:
+    """The name of each program, as all rows share it; at -1 None, of an unknown program."""
+    return [*(shorten_name(name) for name, _ in find_launches(trace).programs), None]
 
 
 def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) -> Gap:
@@ -78,8 +81,8 @@ def _item(trace: Trace, gaps: Gaps, gap: int, offset: int, chain: list[Link]) ->
         "duration_ps": int(gaps.end_ps[gap] - gaps.start_ps[gap]),
         "step": step + offset if step >= 0 else None,
         "step_number": steps_of(trace)[step].number if step >= 0 else None,
-        "before": _program(trace, int(gaps.before[gap])),
-        "after": _program(trace, int(gaps.after[gap])),
+        "before": _program_names(trace)[gaps.before[gap]],
+        "after": _program_names(trace)[gaps.after[gap]],
         "inside_run": bool(gaps.inside[gap]),
         "kind": GAP_KINDS[gaps.kind[gap]],
         "cause": CLASSES[gaps.cause[gap]],
@@ -94,7 +97,7 @@ def _patterns(session: SessionTrace, gaps_of_hosts: list[Gaps]) -> list[GapPatte
     """The gaps between the same two programs, or inside the runs of one program, as a row each; most time first."""
     patterns: dict[tuple[str | None, str | None, bool], _Pattern] = {}
     for trace, gaps in zip(session.traces, gaps_of_hosts, strict=True):
-        steps = union(*step_times(trace))
+        steps, names = union(*step_times(trace)), _program_names(trace)
         in_steps = covered_times(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
         cores = max(1, len(devices_with_work(trace)))
         groups, group_of_gap = np.unique(
@@ -105,7 +108,7 @@ def _patterns(session: SessionTrace, gaps_of_hosts: list[Gaps]) -> list[GapPatte
         for (before, after, inside_run), rows in zip(
             groups.T.tolist(), np.split(order, ends[:-1]), strict=False
         ):
-            key = _program(trace, before), _program(trace, after), bool(inside_run)
+            key = names[before], names[after], bool(inside_run)
             patterns.setdefault(key, _Pattern()).add(gaps, rows, int(in_steps[rows].sum()), cores)
     count = sum(len(steps_of(trace)) for trace in session.traces if devices_with_work(trace))
     pattern_rows = [pattern.row(*key, count) for key, pattern in patterns.items()]

@@ -123,23 +123,36 @@ def _task_boundaries(trace: Trace) -> tuple[Int64, Int32]:
     return boundaries, open_after
 
 
+@memoised
+def _line_masks(trace: Trace) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Returns, per line, whether its thread drives or is one of the driving thread's backward passes, and whether it is
+    a thread at all."""
+    is_driving = np.zeros(len(trace.lines), np.bool_)
+    is_driving[trace.driving_lines] = True
+    hosts = host_planes(trace)
+    return is_driving, np.array([line.plane in hosts for line in trace.lines], np.bool_)
+
+
+@memoised
+def _cpu_runs(trace: Trace) -> Int32:
+    """Returns the events of the runs of devices that are threads of the host, in row order."""
+    runs = [device.modules.row for device in trace.devices if device.from_host_events]
+    return np.sort(np.concatenate(runs)) if runs else np.zeros(0, np.int32)
+
+
 def causal_paths(trace: Trace, rows: Int32) -> CausalPaths:
     """Finds the causal paths of the events `rows`. A path ends at the run of another program: the run before one that
     had to queue releases it, but does not launch it."""
-    is_driving = np.isin(np.arange(len(trace.lines)), trace.driving_lines)
-    hosts = host_planes(trace)
-    is_host = np.array([line.plane in hosts for line in trace.lines], np.bool_)
+    is_driving, is_host = _line_masks(trace)
     boundaries, open_after = _task_boundaries(trace)
-    cpu_runs = [device.modules.row for device in trace.devices if device.from_host_events]
-    run_rows = np.sort(np.concatenate(cpu_runs)) if cpu_runs else np.zeros(0, np.int32)
     count = len(rows)
     path = np.full((5, count), -1, np.int32)  # launch, helper, origin, sync, marker
     dynamo = np.zeros(count, np.bool_)
     hops = np.full((count, MAX_HOPS), -1, np.int32)
     kernels.fill_causal_paths(
         rows.astype(np.int32), event_flags(trace), trace.meta, trace.parent, trace.flows.consumer,
-        trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host, run_rows,
-        path, dynamo, hops,
+        trace.flows.producer, boundaries, open_after, trace.line_first, is_driving, is_host,
+        _cpu_runs(trace), path, dynamo, hops,
     )  # fmt: skip
     return CausalPaths(path[0], path[1], path[2], path[3], path[4], dynamo, hops)
 

@@ -90,7 +90,7 @@ def find_early_executions(trace: Trace) -> EarlyExecutions:
     """
     launches = find_launches(trace)
     rows = rows_flagged(trace, READ | DYNAMO | SYNC | MARKER)
-    rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
+    rows = rows[trace.is_on_lines(rows, trace.driving_lines)]
     flags = event_flags(trace)[trace.meta[rows]]
     synced = np.flatnonzero((launches.sync >= 0) & (launches.marker < 0))
     synced = synced[event_flags(trace)[trace.meta[launches.sync[synced]]] & SYNC != 0]
@@ -139,7 +139,7 @@ def _markers_below_steps(trace: Trace, launches: Launches) -> NDArray[np.intp]:
     marked = marked[~find_extractions(trace).is_bridge_event(trace)[launches.marker[marked]]]
     marker = launches.marker[marked]
     enclosing = trace.parent[marker]
-    in_autograd = np.flatnonzero(np.isin(trace.lines_of(marker), trace.lines_with("autograd")))
+    in_autograd = np.flatnonzero(trace.is_on_lines(marker, trace.lines_with("autograd")))
     enclosing[in_autograd] = [enclosing_annotation(trace, row) for row in marker[in_autograd].tolist()]
     root = nearest_enclosing(trace.parent, enclosing, roots)
     annotation = nearest_enclosing(

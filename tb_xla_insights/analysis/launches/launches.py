@@ -184,7 +184,7 @@ def _requests(trace: Trace) -> Int32:
     """Returns the events on driving threads that request an execution, in order of time: dynamo calls, and
     synchronisations that hand a graph over."""
     rows = rows_flagged(trace, SYNC | DYNAMO)
-    rows = rows[np.isin(trace.lines_of(rows), trace.driving_lines)]
+    rows = rows[trace.is_on_lines(rows, trace.driving_lines)]
     schedules = rows_flagged(trace, SCHEDULE)
     if schedules.size:
         scheduled = causal_paths(trace, schedules).sync

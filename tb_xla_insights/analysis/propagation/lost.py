@@ -71,7 +71,7 @@ def lost_annotations(trace: Trace) -> dict[str, Lost]:
     ops, host = find_ops(trace), host_annotations(trace)
     if not ops.name or (ops.diagnostics and not _has_scopes(ops)):
         return {}
-    on_loader = np.isin(trace.lines_of(host.row), trace.lines_with("loader"))
+    on_loader = trace.is_on_lines(host.row, trace.lines_with("loader"))
     candidates = {host.names[path] for path in np.unique(host.path[~on_loader]).tolist()}
     lost = [
         row.path for row in capture_rows(trace) if row.count and not row.device_ps and row.path in candidates

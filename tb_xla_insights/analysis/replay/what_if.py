@@ -10,7 +10,7 @@ uncertainty makes the result a range: see `Fix` and `step_without`. (docs/defini
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -168,20 +168,17 @@ def _targets(trace: Trace, work: Work, merged: NDArray[np.bool_]) -> NDArray[np.
     return target
 
 
-def _remaining_device_work(trace: Trace, work: Work, fixes: Sequence[Fix]) -> Work:
-    """The devices' remaining work; merged runs are launched with the runs that they become part of."""
-    merged = np.isin(work.launch, _concatenate(fix.merged for fix in fixes))
+def _remaining_device_work(trace: Trace, work: Work, merged: NDArray[np.bool_], fixes: Sequence[Fix]) -> Work:
+    """The devices' remaining work; `merged` runs are launched with the runs that they become part of."""
     target = _targets(trace, work, merged)
     removed_of_run = _removed_inside_runs(trace, fixes)
     for fix in fixes:
         if fix.device_ps is not None:
             removed_of_run += fix.device_ps
     removed = removed_of_run[work.run]
-    repeated = np.isin(work.launch, _concatenate(fix.repeated for fix in fixes)) & (
-        target != np.arange(len(target))
-    )
+    repeated = _is_launched_by(work, [fix.repeated for fix in fixes]) & (target != np.arange(len(target)))
     removed = np.where(repeated, np.maximum(removed, work.device_ps[target]), removed)
-    is_unknown = np.isin(work.launch, _concatenate(fix.unknown for fix in fixes))
+    is_unknown = _is_launched_by(work, [fix.unknown for fix in fixes])
     removed = np.where(is_unknown, work.device_ps, removed)
     return replace(
         work,
@@ -192,8 +189,11 @@ def _remaining_device_work(trace: Trace, work: Work, fixes: Sequence[Fix]) -> Wo
     )
 
 
-def _concatenate(launches: Iterable[NDArray[np.intp]]) -> NDArray[np.intp]:
-    return np.concatenate([NO_LAUNCHES, *launches])
+def _is_launched_by(work: Work, launches: Sequence[NDArray[np.intp]]) -> NDArray[np.bool_]:
+    """Per run, whether one of some launches launched it."""
+    if not any(map(len, launches)):
+        return np.zeros(len(work.launch), np.bool_)
+    return np.isin(work.launch, np.concatenate(launches))
 
 
 def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> int | None:
@@ -209,14 +209,14 @@ def step_without(trace: Trace, *at_best: Fix, at_worst: Sequence[Fix] = ()) -> i
     host, work = schedule.host, schedule.work
     worst_fixes = [_worst_case(fix) for fix in at_worst]
     fixes = [*at_best, *worst_fixes]
-    merged = np.isin(work.launch, _concatenate(fix.merged for fix in fixes))
+    merged = _is_launched_by(work, [fix.merged for fix in fixes])
     no_wait = (host.waits_for >= 0) & (merged[host.waits_for] | _is_wait_removed(host, fixes))
     waits_for: Int32 = np.where(no_wait, -1, host.waits_for).astype(np.int32)
     removed = _removed_host_ps(trace, schedule, fixes)
     remaining = host.work_ps - removed
     keeps_delay = no_wait & ~merged[host.waits_for] & ~_is_wait_removed(host, at_best)
     remaining[:, WAIT] += np.where(keeps_delay, host.delay_ps, 0)
-    changed = _remaining_device_work(trace, work, fixes)
+    changed = _remaining_device_work(trace, work, merged, fixes)
     host_ps, done_ps, devices_ps = replay_schedule(schedule, remaining.sum(axis=1), waits_for, changed)
     min_ps = _busiest_core_ps(trace, work, changed.device_ps)
     before_host_ps, before_done_ps, before_devices_ps = _unchanged(trace)
@@ -247,7 +247,8 @@ def shorter_runs(trace: Trace, fix: Fix) -> int:
         return 0
     work = schedule.work
     before_ps = _busiest_core_ps(trace, work, work.device_ps)
-    after_ps = _busiest_core_ps(trace, work, _remaining_device_work(trace, work, [fix]).device_ps)
+    remaining = _remaining_device_work(trace, work, _is_launched_by(work, [fix.merged]), [fix])
+    after_ps = _busiest_core_ps(trace, work, remaining.device_ps)
     return round((before_ps - after_ps) / len(steps))
 
 

@@ -114,7 +114,7 @@ def _enclosing_calls(trace: Trace, rows: Int32) -> Int32:
 def _outermost(trace: Trace, rows: Int32) -> Int32:
     """Returns the outermost of some events on the driving thread; on all threads if it has none."""
     rows = outermost_rows(trace.parent, rows)
-    on_driving_thread = rows[np.isin(trace.lines_of(rows), trace.lines_with("driving"))]
+    on_driving_thread = rows[trace.is_on_lines(rows, trace.lines_with("driving"))]
     return on_driving_thread if on_driving_thread.size else rows
 
 

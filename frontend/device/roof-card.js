@@ -1,0 +1,68 @@
+/** The card of the roofline: the picture with its legend, or why there is none. */
+
+import { button, h } from '../lib/dom.js';
+import { card } from '../lib/cards.js';
+import { placed } from './layout.js';
+import { toneChip } from './tree.js';
+
+/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('./types').OpRow} OpRow */
+
+const MAX_LEGEND = 7;
+
+/**
+ * @param {DeviceDocument} document
+ * @param {OpRow[]} rows
+ * @param {Map<string, number>} tones
+ * @param {Map<string, string>} names short names by path
+ * @param {HTMLElement} picture
+ * @param {() => void} setPeaks
+ */
+export function roofCard(document, rows, tones, names, picture, setPeaks) {
+  const drawn = placed(rows);
+  const withoutRoof = document.peaks.flops_per_s === null;
+  return card(
+    'Against the roof',
+    {
+      note: drawn.length ? 'both axes logarithmic' : '',
+      right: drawn.length ? h('span', { class: 'legend' }, legendEntries(drawn, tones, names)) : null,
+      class: 'roof-card',
+    },
+    drawn.length
+      ? [
+          picture,
+          withoutRoof &&
+            h(
+              'p',
+              { class: 'small sec' },
+              'The peaks of this device are not known: no roof is drawn. ',
+              button('Set peaks…', setPeaks, { class: 'small-button', 'data-testid': 'set-peaks' }),
+            ),
+        ]
+      : h('p', { 'data-testid': 'roofline-none' }, reasonForNoPicture(document, rows)),
+  );
+}
+
+/** @param {OpRow[]} drawn @param {Map<string, number>} tones @param {Map<string, string>} names */
+function legendEntries(drawn, tones, names) {
+  const paths = [...tones.keys()].filter((path) => drawn.some((row) => row.path === path)).slice(0, MAX_LEGEND);
+  const untoned = drawn.some(({ path }) => path !== null && !tones.has(path));
+  return [
+    ...paths.map((path) => h('span', { title: path }, toneChip(path, tones), names.get(path) ?? path)),
+    untoned && h('span', null, toneChip('', new Map()), 'other'),
+    drawn.some(({ path }) => path === null) && h('span', null, toneChip(null, tones), 'no annotation'),
+  ];
+}
+
+/** @param {DeviceDocument} document @param {OpRow[]} rows */
+function reasonForNoPicture({ chosen }, rows) {
+  const counted = rows.some(({ flops }) => flops);
+  const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);
+  if (!counted && !sized) return 'The capture has no FLOP or byte counts (GPU, or an old libtpu).';
+  if (!sized) {
+    return 'The capture has no byte counts, so FLOP per byte is not known: FLOPs come from the shapes in its programs.';
+  }
+  return counted
+    ? 'None of these ops has both FLOPs and HBM traffic.'
+    : `${chosen.category === null ? 'The capture has' : 'These ops have'} no FLOP counts.`;
+}

@@ -1,0 +1,42 @@
+/** Notes about the reading of a session: changed files, hosts that are missing or still being read. */
+
+import { count } from '../lib/format.js';
+import { partialText } from './state-cards.js';
+
+/** @typedef {import('./diagnostics.js').Note} Note */
+
+/** @param {import('../lib/routes').SessionLoading} loading @param {() => void} stop @returns {Note} */
+export const partialNote = (loading, stop) => ({
+  id: 'partial',
+  severity: 'warning',
+  action: { label: 'Stop', run: stop },
+  message: partialText(loading),
+});
+
+/**
+ * @param {import('../lib/types').Ready} session
+ * @param {number} listedHosts the number of hosts in the logdir
+ * @param {() => void} readAgain
+ * @param {() => void} stop stops reading
+ * @returns {Note[]}
+ */
+export function sessionNotes({ changed, partial, loading, session: { hosts } }, listedHosts, readAgain, stop) {
+  /** @type {Note[]} */
+  const notes = [];
+  if (changed) {
+    notes.push({
+      id: 'changed',
+      message: 'The files of this session have changed since they were read.',
+      action: { label: 'Read again', run: readAgain },
+    });
+  }
+  if (partial && loading) notes.push(partialNote(loading, stop));
+  else if (partial || listedHosts > hosts.length) {
+    notes.push({
+      id: 'partial',
+      severity: 'warning',
+      message: `${count(hosts.length)} of ${count(listedHosts)} hosts read.`,
+    });
+  }
+  return notes;
+}

@@ -1,0 +1,162 @@
+/** The list of gaps: gaps at the same time on several cores are one row, which opens into a row per core. */
+
+import { button, h } from '../lib/dom.js';
+import { columnUnit, maximum, total } from '../lib/totals.js';
+import { cutName, deviceName, hue, kindTag, lengthBar, linkedColumn, shortProgram, showButton } from '../lib/cards.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { count, MISSING, plural } from '../lib/format.js';
+import { gapText } from '../lib/link.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { linkedOrder, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
+import { causeOf, rowOf, stepOf } from './group.js';
+import { causeCell, causeLabel, HOST_CLASSES } from './patterns.js';
+
+/** @typedef {import('../lib/views').GapItem} GapItem */
+/** @typedef {import('./group.js').GapRow} GapRow */
+
+/**
+ * @typedef {object} ListOptions
+ * @property {import('../frame/app.js').App['link']} link
+ * @property {Map<string, import('../lib/types').Device>} devices by id
+ * @property {unknown[]} hosts of the session
+ * @property {Set<string>} opened open rows, by the link text of their first gap
+ * @property {(gap: GapItem) => void} select
+ * @property {(gap: GapItem) => void} show in the timeline
+ * @property {(rowCount: number) => void} sized is called when rows open or close
+ */
+
+/** Below this width of the window names are cut shorter. */
+const NARROW_BELOW_PX = 1200;
+
+/**
+ * @param {GapRow[]} groups
+ * @param {ListOptions} options
+ */
+export function gapsTable(groups, { link, devices, hosts, opened, select, show, sized }) {
+  const unit = columnUnit(groups, 'mean_ps');
+  const longest_ps = maximum(groups.map(({ mean_ps }) => mean_ps));
+  const hasTogether = groups.some(({ gap }) => gap.together_ps != null);
+  const linked = link.state.sel;
+  const linkedGroup = groups.find(({ gap, gaps }) => gaps.some((item) => item !== gap && gapText(item) === linked));
+  if (linkedGroup) opened.add(gapText(linkedGroup.gap));
+  const isOpen = (/** @type {GapRow} */ row) => row.gaps.length > 1 && opened.has(gapText(row.gap));
+  const nameOf = (/** @type {string} */ id) => {
+    const device = devices.get(id);
+    return device ? deviceName(device, hosts) : id;
+  };
+  const countRows = () => sized(groups.length + total(groups.filter(isOpen), ({ gaps }) => gaps.length));
+
+  /** Rows of single cores, the same ones whenever a row opens. @type {Map<GapRow, GapRow[]>} */
+  const coreRowsOf = new Map();
+  /** @param {GapRow} row */
+  function parts(row) {
+    if (!isOpen(row)) return [];
+    const coreRows = coreRowsOf.get(row) ?? row.gaps.map((gap) => rowOf([gap], row));
+    coreRowsOf.set(row, coreRows);
+    return coreRows;
+  }
+
+  /** `4 cores · w-5`: with the host, where there are several. @param {GapRow} row */
+  function coresOf({ gaps }) {
+    const [host, ...more] = new Set(gaps.map(({ device }) => devices.get(device)?.host));
+    const several = hosts.length > 1 && host !== undefined;
+    return `${count(gaps.length)} cores${several ? ` · ${more.length ? plural(more.length + 1, 'host') : host}` : ''}`;
+  }
+
+  /** @param {GapRow} row */
+  function deviceCell(row) {
+    if (row.whole) return h('span', { class: 'inner' }, nameOf(row.gap.device));
+    if (row.gaps.length < 2) return nameOf(row.gap.device);
+    const key = gapText(row.gap);
+    const toggle = () => {
+      if (!opened.delete(key)) opened.add(key);
+      table.refresh();
+      countRows();
+    };
+    return button(
+      h('span', { class: 'muted', 'aria-hidden': 'true' }, isOpen(row) ? '▾' : '▸'),
+      toggle,
+      { class: 'fold', 'aria-expanded': String(isOpen(row)) },
+      coresOf(row),
+    );
+  }
+
+  const table = sortableTable({
+    label: 'Gaps',
+    testid: 'gap-list',
+    items: groups,
+    ...linkedOrder(link, '-time'),
+    parts,
+    rowid: () => 'gap-row',
+    open: ({ gap }) => show(gap),
+    select: ({ gap }) => {
+      select(gap);
+      table.refresh();
+    },
+    selected: (row) => gapText(row.gap) === link.state.sel && (row.whole !== null || !isOpen(row)),
+    columns: [
+      linkedColumn(definedColumn(TABLES.gaps.start_ps, { of: (/** @type {GapRow} */ { gap }) => gap.start_ps }), ({ gap }) =>
+        show(gap),
+      ),
+      timeColumn('Time (mean)', unit, 'mean_ps', {
+        key: 'time',
+        title: (/** @type {GapRow} */ { gaps }) => (gaps.length > 1 ? `Mean of ${plural(gaps.length, 'core')}` : ''),
+      }),
+      {
+        head: '',
+        name: 'Bar',
+        cell: ({ mean_ps, gap }) => h('span', { class: 'w-bar' }, lengthBar(mean_ps / longest_ps, hue(gap.cause))),
+      },
+      definedColumn(TABLES.gaps.device, {
+        of: (/** @type {GapRow} */ row) => (row.gaps.length > 1 ? coresOf(row) : nameOf(row.gap.device)),
+        cell: deviceCell,
+        title: undefined,
+      }),
+      definedColumn(TABLES.gaps.step, {
+        of: (/** @type {GapRow} */ { gap }) => gap.step_number ?? gap.step,
+        cell: ({ gap }) => stepOf(gap) || MISSING,
+      }),
+      definedColumn(TABLES.gaps.kind, {
+        of: (/** @type {GapRow} */ { gap }) => gap.kind,
+        cell: ({ gap }) => kindTag(gap.kind),
+        title: undefined,
+      }),
+      ...(hasTogether
+        ? [
+            shareColumn(TABLES.gaps.together_ps.head, togetherPart, {
+              key: 'together',
+              title: () => 'Of the gap’s time; for the rest other cores of the host work',
+            }),
+          ]
+        : []),
+      definedColumn(TABLES.gaps.cause, {
+        value: (/** @type {GapRow} */ { gap }) => causeLabel(causeOf(gap)),
+        cell: ({ gap }) => causeCell(causeOf(gap)),
+      }),
+      HOST_CLASSES,
+      textColumn('Before → after', ({ gap }) => endsText(gap), {
+        key: 'ends',
+        cell: ({ gap }) =>
+          h('span', { class: 'sec' }, endsText(gap, innerWidth < NARROW_BELOW_PX ? shortProgram : cutProgram)),
+      }),
+      { head: '', name: 'Show', number: true, cell: ({ gap }) => showButton(() => show(gap), 'gap-show') },
+    ],
+  });
+  countRows();
+  return table;
+}
+
+/** The part of some gaps in which all cores of the host are idle. @param {GapRow} row */
+const togetherPart = ({ gaps }) =>
+  gaps[0].together_ps == null ? null : total(gaps, 'together_ps') / total(gaps, 'duration_ps');
+
+/** @param {string|null} program */
+const cutProgram = (program) => (program ? cutName(program, 22) : MISSING);
+
+/**
+ * The programs that run before and after a gap.
+ * @param {Pick<GapItem, 'before'|'after'|'inside_run'>} gap
+ * @param {(program: string|null) => string} name of a program, the whole by default
+ */
+export const endsText = ({ before, after, inside_run }, name = (program) => program ?? MISSING) =>
+  inside_run ? `inside ${name(after)}` : `${name(before)} → ${name(after)}`;

@@ -1,0 +1,107 @@
+/** The links and buttons of the panel, as changes of the timeline and of the link. */
+
+import { findingPlace } from '../overview/findings.js';
+import { patternText } from '../gaps/group.js';
+import { windowPlace } from '../lib/cards.js';
+import { filtersText } from '../lib/filters.js';
+import { inLaneOrder } from './lanes.js';
+import { ofBrief, ofGap } from './selection.js';
+
+/** @typedef {import('../lib/types').Ready} Ready */
+/**
+ * The parts of the timeline that the panel acts on.
+ * @typedef {object} TimelineParts
+ * @property {import('./lanes.js').Lanes} lanes
+ * @property {ReturnType<typeof import('./gaps.js').createGaps>} gaps
+ * @property {ReturnType<typeof import('./waits.js').createWaits>} waits
+ * @property {ReturnType<typeof import('./navigation.js').createNavigation>} navigation
+ * @property {ReturnType<typeof import('./shown-hosts.js').createShownHosts>} shownHosts
+ * @property {() => Ready|null} session
+ * @property {() => Promise<import('../lib/routes').Overview>} overview findings and steps
+ * @property {() => void} showTable @property {() => void} showPanel
+ * @property {(error: Error) => void} failed
+ * @property {(error: import('../lib/api.js').RequestError) => void} detailFailed the selection's details do not arrive
+ * @property {(patch: Partial<import('./model.js').TimelineState>) => void} completeSelection
+ */
+
+/**
+ * @param {import('../frame/app.js').App} app
+ * @param {import('./model.js').Model} model
+ * @param {TimelineParts} parts
+ * @returns {{panel: import('./panel-parts.js').PanelActions, details: import('./panel.js').DetailActions}}
+ */
+export function createPanelActions(app, model, parts) {
+  const { link } = app;
+  const { state } = model;
+  const { lanes, gaps, waits, navigation, shownHosts, session } = parts;
+
+  /** Runs an action on the findings and steps, unless something else is selected before they arrive. */
+  function withOverview(/** @type {(answer: import('../lib/routes').Overview) => void} */ action) {
+    const stays = model.stays();
+    void parts.overview().then(
+      (answer) => { if (stays()) action(answer); },
+      (error) => { if (stays()) parts.failed(error); },
+    );
+  }
+
+  return {
+    panel: {
+      open: navigation.open,
+      back: gaps.back,
+      select: (brief) => model.select(ofBrief(brief)),
+      frameSelection: navigation.frameSelection,
+      showTable: parts.showTable,
+      closeTable: parts.showPanel,
+      revealRow: navigation.revealRow,
+      openOp: (op) => void waits.open(op),
+      deviceName: shownHosts.deviceName,
+      shortHost: shownHosts.shortName,
+      tracedDevices(devices) {
+        const traced = new Set(app.tracedSelection().devices);
+        return devices.filter(({ id }) => traced.has(id));
+      },
+      inLaneOrder(devices) {
+        const opened = session();
+        return opened ? inLaneOrder(devices, opened) : devices;
+      },
+      rowLabel: (row) => session()?.rows.find(({ id }) => id === row)?.label ?? row,
+      openFinding: (finding) => withOverview((answer) => app.open(findingPlace(finding, answer))),
+    },
+    details: {
+      markPiece: (piece) => void gaps.mark(piece),
+      openPiece: (piece) => void gaps.openPiece(piece),
+      fetchGap: gaps.fetchGap,
+      fetchDelayed: waits.ofGap,
+      fetchCollective: waits.ofOp,
+      failed: parts.detailFailed,
+      copy: (text) => void app.copy(text, 'The gap'),
+      showOccurrences: (gap) => app.open({ v: 'gaps', sel: '', f: filtersText(new Map([['pat', patternText(gap)]])) }),
+      linkedFinding: () => link.state.fi ?? '',
+      placeInFinding: gaps.placeInFinding,
+      showGapOfFinding(gap, id) {
+        link.set({ fi: id }, 'replace');
+        gaps.show(gap);
+      },
+      openView: app.open,
+      showStep: (gap) =>
+        withOverview(({ steps: { columns: { index, start_ps, duration_ps } } }) => {
+          const at = index.indexOf(gap.step ?? -1);
+          if (at >= 0) app.open(windowPlace(start_ps[at], start_ps[at] + duration_ps[at]));
+        }),
+      // The panel's answer completes selections from links and clicks.
+      gapLoaded(gap) {
+        if (state.selection?.kind === 'gap') {
+          parts.completeSelection({ selection: ofGap(gap.device, gap.start_ps, gap.start_ps + gap.duration_ps) });
+        }
+        // The panel takes the height that it needs: the gap stays in sight.
+        lanes.revealGap(gap.device);
+      },
+      eventLoaded(detail) {
+        if (state.selection?.kind === 'event') {
+          const selection = { ...ofBrief(detail), row: detail.row || state.selection.row };
+          parts.completeSelection({ detail, selection });
+        }
+      },
+    },
+  };
+}
