@@ -129,9 +129,14 @@ def test_the_sentence_covers_all_devices() -> None:
     waits = of(finding("limit", "the device waits while the host launches", 0.4, cost=60), **together)
     stalled = of(finding("limit", "the device is busy waiting in copy-done", 0.4, cost=60), **together)
     twice = {"devices": [waits["devices"][0] | {"stall_ps": 80}] * 2}
+    never = {"devices": [waits["devices"][0] | {"busy_ps": 0}]}
     ending = " (20.0 → 9.0 ms at best)."
     assert (
         _severity_and_text(waits)[1] == f"The device is 50.0 % busy: it waits while the host launches{ending}"
+    )
+    assert (
+        _severity_and_text(waits | never)[1]
+        == f"The device is 0.0 % busy: it waits while the host launches{ending}"
     )
     assert (
         _severity_and_text(waits | twice)[1]

@@ -210,11 +210,9 @@ def _name_devices(ending: str, devices: Sequence[Mapping[str, Any]]) -> str:
     device is busy waiting in copy-done` becomes `…, 96.6 % of that waiting in copy-done`; `…: the device waits`
     becomes `…: they wait`."""
     several = len(devices) > 1
-    stall_share = sum(device.get("stall_ps", 0) for device in devices) / sum(
-        row["busy_ps"] for row in devices
-    )
     if ending.startswith(_IS_STALLED):
-        ending = f", {share(stall_share)} of that{ending.removeprefix(_IS_STALLED)}"
+        stalled_ps, busy_ps = (sum(device[key] for device in devices) for key in ("stall_ps", "busy_ps"))
+        ending = f", {share(stalled_ps / busy_ps)} of that{ending.removeprefix(_IS_STALLED)}"
     ending = re.sub(r"^: the device waits\b", ": they wait" if several else ": it waits", ending)
     if several:
         # A mistake of some hosts names them: `the device waits for data on w-5`.
