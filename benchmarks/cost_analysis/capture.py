@@ -3,12 +3,12 @@
 
     sudo unshare --uts sh -c 'hostname demo-host; python benchmarks/cost_analysis/capture.py OUT'
 
-Needs JAX (the recorded captures are from 0.10.2). Writes to OUT the capture, in which each program runs RUNS times, and
-`costs.json`: per program `flops`, the result of `compiled.cost_analysis()` for one run, and `products`, the FLOPs of
-its matrix products and convolutions by the formula in PROGRAMS, with loops counted by their trips. The cost analysis also
-counts a FLOP for each element that other instructions produce, and counts the bodies of loops once; `pure` programs
-have neither, so both numbers are equal. Python's frames are left out of the programs, because they contain the
-machine's folders.
+Needs JAX (the recorded captures are from 0.10.2). Writes to OUT the capture, in which each program runs RUNS times,
+and `costs.json`: per program `flops`, the result of `compiled.cost_analysis()` for one run, and `products`, the FLOPs
+of its matrix products and convolutions by the formula in PROGRAMS, with loops counted by their trips. The cost
+analysis also counts a FLOP for each element that other instructions produce, and counts the bodies of loops once;
+`pure` programs have neither, so both numbers are equal. Python's frames are left out of the programs, because they
+contain the machine's folders.
 """
 
 import json
