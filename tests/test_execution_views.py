@@ -10,6 +10,7 @@ from captures import real_trace, session
 from graphs import Framework, Graph, compiling
 from launching import US, Tpu, demo
 
+from tb_xla_insights.analysis.memo import RecentResults
 from tb_xla_insights.analysis.propagation import propagation_view
 from tb_xla_insights.compare.step import usual_step_view
 from tb_xla_insights.device_work.selection import select
@@ -174,3 +175,15 @@ class TestCompilesInWords:
         assert view["note"] is None
         assert [row["change"] for row in view["compiles"]] == ["other_graph", "same_hlo"]
         assert ("jax.jit" in view["compiles"][1]["advice"]) == (framework == "jax")
+
+
+def test_the_sums_of_few_choices_of_devices_stay_in_memory(case_study: SessionTrace) -> None:
+    ids = [device.id for device in case_study.devices]
+    first: Any = execution_views.executions(case_study, devices=ids[:1])
+    sums = [execution_views.executions(case_study, devices=[ids[0], "unknown"])["kinds"] for _ in range(2)]
+    assert all(kinds is first["kinds"] for kinds in sums)
+    cache = RecentResults(3)
+    for key in (1, 2, 3, 1, 4):
+        cache.get(key, lambda key=key: [key])  # type: ignore[misc]
+    assert len(cache) == 3
+    assert [cache.get(key, lambda: None) for key in (1, 3, 4, 2)] == [[1], [3], [4], None]

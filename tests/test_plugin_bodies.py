@@ -101,3 +101,18 @@ def test_a_body_without_an_end(port: int) -> None:
 
 def test_a_client_that_sends_slightly_too_much_gets_the_response(port: int) -> None:
     assert answer_to(port, iter([bytes(10**6)]), "Content-Length: 1000000")[:2] == TOO_LARGE
+
+
+def test_nothing_is_computed_for_a_client_that_has_disconnected(client: Client) -> None:
+    def answer() -> tuple[int, dict[str, object]]:
+        response = client.get(f"{BASE}/data/sessions", environ_overrides={"werkzeug.socket": server_end})
+        return response.status_code, json.loads(response.data)
+
+    client_end, server_end = socket.socketpair()
+    with server_end:
+        with client_end:
+            assert answer()[0] == 200
+            client_end.sendall(b"GET")  # the next request
+            assert answer()[0] == 200
+            assert server_end.recv(3) == b"GET"
+        assert answer() == (499, {"error": "the client has closed the connection"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, TypeVar
@@ -41,3 +42,28 @@ def memoised(function: F) -> F:
         return memoised_on(trace, key, lambda: function(trace, *arguments))
 
     return cached  # type: ignore[return-value]
+
+
+class RecentResults:
+    """Caches the results of the keys used last, at most `limit`: for keys that clients combine at will. Thread-safe."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._results: OrderedDict[Hashable, _Memo] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def get(self, key: Hashable, compute: Callable[[], Result]) -> Result:
+        """Returns `compute()`, computed once while the key is among the last ones (see `memoised_on`)."""
+        with self._lock:
+            memo = self._results.setdefault(key, _Memo())
+            self._results.move_to_end(key)
+            while len(self._results) > self._limit:
+                self._results.popitem(last=False)
+        return memoised_on(memo, "result", compute)
+
+
+class _Memo:
+    """Holds one memoised result."""

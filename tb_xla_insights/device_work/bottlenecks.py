@@ -20,6 +20,9 @@ BELOW_ROOFLINE = "below_roofline"
 
 _MAX_GROUPS = 3
 _MAX_ADVISED_GROUPS = 2
+_MAX_ADVICE_LENGTH = 240
+"""Characters: two lines of a finding's card."""
+
 _MIN_STEP_SHARE = 0.1
 """The share of the step that a group after the first one must take to be named."""
 
@@ -161,7 +164,7 @@ def _rate_and_bound(group: OpGroup) -> str:
 
 
 def _location_advice(groups: Sequence[OpGroup]) -> str:
-    """Returns one sentence that names groups and ops of this program, without general advice."""
+    """Returns one sentence that names groups and ops of this program, as many as fit, without general advice."""
     parts = [
         f"{group.name} ({group.share_text}; the longest: {group.op_text})"
         if group.path or len(group.rows) > 1
@@ -169,7 +172,8 @@ def _location_advice(groups: Sequence[OpGroup]) -> str:
         for group in groups[:_MAX_ADVISED_GROUPS]
         if group is groups[0] or group.step_share >= _MIN_STEP_SHARE
     ]
-    return f"Look first at {join_words(parts)}."
+    texts = [f"Look first at {join_words(parts[:number])}." for number in range(len(parts), 0, -1)]
+    return next((text for text in texts if len(text) <= _MAX_ADVICE_LENGTH), texts[-1])
 
 
 def _op_groups(document: Mapping[str, Any]) -> list[OpGroup]:

@@ -15,6 +15,7 @@ from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.texts import TextError, parse_json
 from tb_xla_insights.json_text import json_bytes
 from tb_xla_insights.logdir.store import FilesChangedError, StillReadingError, UnknownSessionError
+from tb_xla_insights.plugin.abandoned import is_abandoned
 from tb_xla_insights.plugin.allowed_hosts import AllowedHosts
 from tb_xla_insights.plugin.arguments import Arguments
 from tb_xla_insights.plugin.bodies import TooLargeError, body, close_after, may_have_more
@@ -42,6 +43,8 @@ def get(route: str, handler: Handler, hosts: AllowedHosts) -> Application:
     def serve(request: wrappers.Request) -> wrappers.Response:
         if reason := hosts.refusal(request):
             return error(request, 403, reason)
+        if is_abandoned(request):
+            return error(request, 499, "the client has closed the connection")
         return _answer(request, route, lambda: handler(Arguments(route, request.args)))
 
     return application(serve)
