@@ -97,7 +97,7 @@ class Capture:
 
     @cached_property
     def ends(self) -> frozenset[int]:
-        """Where the file's top-level fields end: a file truncated there is indistinguishable from an intact one."""
+        """The ends of the file's top-level fields: a file truncated there is indistinguishable from an intact one."""
         at, ends = 0, {0}
         while at < len(self.data):
             at += 1
@@ -215,7 +215,7 @@ class _Interrupt:
 
 
 class State:
-    """The results so far, by file and options; kept in a file if one is given."""
+    """The results so far, by file and options; stored in a file if one is given."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -40,9 +40,10 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {string} head of the first column
  * @param {T[]} items
  * @param {(item: T) => any} cell of the first column
- * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string}} [more]
+ * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the card
+ *   is wider than its columns need
  */
-function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
+function pairCard(title, note, head, items, cell, { testid, bars, foot, isWide = false } = {}) {
   const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
   const unit = unitFor(longest);
   const most = longest / unit.ps;
@@ -50,7 +51,7 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot } = {}) {
   const [a, b] = [total(items, ({ a_ps }) => a_ps), total(items, ({ b_ps }) => b_ps)];
   return tableCard(
     title,
-    { note },
+    { note, class: isWide ? 'compact' : '' },
     {
       testid,
       items,
@@ -294,6 +295,7 @@ export function compareView(app) {
           'Annotation',
           comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
           ({ path }) => path.split('/').at(-1),
+          { isWide: true },
         ),
         pairCard(
           'Executions',
@@ -301,12 +303,17 @@ export function compareView(app) {
           'Program',
           comparison.programs.map((row) => ({ ...row, ...row.overhead })),
           ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
+          { isWide: true },
         ),
         comparison.compiles.length > 0 &&
-          pairCard('Compilations', 'number in A and B', 'Module', comparison.compiles, ({ module, count }) => [
-            code(module),
-            ` ${count.join(' and ')}`,
-          ]),
+          pairCard(
+            'Compilations',
+            'number in A and B',
+            'Module',
+            comparison.compiles,
+            ({ module, count }) => [code(module), ` ${count.join(' and ')}`],
+            { isWide: true },
+          ),
       ),
       h(
         'div',

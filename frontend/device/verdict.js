@@ -174,11 +174,12 @@ export function verdictParts(document, tree, rows, rest) {
 }
 
 /**
- * Joins the rows of each op: an op with several annotations has a row in each. The op with most time is first.
+ * Joins the rows of each op: an op with several annotations has a row in each. Kernels without a program may be
+ * different ops of one name. The op with most time is first.
  * @param {OpRow[]} rows
  */
 const wholeOps = (rows) =>
-  [...groupBy(rows, ({ op, program }) => `${op}\n${program}`).values()]
+  [...groupBy(rows, ({ id, op, program }) => (program ? `${op}\n${program}` : id)).values()]
     .map((parts) => ({ ...parts[0], ps: total(parts, 'ps') }))
     .sort((a, b) => b.ps - a.ps);
 

@@ -18,10 +18,7 @@ import { count, headline, plural } from '../lib/format.js';
 import { filtersText, filtersValue } from '../lib/filters.js';
 import { exportButton } from '../lib/csv.js';
 import { gapText } from '../lib/link.js';
-import {
-  sortableTable,
-  sumText,
-} from '../lib/table.js';
+import { sumText } from '../lib/table.js';
 import { eachCore, filterGaps, groupGaps, patternsOf, patternText, stepOf } from './group.js';
 import { endsText, gapsTable } from './list.js';
 import { patternsTable, stepsText } from './patterns.js';
@@ -30,6 +27,20 @@ import { patternsTable, stepsText } from './patterns.js';
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
+/** @typedef {ReturnType<typeof import('../lib/table.js').sortableTable>} Table */
+
+/** The columns of the exported file, before those of the classes. */
+const FILE_KEYS = [
+  'device',
+  'start_ps',
+  'duration_ps',
+  'step',
+  'kind',
+  'cause',
+  'before',
+  'after',
+  'together_ps',
+];
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
 export function gapsView(app) {
@@ -50,9 +61,9 @@ export function gapsView(app) {
   let opened = new Set();
   /** @type {GapItem[]} */
   let left = [];
-  /** @type {ReturnType<typeof sortableTable>|null} */
+  /** @type {Table|null} */
   let patterns = null;
-  /** @type {ReturnType<typeof sortableTable>|null} */
+  /** @type {Table|null} */
   let rows = null;
 
   const chosenPattern = () => {
@@ -179,33 +190,24 @@ export function gapsView(app) {
         ),
       ),
       active,
-      h('span', { class: 'grow' }),
-      heading,
-      exportButton(
-        'gaps',
-        [
-          'device',
-          'start_ps',
-          'duration_ps',
-          'step',
-          'kind',
-          'cause',
-          'before',
-          'after',
-          'together_ps',
-          ...CLASSES.map((name) => `${name}_ps`),
-        ],
-        () =>
-          left.map((gap) => ({
-            ...gap,
-            step: stepOf(gap),
-            ...Object.fromEntries(
-              CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : (gap.by_class_ps[name] ?? 0)]),
-            ),
-          })),
-      ),
+      h('span', { class: 'gap-sum' }, heading, gapExport()),
     );
   }
+
+  /** A file of the listed gaps, with the time of each class. */
+  const gapExport = () =>
+    exportButton(
+      'gaps',
+      [...FILE_KEYS, ...CLASSES.map((name) => `${name}_ps`)],
+      () =>
+        left.map((gap) => ({
+          ...gap,
+          step: stepOf(gap),
+          ...Object.fromEntries(
+            CLASSES.map((name) => [`${name}_ps`, gap.alike ? null : (gap.by_class_ps[name] ?? 0)]),
+          ),
+        })),
+    );
 
   /** @param {boolean} say */
   function drawList(say) {
@@ -245,7 +247,7 @@ export function gapsView(app) {
           sized: setRowCount,
         })
       : null;
-    if (!rows) setRowCount(1);
+    if (!rows) setRowCount(0);
     fill(list, rows ? rows.element : h('p', { class: 'sec', 'data-testid': 'gap-list' }, 'No gap is left. ',
       link('Clear the filters', clear)));
   }

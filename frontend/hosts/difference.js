@@ -3,7 +3,7 @@
 import { button, h, labelledSelect } from '../lib/dom.js';
 import { classCell, tone } from '../lib/classes.js';
 import { card } from '../lib/cards.js';
-import { briefTime, briefTimes, difference, timeText, UNITS } from '../lib/format.js';
+import { briefTime, briefTimes, cutMiddle, difference, timeText, UNITS } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
 import { table, timeColumn } from '../lib/table.js';
 import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './rows.js';
@@ -13,6 +13,8 @@ import { classLabel, rangeName, US } from './verdict.js';
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 /** @typedef {import('../lib/routes').ClassName} ClassName */
+
+const MAX_HEAD_LETTERS = 9;
 
 /**
  * A bar around a centre line: longer classes to the right, shorter ones to the left.
@@ -111,11 +113,11 @@ export function differenceCard(document, rows, host, range, steps, on) {
               value: ({ name }) => classLabel(name),
               cell: ({ name }) => classCell(/** @type {ClassName} */ (name)),
             },
-            column('host_us', row.short),
+            column('host_us', cutMiddle(row.short, MAX_HEAD_LETTERS)),
             ...(row === medianRow
               ? []
               : [
-                  column('median_us', medianRow.short),
+                  column('median_us', cutMiddle(medianRow.short, MAX_HEAD_LETTERS)),
                   {
                     head: '',
                     name: 'Bar',

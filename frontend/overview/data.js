@@ -8,7 +8,9 @@ import { columnUnit, total } from '../lib/totals.js';
 import { classChip } from '../lib/classes.js';
 import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
-import { countColumn, partColumns, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { partColumns, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../lib/views').OpTime} OpTime */
@@ -113,20 +115,21 @@ function transfersCard({ transfers }) {
           items,
           fixed: true,
           columns: [
-            textColumn('Direction', 'name', { cell: ({ name }) => [classChip(name), name.replace('_', ' ')] }),
-            countColumn('Count', 'count'),
-            countColumn('Per step', 'per_step', {
+            definedColumn(TABLES.transfers.direction, {
+              of: (/** @type {typeof items[number]} */ { name }) => name,
+              cell: ({ name }) => [classChip(name), name.replace('_', ' ')],
+            }),
+            definedColumn(TABLES.transfers.count),
+            definedColumn(TABLES.transfers.per_step, {
               cell: ({ per_step }) => (per_step == null ? MISSING : digits(per_step, 1)),
             }),
-            timeColumn('Time', columnUnit(items, 'duration_ps'), 'duration_ps'),
+            definedColumn(TABLES.transfers.duration_ps, { timeUnit: columnUnit(items, 'duration_ps') }),
             // The sizes of the others are not recorded.
-            countColumn('Bytes', (item) => item.bytes, {
+            definedColumn(TABLES.transfers.bytes, {
               cell: (item) => (item.bytes != null && item.sized < item.count ? '≥ ' : '') + bytes(item.bytes),
               title: ({ sized }) => `of ${plural(sized, 'transfer')}`,
             }),
-            countColumn('Bytes per step', (item) => item.bytes_per_step, {
-              cell: ({ bytes_per_step }) => bytes(bytes_per_step),
-            }),
+            definedColumn(TABLES.transfers.bytes_per_step),
           ],
         },
       )
@@ -138,8 +141,8 @@ function opsCard(title, items, app, note) {
   if (!items.length) return null;
   const kinds = items.some(({ kind }) => kind);
   const [time, exposed] = [
-    partColumns('Time', items, 'duration_ps'),
-    partColumns('Exposed', items, (item) => item.exposed_ps ?? 0),
+    partColumns(TABLES.collectives.duration_ps.head, items, 'duration_ps'),
+    partColumns(TABLES.collectives.exposed_ps.head, items, (item) => item.exposed_ps ?? 0),
   ];
   return tableCard(
     title,
@@ -149,14 +152,12 @@ function opsCard(title, items, app, note) {
       items,
       fixed: true,
       columns: [
-        {
-          head: 'Op',
-          title: ({ op }) => op ?? '',
+        definedColumn(TABLES.collectives.op, {
           cell: ({ op, more }) =>
             op ? link(cutMiddle(op, 36), () => app.open({ v: 'timeline', q: `name:${op}` })) : `${count(more)} more`,
-        },
-        ...(kinds ? [textColumn('Kind', (/** @type {OpTime} */ { kind }) => kind)] : []),
-        countColumn('Count', 'count'),
+        }),
+        ...(kinds ? [definedColumn(TABLES.collectives.kind)] : []),
+        definedColumn(TABLES.collectives.count),
         time.time,
         kinds ? exposed.time : time.share,
       ],

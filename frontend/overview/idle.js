@@ -9,6 +9,7 @@ import { columnUnit, total } from '../lib/totals.js';
 import { card, cores, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/panel-parts.js';
 import { dutyLine } from './duty.js';
@@ -60,8 +61,9 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
           title: gap_causes.includes(name) ? `Gaps caused by ${label(name)}` : 'The first step in the timeline',
         })
       : text;
-  const mean = partColumns('Idle', items, 'ps', (text, { name }) => (name ? placeOf(name, text) : text));
-  const summed = partColumns('All cores', items, 'all_ps');
+  const { class: classDefinition, idle_ps, all_cores_ps } = TABLES.idle;
+  const mean = partColumns(idle_ps.head, items, 'ps', (text, { name }) => (name ? placeOf(name, text) : text));
+  const summed = partColumns(all_cores_ps.head, items, 'all_ps');
   return card(
     'Idle time by cause',
     { note: `${mean.unit.name} ${basis}`, class: 'idle' },
@@ -76,7 +78,7 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
         sort: '-Idle',
         columns: [
           {
-            head: 'What the host did',
+            head: classDefinition.head,
             value: ({ name }) => label(name),
             cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))),
           },

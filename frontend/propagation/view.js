@@ -163,7 +163,7 @@ export function propagationView(app) {
         app,
         tone: (row) => (toneOf(row.path) && row.depth ? `p${toneOf(row.path)}` : 'surface-2'),
       }),
-      devices > 1 && mode
+      devices > 1 && mode !== 'step_'
         ? h(
             'p',
             { class: 'small muted' },

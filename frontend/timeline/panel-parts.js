@@ -9,7 +9,9 @@ import { CLASSES, LABELS, classChip, inked, tone } from '../lib/classes.js';
 import { cutMiddle, deviceTimeCell, digits, MISSING, share, timeText } from '../lib/format.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { classColumn, deviceName, lengthBar, link } from '../lib/cards.js';
-import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').EventSummary} EventSummary */
 /**
@@ -166,7 +168,7 @@ export function besideColumn({ name, duration_ps }, unit, items, of) {
  */
 export function devicesTable(label, items, hosts, head, part, outside = () => 0) {
   const unit = columnUnit(items, ({ busy_ps, idle_ps }) => busy_ps + idle_ps);
-  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, /** @type {string} */ text) =>
+  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, text = TABLES.window_devices[key].head) =>
     timeColumn(text, unit, (/** @type {T} */ device) => device[key], {
       cell: (device) => deviceTimeCell(device[key], unit),
     });
@@ -174,11 +176,11 @@ export function devicesTable(label, items, hosts, head, part, outside = () => 0)
   return table({
     label, items,
     columns: [
-      { head: 'Device', value: ({ name }) => name, cell: (device) => deviceName(device, hosts) },
+      definedColumn(TABLES.window_devices.name, { cell: (device) => deviceName(device, hosts) }),
       { head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
       shareColumn(head, part),
-      time('busy_ps', 'Busy'), time('stall_ps', 'of it stalled'), time('idle_ps', 'Idle'), ...beside,
-      countColumn('Modules', 'modules'), countColumn('Ops', 'ops'),
+      time('busy_ps'), time('stall_ps', 'of it stalled'), time('idle_ps'), ...beside,
+      definedColumn(TABLES.window_devices.modules), definedColumn(TABLES.window_devices.ops),
     ],
   });
 }

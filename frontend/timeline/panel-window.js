@@ -5,7 +5,9 @@ import { columnUnit, total } from '../lib/totals.js';
 import { sortByTime } from '../lib/classes.js';
 import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';
-import { countColumn, partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
 import {
   devicesTable,
   eventColumn,
@@ -81,9 +83,9 @@ export function windowContent(answer, act, hosts, slowest) {
               items: ops,
               sort: '-Self time',
               columns: [
-                textColumn('Annotation', 'path', { cell: ({ path }) => cutMiddle(path, 36) }),
-                textColumn('Op', 'op', { cell: ({ op }) => cutMiddle(op, 36) }),
-                countColumn('Count', 'count'),
+                definedColumn(TABLES.window_annotations.path, { cell: ({ path }) => cutMiddle(path, 36) }),
+                definedColumn(TABLES.window_ops.op, { cell: ({ op }) => cutMiddle(op, 36) }),
+                definedColumn(TABLES.window_ops.count),
                 time,
                 part,
               ],
@@ -105,9 +107,9 @@ export function windowContent(answer, act, hosts, slowest) {
               },
               quietColumn('Role', ({ role }) => role.replace('_', ' ')),
               classColumn('Mostly', mainClass),
-              timeColumn('Busy', whole, 'busy_ps'),
+              definedColumn(TABLES.window_threads.busy_ps, { timeUnit: whole }),
               shareColumn('Share', busy),
-              countColumn('Events', 'events'),
+              definedColumn(TABLES.window_threads.events),
               textColumn('Most own time in', (/** @type {Thread} */ { top: [first] }) => first?.name, {
                 title: (/** @type {Thread} */ { top: names }) =>
                   names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
@@ -132,7 +134,7 @@ export function windowContent(answer, act, hosts, slowest) {
                 (item) => ({ ...item.longest, name: item.name, class: item.class }),
                 act,
               ),
-              countColumn('Count', 'count'),
+              definedColumn(TABLES.window_events.count),
               timeColumn('Time', unit, 'total_ps'),
               timeColumn('Without parts', unit, 'self_ps'),
             ],

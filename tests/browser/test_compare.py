@@ -27,21 +27,23 @@ def both(xi: Xi, page: Page) -> Page:
     return page
 
 
-def test_the_heading_names_both_and_says_what_so_few_steps_tell(xi: Xi, both: Page) -> None:
+def test_heading_names_both_sessions_and_says_that_one_step_is_too_few(xi: Xi, both: Page) -> None:
     heading = both.get_by_test_id("compare-heading")
     expect(heading).to_contain_text(LAZY)
     expect(heading).to_contain_text(DYNAMO)
     text = xi.text("compare-heading").replace("\u202f", " ")
     assert "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); so few steps do not rule" in text
-    assert "1 step in A and 1 step in B: too few to tell a difference from chance" in text
+    assert "1 step in A and 1 step in B: too few to distinguish a difference from chance" in text
     assert not JUDGED.search(text)
 
 
 @pytest.mark.parametrize(
     "other", ["torch_xla_dynamo_graph_break", "torch_xla_early_item", "torch_xla_dynamic_shapes"]
 )
-def test_the_page_says_what_the_document_says(xi: Xi, page: Page, baseline: str, other: str) -> None:
-    """Every row has the verdict of the document, and the heading goes by that of the median step."""
+def test_page_shows_the_texts_and_verdicts_of_the_document(
+    xi: Xi, page: Page, baseline: str, other: str
+) -> None:
+    """Every row has the verdict of the document; the heading has that of the median step."""
     document = compared(session(demo("torch_xla_baseline")), session(demo(other)))
     xi.open(baseline, v="compare", c=session_named(other))
     text = xi.text("compare-heading").replace("\u202f", " ")
@@ -51,13 +53,13 @@ def test_the_page_says_what_the_document_says(xi: Xi, page: Page, baseline: str,
     for row in document["measures"]:
         cells = page.get_by_test_id(f"measure-{row['name']}").locator("td").all_text_contents()
         assert cells[-1] == VERDICT_TEXTS.get(row["verdict"], "")
-    shown = page.get_by_test_id("compare-classes").locator("tbody tr").all()
-    found = {row.locator("td").first.text_content(): row.locator("td").last.text_content() for row in shown}
+    rows = page.get_by_test_id("compare-classes").locator("tbody tr").all()
+    verdicts = {row.locator("td").first.text_content(): row.locator("td").last.text_content() for row in rows}
     for row in document["classes"]:
-        assert found[label(row["class"])] == VERDICT_TEXTS.get(row["verdict"], "")
+        assert verdicts[label(row["class"])] == VERDICT_TEXTS.get(row["verdict"], "")
 
 
-def test_classes_add_up_to_the_steps(both: Page) -> None:
+def test_classes_add_up_to_the_step(both: Page) -> None:
     table = both.get_by_test_id("compare-classes")
     a, b, difference = (ps(column(table, head)) for head in ("A,", "B,", "B −"))
     assert sum(a) == dynamo_issue.truth("lazy").step_ps
@@ -67,14 +69,14 @@ def test_classes_add_up_to_the_steps(both: Page) -> None:
     assert (foot[1], foot[2]) == ("39.000", "52.600")
 
 
-def test_what_takes_no_time_has_no_bar(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_class_without_time_has_no_bar(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="compare", c=session_named("synthetic_dynamo_issue_lazy"))
     bars = page.get_by_test_id("compare-classes").locator("tr", has_text="compile").locator(".two-bars i")
     expect(bars).to_have_count(2)
     assert [bar.is_visible() for bar in bars.all()] == [True, False]
 
 
-def test_differences_come_with_both_values_and_a_word(both: Page) -> None:
+def test_a_difference_has_both_values_and_a_verdict(both: Page) -> None:
     row = both.get_by_test_id("measure-executions_per_step").locator("td")
     assert row.all_text_contents() == ["Executions per step", "1", "5", "5.00×", ""]
     median = both.get_by_test_id("measure-step_median").locator("td")
@@ -92,13 +94,13 @@ def test_lazy_against_dynamo(both: Page) -> None:
     assert steps.locator("tfoot td").all_text_contents() == ["lazy / dynamo", "0.97×", "0.77×", "0.74×", ""]
     runs = both.get_by_test_id("compare-runs")
     truth = [*dynamo_issue.truth("lazy").executions, *dynamo_issue.truth("dynamo").executions]
-    assert ps(column(runs, "Host")) == [it.pjrt_ps for it in truth]
-    assert ps(column(runs, "Device")) == [it.device_ps for it in truth]
-    assert ps(column(runs, "Overhead")) == [it.overhead_ps for it in truth]
+    assert ps(column(runs, "Host")) == [execution.pjrt_ps for execution in truth]
+    assert ps(column(runs, "Device")) == [execution.device_ps for execution in truth]
+    assert ps(column(runs, "Overhead")) == [execution.overhead_ps for execution in truth]
     assert ps(column(both.get_by_test_id("compare-between"), "Mean"))[:2] == [9_910_000_000, 5_137_000_000]
 
 
-def test_a_slice_of_either_step_opens_its_place(xi: Xi, both: Page) -> None:
+def test_a_slice_of_either_step_opens_in_its_session(xi: Xi, both: Page) -> None:
     strip = both.get_by_test_id("compare-strip")
     strip.get_by_role("button", name=re.compile("^backward, 5")).click()
     xi.ready()
@@ -113,7 +115,7 @@ def test_a_slice_of_either_step_opens_its_place(xi: Xi, both: Page) -> None:
     assert selection["end_ps"] - selection["start_ps"] == 22_800_000_000
 
 
-def test_both_change_places(xi: Xi, page: Page, baseline: str) -> None:
+def test_sessions_can_be_swapped(xi: Xi, page: Page, baseline: str) -> None:
     broken = session_named("torch_xla_dynamo_graph_break")
     xi.open(baseline, v="compare", c=broken)
     expect(page.get_by_test_id("compare-heading").locator("b")).to_have_text("17.75× slower")
@@ -141,13 +143,13 @@ def test_the_header_chooses_the_second_session(xi: Xi, page: Page, baseline: str
     expect(page.get_by_test_id("compare-heading")).to_contain_text("8 cores")
 
 
-def test_a_second_session_that_is_not_there_is_told(
+def test_a_missing_second_session_is_reported(
     xi: Xi, page: Page, baseline: str, complaints: list[str]
 ) -> None:
     xi.open(baseline, v="compare", c="nowhere", wait=False)
     page.wait_for_selector("[data-testid=view-compare][data-state=error]")
     expect(page.get_by_text("nowhere: no such session").first).to_be_visible()
-    complaints.clear()  # the browser's own, on the answer 404
+    complaints.clear()  # the browser reports the status 404
 
 
 def test_pairs_from_a_file(both: Page, tmp_path: Path, complaints: list[str]) -> None:
@@ -168,7 +170,7 @@ def test_pairs_from_a_file(both: Page, tmp_path: Path, complaints: list[str]) ->
 
 
 @pytest.mark.parametrize("width", [900, 1440])
-def test_nothing_runs_out_of_the_page(both: Page, width: int) -> None:
+def test_no_card_is_wider_than_the_page(both: Page, width: int) -> None:
     both.set_viewport_size({"width": width, "height": 900})
     assert both.evaluate("document.documentElement.scrollWidth") == width
     cards = both.locator(".compare > .card, .compare .side > .card")

@@ -1,4 +1,4 @@
-"""The report as a page, opened from disk: nothing but the file is requests for, and nothing is complained about."""
+"""The HTML report, opened from disk: it requests only its file and logs no message."""
 
 from __future__ import annotations
 

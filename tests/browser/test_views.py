@@ -102,7 +102,7 @@ def test_loading_that_is_fine_is_told_too(xi: Xi, page: Page, case_study: str) -
     expect(page.get_by_test_id("input-verdict")).to_contain_text("Loading is fine")
     table = page.get_by_test_id("transfers-table")
     expect(column(table, "Direction")).to_have_text(["to device", "from device"])
-    expect(column(table, "Bytes").first).to_have_text("3.6\u202fGB")
+    expect(column(table, "Size").first).to_have_text("3.6\u202fGB")
     expect(page.get_by_test_id("collectives-table").locator("tbody tr")).to_have_count(3)
     expect(page.get_by_test_id("stalls-table")).to_have_count(0)
     for name in ("Input", "Transfers", "Collectives"):

@@ -35,24 +35,24 @@ def dynamic_shapes() -> str:
 
 
 SORT_ALL = """async () => {
-    const told = [];
+    const results = [];
     const tables = () => [...document.querySelectorAll('main table:has(thead th[aria-sort])')];
     for (const { ariaLabel: table } of tables()) {
-        const heads = () => tables().find((it) => it.ariaLabel === table).querySelectorAll('th button');
+        const heads = () => tables().find((element) => element.ariaLabel === table).querySelectorAll('th button');
         for (const [at, head] of [...heads()].entries()) {
             if (at > 2 || !head.checkVisibility()) continue;
             heads()[at].focus();
             heads()[at].click();
             await xi.idle();
             const focus = document.activeElement;
-            told.push([table, head.textContent, focus === heads()[at], focus.parentNode.ariaSort]);
+            results.push([table, head.textContent, focus === heads()[at], focus.parentNode.ariaSort]);
         }
     }
-    return told;
+    return results;
 }"""
 
 
-def test_a_head_that_sorts_keeps_the_focus(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_heading_keeps_the_focus_when_it_sorts(xi: Xi, page: Page, case_study: str) -> None:
     tables = set()
     for view in ("overview", "gaps", "executions", "propagation", "compiles", "hosts", "device", "timeline"):
         xi.open(case_study, v=view, sel="win:500+90" if view == "timeline" else "")
@@ -63,9 +63,7 @@ def test_a_head_that_sorts_keeps_the_focus(xi: Xi, page: Page, case_study: str) 
     assert len(tables) > 12, tables
 
 
-def test_a_button_in_a_row_keeps_the_focus_when_rows_are_drawn_anew(
-    xi: Xi, page: Page, case_study: str
-) -> None:
+def test_a_button_in_a_row_keeps_the_focus_when_rows_are_redrawn(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     fold = page.get_by_test_id("gap-row").locator("[aria-expanded]").first
     fold.focus()
@@ -89,7 +87,7 @@ def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None
     assert rows.count() == everything
 
 
-def test_a_pattern_says_what_fills_it_and_how_much_it_varies(xi: Xi, page: Page, case_study: str) -> None:
+def test_a_pattern_shows_its_classes_and_range(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     patterns = page.get_by_test_id("gap-patterns")
     expect(column(patterns, "What the host did").first.locator(".k-tracing")).to_be_visible()
@@ -98,7 +96,7 @@ def test_a_pattern_says_what_fills_it_and_how_much_it_varies(xi: Xi, page: Page,
     assert float(least) <= mean / 1e9 <= float(most)
 
 
-def test_patterns_follow_the_choice_of_devices(xi: Xi, page: Page, case_study: str) -> None:
+def test_patterns_have_the_figures_of_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     counts = column(page.get_by_test_id("gap-patterns"), "Count")
     whole = [int(text) for text in counts.all_inner_texts()]
@@ -111,13 +109,13 @@ def test_patterns_follow_the_choice_of_devices(xi: Xi, page: Page, case_study: s
     assert totals == idle
 
 
-def test_only_chosen_devices_can_be_filtered_for(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_device_filter_lists_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps", d="t1v-n-8c41-w-0/TPU:0,t1v-n-8c41-w-0/TPU:3")
     expect(page.get_by_test_id("filter-device").locator("option")).to_have_text(["all 2", "TPU:0", "TPU:3"])
     expect(page.get_by_test_id("gap-list").locator("tbody tr").first).to_contain_text("2 cores")
 
 
-def test_filters_and_order_are_in_the_link(xi: Xi, page: Page, case_study: str) -> None:
+def test_filters_and_order_are_part_of_the_link(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     page.get_by_test_id("filter-cause").select_option("compile")
     table = page.get_by_test_id("gap-list")
@@ -144,7 +142,7 @@ def test_the_same_gap_on_several_cores_is_a_row_that_opens(xi: Xi, page: Page, c
     page.wait_for_selector("[data-testid=view-gaps]")
 
 
-def test_arrow_keys_move_and_enter_opens(xi: Xi, page: Page, case_study: str) -> None:
+def test_arrow_keys_move_and_enter_opens_a_gap(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     rows = page.get_by_test_id("gap-row")
     rows.first.focus()
@@ -158,7 +156,7 @@ def test_arrow_keys_move_and_enter_opens(xi: Xi, page: Page, case_study: str) ->
     assert xi.drawn("selection")["start_ps"] == start
 
 
-def test_a_file_has_every_gap_with_plain_digits(xi: Xi, page: Page, case_study: str) -> None:
+def test_the_exported_file_has_every_gap_with_plain_digits(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     with page.expect_download() as download:
         page.get_by_test_id("export-csv").click()
@@ -184,7 +182,7 @@ def test_executions_of_the_dynamo_issue(xi: Xi, page: Page, dynamo: str) -> None
     ]
     assert "0.08347" in column(table, "Device").all_inner_texts()
     between = page.get_by_test_id("between-table")
-    assert {9_910, 5_137} <= {round(it / 1e6) for it in ps(column(between, "Mean"))}
+    assert {9_910, 5_137} <= {round(time / 1e6) for time in ps(column(between, "Mean"))}
 
 
 def test_a_total_is_the_mean_times_the_runs(xi: Xi, page: Page, case_study: str) -> None:
@@ -207,14 +205,14 @@ def test_only_executions_on_the_chosen_devices_count(xi: Xi, page: Page, case_st
         "runs => document.querySelector('[data-testid=overhead-table] tbody td:nth-child(3)').textContent !== runs",
         arg=str(runs[0]),
     )
-    assert [8 * int(text) for text in column(table, "Runs").all_inner_texts()] == [7 * all_ for all_ in runs]
+    assert [8 * int(text) for text in column(table, "Runs").all_inner_texts()] == [
+        7 * run_count for run_count in runs
+    ]
     xi.open(case_study, v="executions", d="t1v-n-8c41-w-0/TPU:0")
     assert [8 * int(text) for text in column(table, "Runs").all_inner_texts()] == runs
 
 
-def test_a_view_that_was_not_in_front_follows_the_choice_of_devices(
-    xi: Xi, page: Page, case_study: str
-) -> None:
+def test_a_hidden_view_follows_the_chosen_devices(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="overview")
     idle = page.get_by_test_id("idle-table").locator("tfoot [data-ps]")
     whole = ps(idle)[1]  # of all cores
@@ -230,7 +228,7 @@ def test_a_view_that_was_not_in_front_follows_the_choice_of_devices(
     assert xi.text("gap-count").startswith("88 gaps")
 
 
-def test_pauses_between_runs_have_a_cause(xi: Xi, page: Page, dynamo: str) -> None:
+def test_idle_time_between_runs_has_a_cause(xi: Xi, page: Page, dynamo: str) -> None:
     xi.open(dynamo, v="executions")
     causes = column(page.get_by_test_id("between-table"), "Mostly").all_inner_texts()
     assert causes == ["python", "dispatch", "dispatch", "python"]
@@ -243,7 +241,7 @@ def test_the_executions_of_a_step_are_drawn_on_one_axis(xi: Xi, page: Page, dyna
     expect(strip.locator(".work")).to_have_count(5)
 
 
-def test_the_step_that_is_drawn_is_in_the_link_and_leads_to_the_timeline(
+def test_the_drawn_step_is_part_of_the_link_and_opens_in_the_timeline(
     xi: Xi, page: Page, case_study: str
 ) -> None:
     xi.open(case_study, v="executions", st="1211")
@@ -258,8 +256,8 @@ def test_the_step_that_is_drawn_is_in_the_link_and_leads_to_the_timeline(
     assert xi.drawn("selection")["kind"] == "window"
 
 
-def test_every_program_leads_to_a_run(xi: Xi, page: Page, case_study: str) -> None:
-    """Those of the step that is drawn to their run there, the others to their longest one."""
+def test_every_program_opens_a_run(xi: Xi, page: Page, case_study: str) -> None:
+    """A program of the drawn step opens its run in this step, any other its longest run."""
     report = load(str(ROOT / "demo_logs" / case_study.split("/")[0])).report()
     xi.open(case_study, v="executions")
     table = page.get_by_test_id("overhead-table")
@@ -275,14 +273,16 @@ def test_every_program_leads_to_a_run(xi: Xi, page: Page, case_study: str) -> No
             column(table, "Host").nth(index).get_by_role("button").click()
         page.wait_for_selector("[data-testid=view-timeline]")
         selection = xi.drawn("selection")
-        spread = next(it for it in report["executions"] if it["program"] == name)["spread"]["device_ps"]
+        spread = next(row for row in report["executions"] if row["program"] == name)["spread"]["device_ps"]
         length = selection["end_ps"] - selection["start_ps"]
         assert length == spread["max"] if index else length > spread["max"]
         page.go_back()
         page.wait_for_selector("[data-testid=view-executions]")
 
 
-def test_how_much_the_runs_of_a_program_vary(xi: Xi, page: Page, case_study: str, dynamo: str) -> None:
+def test_programs_with_several_runs_show_minimum_and_maximum(
+    xi: Xi, page: Page, case_study: str, dynamo: str
+) -> None:
     xi.open(case_study, v="executions")
     table = page.get_by_test_id("overhead-table")
     for head in ("Device", "Overhead"):
@@ -305,7 +305,7 @@ def test_kinds_add_up(xi: Xi, page: Page, case_study: str) -> None:
     table = page.get_by_test_id("lazy-dynamo-table")
     host, *parts = (ps(column(table, head))[0] for head in ("Host", "Device", "Queue", "Overhead"))
     assert abs(host - sum(parts)) <= 3
-    assert table.evaluate("it => it.clientWidth <= it.parentElement.clientWidth")
+    assert table.evaluate("element => element.clientWidth <= element.parentElement.clientWidth")
 
 
 def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None:
@@ -313,13 +313,13 @@ def test_lazy_against_dynamo(xi: Xi, page: Page, dynamo: str, lazy: str) -> None
     table = page.get_by_test_id("lazy-dynamo-table")
     expect(table.locator("tfoot td")).to_have_text(["lazy / dynamo", "0.97×", "0.77×", "0.74×", ""])
     assert column(table, "Session").all_inner_texts() == ["lazy", "dynamo"]
-    walls = [round(it / 1e9, 1) for it in ps(column(table, "Wall"))]
+    walls = [round(time / 1e9, 1) for time in ps(column(table, "Wall"))]
     assert walls == [39.0, 52.6]
     groups = page.get_by_test_id("overhead-table").locator("tr.group")
     assert any(lazy in text for text in groups.all_inner_texts())
 
 
-def test_programs_that_ran_say_why(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+def test_programs_show_their_cause_and_frame(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     xi.open(dynamic_shapes, v="executions")
     causes = page.get_by_test_id("causes-table")
     expect(column(causes, "Cause").first).to_contain_text("torch_xla.sync")
@@ -328,7 +328,7 @@ def test_programs_that_ran_say_why(xi: Xi, page: Page, dynamic_shapes: str) -> N
     assert column(causes, "Launches").all_inner_texts() == launches
 
 
-def test_compiles_of_a_graph_that_changes(xi: Xi, page: Page, dynamic_shapes: str) -> None:
+def test_compilations_of_a_changing_graph(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     xi.open(dynamic_shapes, v="compiles")
     cells, table = page.get_by_test_id("compile-cell"), page.get_by_test_id("compile-list")
     rows = table.locator("tbody tr")
@@ -346,9 +346,7 @@ def test_compiles_of_a_graph_that_changes(xi: Xi, page: Page, dynamic_shapes: st
     assert xi.drawn("selection")["kind"] == "window"
 
 
-def test_a_compilation_says_what_is_new_and_what_it_cost_the_device(
-    xi: Xi, page: Page, dynamic_shapes: str
-) -> None:
+def test_a_compilation_shows_what_is_new_and_its_idle_time(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     xi.open(dynamic_shapes, v="compiles")
     diff = page.get_by_test_id("compile-diff")
     expect(diff.locator("tbody tr").first).to_have_text("12s64[4,16]s64[4,24]")
@@ -358,23 +356,21 @@ def test_a_compilation_says_what_is_new_and_what_it_cost_the_device(
     assert 0.9 * time < idle <= time
 
 
-def test_a_capture_without_compilations_says_so(xi: Xi, page: Page, baseline: str) -> None:
+def test_a_capture_without_compilations_has_a_notice(xi: Xi, page: Page, baseline: str) -> None:
     xi.open(baseline, v="compiles")
     expect(page.get_by_test_id("compile-list")).to_have_text("No compilation in this capture.")
 
 
-def test_counts_of_a_metrics_report_stand_beside_those_of_the_trace(
-    xi: Xi, page: Page, dynamic_shapes: str
-) -> None:
+def test_counts_of_the_metrics_report_and_of_the_trace(xi: Xi, page: Page, dynamic_shapes: str) -> None:
     demo = Path(__file__).parents[2] / "demo_logs" / "torch_xla_dynamic_shapes"
-    told = re.search(
+    match = re.search(
         r"Metric: ExecuteTime\n  TotalSamples: (\d+)", (demo / "metrics_report.txt").read_text("utf-8")
     )
     launches = sum(row["launches"] for row in load(str(demo)).report()["executions"])
     xi.open(dynamic_shapes, v="compiles")
     table = page.get_by_test_id("metrics-table")
-    assert told is not None
-    assert column(table, "Report").nth(1).inner_text() == told[1]
+    assert match is not None
+    assert column(table, "Report").nth(1).inner_text() == match[1]
     assert column(table, "Trace").nth(1).inner_text() == str(launches)
     expect(table.locator("xpath=following::p[1]")).to_contain_text("No operator ran on the CPU.")
 

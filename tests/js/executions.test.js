@@ -18,7 +18,7 @@ const row = (program, device_ps, overhead_ps, more = {}) => ({
 const FORWARD = row('forward', 96_270, 42_750);
 const CLEAN = row('clean-up', 1_180, 23_110);
 
-test('a total is divided by runs, by steps on each core, or by nothing', () => {
+test('a total is divided by runs, by steps and cores, or not at all', () => {
   assert.deepEqual(
     [divisor('run', row('p', 1, 1, { count: 80 }), 9), divisor('step', FORWARD, 9), divisor('total', FORWARD, 9)],
     [80, 9, 1],
@@ -26,7 +26,7 @@ test('a total is divided by runs, by steps on each core, or by nothing', () => {
   assert.equal(divisor('step', FORWARD, null), 1);
 });
 
-test('small programs have more overhead than work, and are known to be launched', () => {
+test('small programs have a known launch and more overhead than work', () => {
   assert.deepEqual(smallOnes([FORWARD, CLEAN]), [CLEAN]);
   assert.deepEqual(smallOnes([row('p', 1, 5, { join: 'none' })]), []);
 });
@@ -42,18 +42,18 @@ test('costs add up by column', () => {
   });
 });
 
-test('without the small ones their overhead is saved; one execution costs what the fit says', () => {
+test('without small programs their overhead is gone; one execution costs what the fit predicts', () => {
   const found = savings([FORWARD, CLEAN], { fixed_ps: 2_000, slope: 0.1 }, 10);
   assert.deepEqual(found.map(({ name, now_ps, then_ps }) => [name, now_ps, Math.round(then_ps)]), [
     ['without the small one', 6_586, 4_275], ['all work in one execution', 6_586, Math.round(2_000 + 974.5)]]);
 });
 
-test('nothing is promised where there is one execution per step or no fit', () => {
+test('there are no savings with one execution per step or without a fit', () => {
   assert.deepEqual(savings([FORWARD], { fixed_ps: 1, slope: 0 }, 10), []);
   assert.deepEqual(savings([FORWARD, row('backward', 99, 1)], null, 10), []);
 });
 
-test('spans that overlap stand under each other, in the first row that is free', () => {
+test('overlapping spans take the first free row', () => {
   const spans = [[0, 10], [5, 12], [10, 20], [11, 30], [13, 15]].map(([start, end]) => ({ start, end }));
   assert.deepEqual(stackSpans(spans, 4), [0, 1, 0, 2, 1]);
   assert.deepEqual(stackSpans(spans, 2), [0, 1, 0, 1, 1]);

@@ -32,7 +32,7 @@ const gap = (device, start_ps, duration_ps, more = {}) => ({
 });
 const CORES = ['TPU:0', 'TPU:1', 'TPU:2'];
 
-test('what the server found to be the same on several cores is one row with its mean', () => {
+test('a gap on several cores is one row with the mean', () => {
   const item = gap('TPU:1', 101, 72, {
     index: 0,
     devices: ['TPU:1', 'TPU:0', 'TPU:2'],
@@ -56,7 +56,7 @@ test('what the server found to be the same on several cores is one row with its 
   assert.deepEqual([other.gaps.length, other.mean_ps], [1, 9]);
 });
 
-test('cores that are left out are not in the row', () => {
+test('a row has the chosen cores only', () => {
   const items = eachCore([
     gap('TPU:0', 0, 10, { index: 0, devices: ['TPU:0', 'TPU:1'], starts_ps: [0, 1], durations_ps: [10, 8] }),
   ]);
@@ -64,7 +64,7 @@ test('cores that are left out are not in the row', () => {
   assert.deepEqual([row.gaps.length, row.gap.device, row.mean_ps], [1, 'TPU:1', 8]);
 });
 
-test('patterns of some gaps have the numbers of these gaps, and keep their places', () => {
+test('patterns have the figures of the given gaps and keep their positions', () => {
   const pattern = (after) => ({
     before: 'a',
     after,
@@ -96,7 +96,7 @@ test('patterns of some gaps have the numbers of these gaps, and keep their place
   });
 });
 
-test('a pattern of very different gaps tells its causes by time and by count, and the median', () => {
+test('a pattern has its causes by time and count, and the median', () => {
   const pattern = { before: 'a', after: 'b', inside_run: false, cause: 'input', by_class_ps: {} };
   const short = (at) => gap('TPU:0', at, 3, { cause: 'dispatch' });
   const [its] = patternsOf(
@@ -122,7 +122,7 @@ test('a pattern is linked by the names of its programs', () => {
   assert.equal(patternText({ before: 'b', after: 'b', inside_run: true }), 'in b');
 });
 
-test('rows come longest first, ties by time', () => {
+test('rows are sorted by length, then by start', () => {
   const rows = groupGaps(
     [gap('TPU:0', 50, 5, { index: 0 }), gap('TPU:0', 0, 5, { index: 1 }), gap('TPU:0', 20, 9, { index: 2 })],
     CORES,
@@ -130,7 +130,7 @@ test('rows come longest first, ties by time', () => {
   assert.deepEqual(rows.map((row) => row.gap.start_ps), [20, 0, 50]);
 });
 
-test('filters narrow by each of their keys, a pattern by both programs, the header by device', () => {
+test('gaps are filtered by each key, by both programs of a pattern, and by the chosen devices', () => {
   const items = [
     gap('TPU:0', 0, 5e9),
     gap('TPU:1', 0, 2e7, {
@@ -153,7 +153,7 @@ test('filters narrow by each of their keys, a pattern by both programs, the head
   assert.deepEqual(left({}, null, ['TPU:0']), ['TPU:0']);
 });
 
-test('a step is called by its number, and by its index where it has none', () => {
+test('a step is named by its number, or by its index without one', () => {
   assert.deepEqual(
     [
       stepOf(gap('TPU:0', 0, 1)),

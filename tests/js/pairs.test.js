@@ -4,7 +4,7 @@ import { readPairs } from '../../frontend/compare/pairs.js';
 
 const never = () => assert.fail('no session is asked for');
 
-test('columns of speed-ups have their arithmetic means, to the last decimal', async () => {
+test('columns of speed-ups have exact arithmetic means', async () => {
   const { columns, rows, means, counts } = await readPairs(
     '\ufeffmodel,first,second\r\na,0.758,1.1\r\nb,0.66,–\r\n\r\nc,1.441×,1.3\r\n',
     never,
@@ -14,7 +14,7 @@ test('columns of speed-ups have their arithmetic means, to the last decimal', as
   assert.deepEqual([means[0].toFixed(6), means[1], counts], ['0.953000', 1.2, [3, 2]]);
 });
 
-test('a pair is two step times, or two sessions that are asked for theirs', async () => {
+test('a pair is two step times or two sessions', async () => {
   const asked = [];
   const { columns, rows, means } = await readPairs(
     'model,column,a,b\nx,now,40,50\nx,before,run/a,run/b\n',
@@ -28,7 +28,7 @@ test('a pair is two step times, or two sessions that are asked for theirs', asyn
   assert.deepEqual([means, asked], [[0.8, 1.5], [['run/a', 'run/b']]]);
 });
 
-test('without a column of names a pair is called by its sessions', async () => {
+test('without a column of names a pair is named by its sessions', async () => {
   const { columns, rows } = await readPairs('a,b\n30,20', never);
   assert.deepEqual([columns, rows], [['speed-up'], [{ model: '30 / 20', speedups: [1.5], verdicts: [null] }]]);
 });
@@ -43,7 +43,7 @@ test('quoted cells hold commas, quotes and line breaks', async () => {
   await assert.rejects(readPairs('model,first\nx,1\n"y,2\n', never), /^Error: Line 3 .* quote/);
 });
 
-test('a step time beside a session is one, too', async () => {
+test('a pair can be a step time and a session', async () => {
   const asked = [];
   const { rows } = await readPairs('model,a,b\nx,run/a,4\ny,6,run/a', async (...names) => {
     asked.push(names);
@@ -54,7 +54,7 @@ test('a step time beside a session is one, too', async () => {
   assert.deepEqual(asked, [['run/a', 'run/a'], ['run/a', 'run/a']]);
 });
 
-test('what is no number is told with its line', async () => {
+test('an error names the line without a number', async () => {
   await assert.rejects(readPairs('model,first\na,1\nb,fast', never), /^Error: Line 3 .* no number/);
   await assert.rejects(readPairs('model,first\na,0,758', never), /^Error: Line 2 .* 3 cells under 2 heads/);
   await assert.rejects(readPairs('model,a,b\na,0,5', never), /Line 2/);
