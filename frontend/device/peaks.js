@@ -76,7 +76,7 @@ export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, ap
       h(
         'p',
         { class: 'sec' },
-        'Of the precision that your ops compute in. They hold for this session, and are in its link.',
+        'The peaks for the precision of your ops. They apply to this session and are part of its link.',
       ),
       h('label', null, 'TFLOP/s', h('span', { class: 'field' }, compute)),
       h('label', null, 'HBM bandwidth, GB/s', h('span', { class: 'field' }, memory)),

@@ -36,12 +36,12 @@ export function coverageCard(document, stepName, choices) {
     const text = `${name}${name === 'bare' && backward ? ' (backward)' : ''} ${inStep.texts[index]}` +
       `\u202f${inStep.unit.name} · ${share(inStep.shares[index])}`;
     const part = inStep.shares[index];
-    const written = part > MIN_NAMED_SHARE ? text : part > MIN_WRITTEN_SHARE ? share(part) : '';
     return parts[index]
       ? h(
           'div',
           { class: `of-${name}`, title: text, 'data-ps': parts[index], style: { flex: `${part} 1 0` } },
-          written && h('span', null, written),
+          part > MIN_NAMED_SHARE && h('span', { class: 'whole' }, text),
+          part > MIN_WRITTEN_SHARE && h('span', { class: part > MIN_NAMED_SHARE ? 'brief' : '' }, share(part)),
         )
       : null;
   });
