@@ -160,7 +160,7 @@ class TestCompilesInWords:
         assert compile_reason(self.row()) == "The trace does not say why the graph is new."
         assert (
             compile_reason(self.row(warm_up=True))
-            == "The first steps compile each graph once: nothing to mend."
+            == "The first steps compile each graph once: nothing to fix."
         )
 
     @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_unrelated_hosts_with_different_step_numbers_have_no_numbers() -> None:
 def test_states_without_arrivals() -> None:
     alone = hosts_view(compared(replace(SMALL, hosts=1, cores=4, late=())))
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
-    assert alone["verdict"]["text"].startswith("One host: there is none to wait for.")
+    assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     apart = hosts_view(
         compared(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))

@@ -49,7 +49,7 @@ def made(page: Page, server: str, origins: list[str]) -> Xi:
 
 def test_one_host_waits_for_no_other(made: Xi, page: Page) -> None:
     made.open("alone/one", v="hosts")
-    assert made.text("hosts-verdict").startswith("One host: there is none to wait for.")
+    assert made.text("hosts-verdict").startswith("One host: there are no others to wait for.")
     expect(page.get_by_test_id("hosts-heat")).to_have_count(0)
     expect(page.get_by_test_id("cores-table").locator("tbody tr")).to_have_count(4)
     cells = page.get_by_test_id("host-row-0").locator("td").all_inner_texts()
