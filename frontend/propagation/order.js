@@ -127,7 +127,7 @@ export function createOrder(answer, on) {
       h(
         'span',
         { class: 'stub', style: { left: percent(at) } },
-        text && (all[index + 1]?.at ?? 2) - at > LABEL_WIDTH ? h('span', null, text) : null,
+        text && (all[index + 1]?.at ?? 1) - at > LABEL_WIDTH ? h('span', null, text) : null,
       ),
     );
   const device = strips.device.map((stretch, at) =>
