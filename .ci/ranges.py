@@ -24,6 +24,9 @@ ENDS = {"oldest": "lowest-direct", "newest": "highest"}
 
 TOOLS = ("hypothesis", "pytest")
 TOOLS_OF_EXTRAS = ("gcp-storage-emulator", "ipykernel", "moto[server]", "nbclient")
+_LIFTED = {"extras": ("typing-extensions==", "werkzeug==")}
+"""Releases that the tools may replace, as no recent moto takes the oldest; the tests without extras cover those."""
+
 # A few for each library, as every Python runs them twice.
 TESTS = (
     "test_docs.py::test_every_command_and_option_is_listed",  # argparse
@@ -110,7 +113,10 @@ def check(python: str, wheel: Path, end: str, place: Path) -> None:
         print(f"  {name}: {releases(lock)}", flush=True)
         install = [*uv, "pip", "install", "--quiet", "--python", environment]
         run(*install, "--requirement", lock, wheel, cwd=place)
-        run(*install, "--constraint", lock, *tools, cwd=place)
+        constraints = place / f"{name}-constraints.txt"
+        fixed = [line for line in lock.read_text().splitlines() if not line.startswith(_LIFTED.get(name, ()))]
+        constraints.write_text("\n".join(fixed))
+        run(*install, "--constraint", constraints, *tools, cwd=place)
         run(*uv, "pip", "check", "--quiet", "--python", environment, cwd=place)
         pytest = [environment / "bin/python", "-m", "pytest", "-q", "--maxfail=5", "-p", "no:cacheprovider"]
         paths = ["-o", "pythonpath=demo_logs tests", "-o", WARNINGS]

@@ -97,7 +97,7 @@ class Capture:
 
     @cached_property
     def ends(self) -> frozenset[int]:
-        """Where the file's top-level fields end: a file truncated there is indistinguishable from an intact one."""
+        """The ends of the file's top-level fields: a file truncated there is indistinguishable from an intact one."""
         at, ends = 0, {0}
         while at < len(self.data):
             at += 1
@@ -199,15 +199,23 @@ def all_changes(
                 yield "changed", at, value, next_depth()
 
 
-def _until_interrupted(items: Iterator[Item]) -> Iterator[Item]:
-    """The items until SIGINT, which takes effect after the current item."""
-    stopped = []
-    signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
-    return itertools.takewhile(lambda _: not stopped, items)
+class _Interrupt:
+    """Whether SIGINT was received, which takes effect after the current file."""
+
+    def __init__(self) -> None:
+        self.received = False
+        signal.signal(signal.SIGINT, self._receive)
+
+    def _receive(self, *_: object) -> None:
+        self.received = True
+
+    def until(self, items: Iterator[Item]) -> Iterator[Item]:
+        """The items until SIGINT."""
+        return itertools.takewhile(lambda _: not self.received, items)
 
 
 class State:
-    """The results so far, by file and options; kept in a file if one is given."""
+    """The results so far, by file and options; stored in a file if one is given."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -244,14 +252,14 @@ def main() -> int:
     parser.add_argument("--state", type=Path)
     options = parser.parse_args()
     limit_threads(1)  # these files are read before a second thread has started
-    state, failed = State(options.state), 0
+    state, interrupt, failed = State(options.state), _Interrupt(), 0
     for path in options.files:
         capture, began = Capture(path.read_bytes()), time.monotonic()
         key = f"{path.name} {options.values} {options.traces} {options.reports} {options.one_in}"
         results = state.results(key)
         changes = all_changes(capture, options.values, options.traces, options.reports)
         chosen = itertools.islice(changes, results.total() * options.one_in, None, options.one_in)
-        for arguments in _until_interrupted(chosen):
+        for arguments in interrupt.until(chosen):
             results[_check(capture, path.name, *arguments)] += 1
             if results.total() % _FILES_PER_SAVE == 0:
                 state.save(key, results)
@@ -263,6 +271,8 @@ def main() -> int:
         )
         for name, count in sorted(results.items()):
             print(f"  {count:8} {name}", flush=True)
+        if interrupt.received:
+            break
     return 1 if failed else 0
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.analysis.window.window import HostWindow
     from tb_xla_insights.schema.compare import Comparison
     from tb_xla_insights.schema.parts import WorkKeys
+    from tb_xla_insights.schema.propagation_route import PropagationView
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.window import Window
     from tb_xla_insights.trace.model import SessionTrace, Trace
@@ -209,9 +210,9 @@ class Session:
             self._pod = Pod(self.hosts, report, parts.in_session_order())
         return self._pod.usual_step_host().trace
 
-    def propagation(self, step: int | None = None, device: str | None = None) -> dict[str, Any]:
+    def propagation(self, step: int | None = None, device: str | None = None) -> PropagationView:
         """The device time of annotations, in one step (an index into `steps()`; default: a usual step) on one device
-        (by id; default: the step's first), and in total. `analysis.propagation.view` documents the keys.
+        (by id; default: the step's first), and in total. `schema.propagation_route` documents the keys.
 
         Raises InputError for an unknown step or device.
         """

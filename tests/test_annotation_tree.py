@@ -69,6 +69,7 @@ def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
     for n in range(5):
         assert rows(loaded, n)["Training_Step/forward"] == (1, 300_000, 100 + n, 1)
     view = propagation_view(loaded, step=3)
+    assert view["step"]
     assert view["step"]["number"] == 3
     assert view["coverage"]["direct_ps"] == 103
     assert [row["start_ps"] for row in view["strips"]["device"]] == [late_ps + 3000]

@@ -25,7 +25,7 @@ def test_two_sessions_as_text(capsys: Capture) -> None:
     assert text.startswith(
         "B’s steps take 52.6 ms against 39.0 ms at the median (1.35×); so few steps do not"
     )
-    assert "1 step in A and 1 step in B: too few to tell a difference from chance" in text
+    assert "1 step in A and 1 step in B: too few to distinguish a difference from chance" in text
     rows = [" ".join(line.split()) for line in text.splitlines()]
     assert "Step time, median 39.000 ms 52.600 ms 1.35× too few steps" in rows
     assert "lazy / dynamo 0.97× 0.77× 0.74×" in rows

@@ -52,12 +52,12 @@ def test_run_begins_after_its_completion_callback() -> None:
         describe_clock_contradiction(with_callback(100)) is None
     )  # the callback may run early, after the first output
     contradiction = describe_clock_contradiction(with_callback(1000))
-    assert contradiction == "1 of 1 runs end after the host was told so, by up to 0.890\u202fms"
+    assert contradiction == "1 of 1 runs end after the host was notified of their end, by up to 0.890\u202fms"
 
 
 def test_run_ends_after_the_call_that_waits_for_it() -> None:
     contradiction = describe_clock_contradiction(with_blocking_call(100))
-    assert contradiction == "1 of 1 runs end after the host was told so, by up to 95.0\u202fµs"
+    assert contradiction == "1 of 1 runs end after the host was notified of their end, by up to 95.0\u202fµs"
 
 
 def test_run_begins_before_it_was_enqueued() -> None:
@@ -70,8 +70,7 @@ def test_distant_recordings_of_host_and_device(second: float) -> None:
     run = event("train(7)", second * 1e6, 100_000)
     trace = capture(thread("python", event("forward", 0, 10_000)), Core([run], [run]))
     assert describe_clock_contradiction(trace) == (
-        f"What the host recorded and what the devices recorded lie "
-        f"{'1.49' if second > 0 else '1.40'}\u202fs apart"
+        f"The events of the host and those of the devices are {'1.49' if second > 0 else '1.40'}\u202fs apart"
     )
     assert describe_clock_contradiction(trace, whole=False) is None, "the events between may be cut off"
     near = event("train(7)", 0.5e6, 100)

@@ -68,7 +68,7 @@ class TestSteps:
     def test_varying_steps_may_differ_by_chance(self) -> None:
         document = compared(uneven(1000, 1100, 1300, 1200), uneven(1050, 1400, 1250, 1150))
         assert plain(document["verdict"]["text"]) == (
-            "B’s steps cannot be told apart from A’s: 1.15 ms against 1.10 ms at the median may be chance."
+            "B’s steps cannot be distinguished from A’s: 1.15 ms against 1.10 ms at the median may be chance."
         )
         assert (document["verdict"]["verdict"], document["chance"]["share"]) == ("chance", 0.2 / 1.1)
         assert document["chance"]["p"] == 48 / 70
@@ -98,7 +98,7 @@ class TestSteps:
             "measure": "step_median",
             "p": None,
             "share": None,
-            "text": "1\u202fstep in A and 12\u202fsteps in B: too few to tell a difference from chance; "
+            "text": "1\u202fstep in A and 12\u202fsteps in B: too few to distinguish a difference from chance; "
             "capture at least 4 of each.",
         }
 
@@ -164,7 +164,7 @@ def test_a_single_compilation_is_reported_but_decides_nothing() -> None:
     assert (row["a_ps"], row["verdict"]) == (0, "chance")
     assert document["verdict"]["verdict"] == "chance"
     assert plain(document["verdict"]["text"]) == (
-        "B’s steps cannot be told apart from A’s: 12.4 ms against 13.1 ms at the median may be chance; "
+        "B’s steps cannot be distinguished from A’s: 12.4 ms against 13.1 ms at the median may be chance; "
         "but B compiled in 1 of 6 steps, for 1.79 s."
     )
     assert plain(document["chance"]["text"]).endswith(
@@ -285,5 +285,6 @@ def test_the_view_is_small() -> None:
     view = comparison_view(session(demo("synthetic_case_study_8_tpu_cores")), session(tpu.trace()))
     assert len(gzip.compress(json.dumps(view, allow_nan=False).encode())) < 60_000
     assert len(view["programs"]) == 200
+    assert view["step"]["a"]
     assert view["step"]["a"]["number"] == 1208
     assert view["step"]["b"] is None

@@ -153,7 +153,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         ("little", "worse", 0, ""),  # within what steps differ from run to run
         ("little", "worse=1", 1, "2.0 %"),
         ("same", "worse=0", 0, ""),
-        ("few", "worse", 0, "too few to tell a difference from chance"),
+        ("few", "worse", 0, "too few to distinguish a difference from chance"),
         ("none", "worse", 0, "B has no steps to compare"),
     ],
 )

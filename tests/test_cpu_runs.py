@@ -1,4 +1,4 @@
-"""Devices made from what host threads record: runs, their ops, and the cores they are placed on."""
+"""Devices derived from host threads: runs, their ops, and the cores they are placed on."""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ def test_views_show_the_same_step_first(run: str) -> None:
     loaded = session(demo(run))
     executions: Any = execution_views.executions(loaded)
     number = executions["steps"][executions["step"]]
-    assert propagation_view(loaded)["step"]["number"] == number
+    step = propagation_view(loaded)["step"]
+    assert step
+    assert step["number"] == number
     assert select(loaded, None, None).step == str(number)
     shown = usual_step_view(loaded)
     assert shown is not None
@@ -160,7 +162,7 @@ class TestCompilesInWords:
         assert compile_reason(self.row()) == "The trace does not say why the graph is new."
         assert (
             compile_reason(self.row(warm_up=True))
-            == "The first steps compile each graph once: nothing to mend."
+            == "The first steps compile each graph once: nothing to fix."
         )
 
     @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ class TestCutByTheCapture:
         assert finding.detail.startswith("Compiling takes ")
         assert " (unfinished); no device waits" in finding.detail
         assert (finding.evidence["compile_ps"], finding.evidence["unfinished"]) == (80, 1)
-        assert finding.advice.startswith("Capture from before it begins until it is over")
+        assert finding.advice.startswith("Capture from before it begins until it ends")
         [window] = finding.windows
         assert (window.start_ps, window.end_ps) == (220, 300)  # the capture begins at 200
 

@@ -307,7 +307,7 @@ class TestDynamoRecompilation:
         assert advice_text.startswith("Take the .item() at train.py:9 out of compiled code")
         assert "a few fixed ones" in advice("tensor 'x' size mismatch at index 0. expected 8, actual 10")[1]
         assert "the Python number that changes at train.py:9" in advice("self.scale == 1.2")[1]
-        assert "what the guard at train.py:9 looks at" in advice("___check_obj_id(L['f'], 7)")[1]
+        assert "the value that the guard at train.py:9 checks" in advice("___check_obj_id(L['f'], 7)")[1]
 
     def test_lazy_graphs_after_torch_compile_gave_up_belong_to_it(self) -> None:
         tpu = extracting((6,))

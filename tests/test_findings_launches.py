@@ -102,7 +102,7 @@ class TestLaunchingLess:
         [
             ("", "Make the graph smaller (layers repeated in a scan)."),
             ("sync", "Make the graph smaller (layers repeated in a scan), and sync once a step."),
-            ("dynamo", "Leave nothing lazy between the graphs of torch.compile: each step prepares"),
+            ("dynamo", "Leave no lazy operations between the graphs of torch.compile: each step prepares"),
         ],
     )
     def test_advice_on_preparation_depends_on_the_other_launches(self, by: str, advice: str) -> None:

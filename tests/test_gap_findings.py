@@ -83,7 +83,7 @@ def test_a_limit_that_gains_more_than_the_mistake_is_noted() -> None:
     report = {"findings": [limit, cut], "mistakes": step}
     more = more_to_gain(gap(1000), {"early_sync": 900}, report)
     assert more.replace("\u202f", " ") == (
-        "More is to gain beyond that: the host builds the graph (12.0 → 3.0 ms at best)."
+        "There is more to gain beyond that: the host builds the graph (12.0 → 3.0 ms at best)."
     )
     assert not more_to_gain(gap(1000), {"tracing_bound": 900}, report)
     assert not more_to_gain(gap(1000), {"early_sync": 900}, report | {"findings": [cut, limit]})

@@ -78,7 +78,9 @@ def test_classes_add_up_to_the_step() -> None:
         assert row is not None
         step_us = sum(row) - row[device]
         assert step_us == pytest.approx(comparison.table.step_ps[4, step] / US, abs=len(row))
-        shown_us = document["steps"]["step_us"][step] + document["step_apart_us"][4][step]
+        apart_us = document["step_apart_us"][4][step]
+        assert apart_us is not None
+        shown_us = document["steps"]["step_us"][step] + apart_us
         assert shown_us == pytest.approx(step_us, abs=len(row))
 
 
@@ -100,7 +102,8 @@ def test_unrelated_hosts_with_different_step_numbers_have_no_numbers() -> None:
 def test_states_without_arrivals() -> None:
     alone = hosts_view(compared(replace(SMALL, hosts=1, cores=4, late=())))
     assert (alone["state"], alone["late_us"]) == ("one_host", [])
-    assert alone["verdict"]["text"].startswith("One host: there is none to wait for.")
+    assert alone["verdict"]["text"].startswith("One host: there are no others to wait for.")
+    assert alone["cores"]
     assert [row["id"] for row in alone["cores"]] == [f"{pod.name_of(0)}/TPU:{core}" for core in range(4)]
     apart = hosts_view(
         compared(replace(SMALL, scripts={host: f"SyncTensorsGraph.{host}" for host in range(6)}))
@@ -113,8 +116,8 @@ def test_states_without_arrivals() -> None:
     even = hosts_view(compared(replace(SMALL, late=())))
     assert even["verdict"]["text"].startswith("No host stands out: each is last in ")
     assert not any(even["hosts"]["named"])
-    part_of_hosts = hosts_view(compared(SMALL), host_count=64)
-    assert part_of_hosts["read"] == {"hosts": 6, "of": 64}
+    part_of_hosts = hosts_view(compared(SMALL), hosts_in_all=64)
+    assert part_of_hosts["read"] == {"hosts": 6, "hosts_in_all": 64}
 
 
 def test_host_rows_of_the_report() -> None:
@@ -154,4 +157,7 @@ def test_the_view_of_a_recorded_training() -> None:
     document = hosts_view(compare_hosts(recorded("late_loader")))
     assert document["verdict"]["hosts"] == [2]
     assert document["verdict"]["annotation"] == "train/next_batch"
-    assert document["figures"]["step_if_fixed_ps"] < 0.75 * document["figures"]["step_ps"]
+    figures = document["figures"]
+    assert figures["step_if_fixed_ps"]
+    assert figures["step_ps"]
+    assert figures["step_if_fixed_ps"] < 0.75 * figures["step_ps"]

@@ -300,6 +300,18 @@ def test_a_session_s_directory_without_permission_is_one_line(public_directory: 
         resolve(str(session))
 
 
+def test_a_store_of_two_schemes_is_listed_under_the_given_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = fsspec.filesystem("memory")
+    monkeypatch.setattr(type(system), "protocol", ("other", "memory"))
+    system.pipe_file("/schemes/plugins/profile/s/vm.xplane.pb", b"")
+    try:
+        session = resolve("memory:///schemes/plugins/profile/s")
+        assert (session.name, session.path) == ("s", "memory:///schemes/plugins/profile/s")
+        assert session.hosts[0].file.path == "memory:///schemes/plugins/profile/s/vm.xplane.pb"
+    finally:
+        system.rm("/schemes", recursive=True)
+
+
 def test_an_unknown_session_names_the_known_ones(tmp_path: Path) -> None:
     for number in range(7):
         capture(tmp_path / "plugins/profile" / f"{STAMP}{number}")

@@ -89,6 +89,7 @@ def test_flag_off(tmp_path: Path) -> None:
     assert [diagnostic.id for diagnostic in propagation_diagnostics(loaded)] == ["no_hlo_scopes"]
     view = propagation_view(loaded)
     assert view["state"] == "flag_off"
+    assert view["hint"]
     assert "XLA_HLO_DEBUG=1" in view["hint"]
 
 

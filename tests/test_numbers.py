@@ -9,7 +9,7 @@ from build import MemorySource
 from synthetic.writer import Space, Uint
 
 from benchmarks.growth.answers import answers, session_of
-from benchmarks.growth.captures import EPOCH, STEP, US, Training, named
+from benchmarks.growth.training import EPOCH, STEP, US, Training, named
 from tb_xla_insights.trace.model import SessionTrace
 
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)

@@ -301,7 +301,7 @@ with record(logdir, debug=True):
 """
         )
         done = run(program, tmp_path)
-        assert "record: no debug text came; set PT_XLA_DEBUG_LEVEL=2" in done.stderr
+        assert "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2" in done.stderr
 
 
 class TestDebugText:

@@ -361,7 +361,7 @@ def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_r
     [
         ("/nothing", "no such file or directory; check the path"),
         (f"{SESSION}/x.xplane.pb", "no such file or directory; check the path"),
-        ("/empty", "no profile under this directory; captures lie in "),
+        ("/empty", "no profile under this directory; captures are in "),
     ],
 )
 def test_a_missing_url_is_a_one_line_error(

@@ -60,7 +60,7 @@ def test_a_device_that_ran_once_has_no_share_of_its_time() -> None:
     assert severity == "warning"
     assert text == (
         "99.9 % of the capture lies before and after all runs (the host launches). The 2 devices are at work for "
-        "2.00 µs each, in too few runs to tell what is in the way."
+        "2.00 µs each, in too few runs to identify the cause."
     )
 
 
@@ -345,7 +345,7 @@ def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
     session = {"hosts": [{"name": "vm"}]}
     report = of() | {"diagnostics": [{"id": "clocks_disagree"}], "session": session}
     off = "the clocks of host and device disagree"
-    rest = "what else is in the way is not known"
+    rest = "other causes are not known"
     assert _severity_and_text(report) == (
         "warning",
         f"The device is 50.0 % busy; why is not known, as {off}.",
@@ -359,12 +359,12 @@ def test_idle_time_has_no_known_cause_if_clocks_disagree() -> None:
 
 
 def test_the_activity_of_an_unread_host_is_unknown() -> None:
-    """What else is in the way of the reason that is found is left open."""
+    """Causes other than the one found are left open."""
     ops = [event("all-reduce.1", 0, 100), event("fusion.1", 600, 100)]
     text = verdict_texts(capture(Core(ops, [event("train(7)", 0, 700)])))[1]
     assert text == (
-        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); what else is "
-        "in the way is not known, as the launches are not recorded."
+        "The device is 28.6 % busy: nothing hides the time in all-reduce (14.3 % of the devices' time); other "
+        "causes are not known, as the launches are not recorded."
     )
 
 

@@ -212,7 +212,7 @@ def test_a_time_that_no_capture_has_counts_as_0(start: int, duration: int, read:
     (diagnostic,) = trace.diagnostics
     assert diagnostic.id == "corrupt_file"
     assert (
-        f"1 events {'end' if duration != 3 else 'begin'} where they cannot, the first at byte "
+        f"1 events {'end' if duration != 3 else 'begin'} at an impossible time, the first at byte "
         in diagnostic.message
     )
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Record small programs on a CPU, each with what XLA's own cost analysis says of it.
+"""Record small programs on a CPU, each with the result of XLA's own cost analysis.
 
     sudo unshare --uts sh -c 'hostname demo-host; python benchmarks/cost_analysis/capture.py OUT'
 
-Needs JAX (0.10.2 made the recorded ones). OUT gets the capture, in which each program ran RUNS times, and `costs.json`:
-per program `flops`, what `compiled.cost_analysis()` counts in one run, and `products`, the FLOPs of its matrix products
-and convolutions by the formulas beside each program, loops by their trips. The cost analysis also counts a FLOP for
-each element that other instructions make, and the bodies of loops once; `pure` programs hold neither, so both numbers
-are the same. Frames of Python are left out of the programs: they would name the machine's folders.
+Needs JAX (the recorded captures are from 0.10.2). Writes to OUT the capture, in which each program runs RUNS times,
+and `costs.json`: per program `flops`, the result of `compiled.cost_analysis()` for one run, and `products`, the FLOPs
+of its matrix products and convolutions by the formula in PROGRAMS, with loops counted by their trips. The cost
+analysis also counts a FLOP for each element that other instructions produce, and counts the bodies of loops once;
+`pure` programs have neither, so both numbers are equal. Python's frames are left out of the programs, because they
+contain the machine's folders.
 """
 
 import json
@@ -25,7 +26,7 @@ TRIPS = 5
 
 
 class Program(NamedTuple):
-    """A function, the shapes of what it is called with, its FLOPs in products, and whether it does nothing else."""
+    """A function, the shapes of its arguments, its FLOPs in products, and whether it has no others."""
 
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...]
@@ -57,7 +58,9 @@ def scanned(x: Any, w: Any) -> Any:
 
 
 def while_loop(x: Any, w: Any) -> Any:
-    return lax.while_loop(lambda it: it[0] < TRIPS, lambda it: (it[0] + 1, it[1] @ w), (0, x))[1]
+    return lax.while_loop(lambda state: state[0] < TRIPS, lambda state: (state[0] + 1, state[1] @ w), (0, x))[
+        1
+    ]
 
 
 _ATTENTION = (2, 64, 4, 32)
@@ -97,18 +100,18 @@ PROGRAMS: dict[str, Program] = {
     "two_layers": Program(two_layers, _LAYERS, _FIRST + _SECOND, pure=False),
     "grad": Program(
         # The first layer forward; then of the second one for its weights and for its input, of the first one for its
-        # weights. Nobody asks for the value.
+        # weights. The value is not used.
         jax.grad(two_layers, argnums=(1, 2)), _LAYERS, _FIRST + 2 * _SECOND + _FIRST, pure=False,
     ),
     "remat": Program(
-        # The value, too. The compiler finds the first layer, which is to be computed again, and keeps it.
+        # With the value. The compiler recognises the repeated first layer, and keeps its result.
         jax.value_and_grad(jax.checkpoint(two_layers), argnums=(1, 2)), _LAYERS,
         _FIRST + _SECOND + 2 * _SECOND + _FIRST, pure=False,
     ),
     "scan": Program(scanned, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),
     "while_loop": Program(while_loop, ((64, 64), (64, 64)), TRIPS * 2 * 64**3, pure=False),
     "fori_loop": Program(
-        lambda x, w: lax.fori_loop(0, TRIPS, lambda _, it: it @ w, x), ((64, 64), (64, 64)), TRIPS * 2 * 64**3,
+        lambda x, w: lax.fori_loop(0, TRIPS, lambda _, value: value @ w, x), ((64, 64), (64, 64)), TRIPS * 2 * 64**3,
         pure=False,
     ),
     "grad_conv": Program(
@@ -129,17 +132,17 @@ def main(out: Path) -> None:
 
         run.__name__ = name
         arguments = [jnp.ones(shape) for shape in program.shapes]
-        made = jax.jit(run).lower(*arguments).compile()
-        jax.block_until_ready(made(*arguments))
-        compiled[name] = made, arguments
-        flops = made.cost_analysis()["flops"]
+        executable = jax.jit(run).lower(*arguments).compile()
+        jax.block_until_ready(executable(*arguments))
+        compiled[name] = executable, arguments
+        flops = executable.cost_analysis()["flops"]
         costs[name] = {"flops": int(flops), "products": program.products, "pure": program.pure}
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = 0
     jax.profiler.start_trace(str(out), profiler_options=options)
-    for made, arguments in compiled.values():
+    for executable, arguments in compiled.values():
         for _ in range(RUNS):
-            jax.block_until_ready(made(*arguments))
+            jax.block_until_ready(executable(*arguments))
     jax.profiler.stop_trace()
     for path in out.rglob("*.trace.json.gz"):
         path.unlink()

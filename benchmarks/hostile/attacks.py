@@ -104,7 +104,7 @@ class Attacks:
         ours = self._random.random() < 0.2
         host = self._random.choice(OURS if ours else FOREIGN)
         headers = [("Host", host)]
-        if self._random.random() < 0.3:  # what scripts can set
+        if self._random.random() < 0.3:  # headers that scripts can set
             headers += [
                 ("X-Forwarded-Host", "localhost"),
                 ("X-Forwarded-Proto", "https"),

@@ -103,7 +103,7 @@ def compiled_in(report: Document, truth: Document) -> Iterator[str]:
 
 
 def change(report: Document, truth: Document) -> Iterator[str]:
-    """Checks what is new in recompiled graphs, from the second compilation on."""
+    """Checks the changes reported for recompiled graphs, from the second compilation on."""
     reported = Counter(row["change"] for row in report["compiles"][1:])
     if truth["change"] is not None and set(reported) != {truth["change"]}:
         yield f"{dict(reported)}, not {truth['change']}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train a small network with JAX as PROGRAM says, and record the steps with what the program knows of them.
+"""Train a small network with JAX and record its steps with the program's own measurements.
 
     JAX_PLATFORMS=cpu python train_jax.py PROGRAM {plain,traced} LOGDIR
 
@@ -56,7 +56,7 @@ CASES = {
     "python_between": Case("tracing_bound"),
 }
 UNSEEN = {"slow_loader_bare": "tracing_bound"}
-"""The finding where Python's calls are not recorded: nothing tells then that the host loads."""
+"""The finding without Python's calls: the capture then does not show that the host loads."""
 LOADERS = ("slow_loader", "slow_loader_bare", "slow_thread")
 
 Parameters = list[tuple[jax.Array, jax.Array]]
@@ -115,7 +115,7 @@ def sharded() -> Callable[..., tuple[jax.Array, Parameters]]:
     return jax.jit(shard_map(train_on_one_of_many, mesh=mesh, **specs))
 
 
-def asked(_: np.ndarray) -> np.ndarray:
+def host_answer(_: np.ndarray) -> np.ndarray:
     """The host's answer in the middle of a program."""
     with clock.part("callback"):
         time.sleep(CALLBACK_S)
@@ -125,7 +125,7 @@ def asked(_: np.ndarray) -> np.ndarray:
 def train_with_pure_callback(
     parameters: Parameters, x: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Parameters]:
-    scale = jax.pure_callback(asked, jax.ShapeDtypeStruct((), jnp.float32), x[0, 0])
+    scale = jax.pure_callback(host_answer, jax.ShapeDtypeStruct((), jnp.float32), x[0, 0])
     return train_step(parameters, x * scale, targets)
 
 
@@ -133,7 +133,7 @@ def train_with_io_callback(
     parameters: Parameters, x: jax.Array, targets: jax.Array
 ) -> tuple[jax.Array, Parameters]:
     loss, parameters = train_step(parameters, x, targets)
-    scale = io_callback(asked, jax.ShapeDtypeStruct((), jnp.float32), loss)
+    scale = io_callback(host_answer, jax.ShapeDtypeStruct((), jnp.float32), loss)
     return loss * scale, parameters
 
 
@@ -157,7 +157,7 @@ def trained_by(program: str) -> Callable[..., tuple[jax.Array, Parameters]]:
 
 
 def batches(program: str) -> Iterator[Batch]:
-    """Rows, and what the network shall make of them, on the host, forever: the same ones, or more all the time."""
+    """Endless rows and targets on the host: the same number each time, or a growing one."""
     most = ROWS_MORE * MOST_SHAPES * (program == "new_shapes")
     x, targets = np.random.default_rng(1).standard_normal((2, ROWS + most, WIDTH), np.float32)
     number = 0
@@ -254,7 +254,7 @@ class Training:
 
 
 def work_in_python(seconds: float) -> int:
-    """Keeps the interpreter busy, as augmenting a batch in plain Python does."""
+    """Keeps the interpreter busy, like augmenting a batch in plain Python."""
     end, total = time.perf_counter() + seconds, 0
     while time.perf_counter() < end:
         total += sum(number * number for number in range(100))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Train a small network with TensorFlow as PROGRAM says, and record the steps with what the program knows of them.
+"""Train a small network with TensorFlow and record its steps with the program's own measurements.
 
     python train_tensorflow.py PROGRAM {plain,traced} LOGDIR
 
-`fit` is Keras' own loop, `compiled` one whose step is compiled by XLA; the others loop over a `tf.function`.
+`fit` is Keras' own loop; in `compiled` XLA compiles the step; the others loop over a `tf.function`.
 """
 
 import os
@@ -43,7 +43,7 @@ def network() -> keras.Model:
 
 
 def batches(program: str) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows, and what the network shall make of them, on the host, forever."""
+    """Endless rows and targets on the host."""
     x, targets = np.random.default_rng(1).standard_normal(
         (2, ROWS + ROWS_MORE * MOST_SHAPES, WIDTH), np.float32
     )
@@ -65,7 +65,7 @@ def dataset(program: str) -> tf.data.Dataset:
 
 
 class Loop:
-    """A loop of one's own."""
+    """A custom loop."""
 
     def __init__(self, program: str) -> None:
         self.model = network()
@@ -88,7 +88,7 @@ class Loop:
             with tf.profiler.experimental.Trace("train", step_num=self.number, _r=1), clock.step():
                 loss = self.train(*next(self.batches))
                 for _ in range(self.train.experimental_get_tracing_count() - traced if self.compiles else 0):
-                    clock.compilation(0.0)  # how long, TensorFlow does not tell
+                    clock.compilation(0.0)  # TensorFlow does not report how long
             clock.launches += self.compiles
             self.number += 1
         loss.numpy()
@@ -107,7 +107,7 @@ class Fit:
 
 
 class Batches(keras.callbacks.Callback):
-    """Tells the clock of each of Keras' steps."""
+    """Records the time of each of Keras' steps."""
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ARG002
         self.step = clock.step()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Train a small transformer with PyTorch/XLA as PROGRAM says, and record the steps with what the program knows of them.
+"""Train a small transformer with PyTorch/XLA and record its steps with the program's own measurements.
 
     PJRT_DEVICE=CPU python train_torch_xla.py PROGRAM plain LOGDIR
 
@@ -30,7 +30,7 @@ CASES = {
     "sync_per_update": ("sync_per_update", True, Case("many_small_executions")),
     "graph_break": ("graph_break", True, Case("early_sync")),
 }
-"""The pair in `what_if`, whether the program has its mistake, and what is true of it."""
+"""The pair in `what_if`, whether the program has its mistake, and its expected findings."""
 
 clock = Clock()
 
@@ -44,8 +44,8 @@ def timed(batches: Iterator[tuple[Tensor, Tensor]], part: str) -> Iterator[tuple
 
 def total(metric: str) -> tuple[int, float]:
     """How often, and how long in seconds, since the process began."""
-    told = metrics.metric_data(metric)
-    return (told[0], told[1] / 1e9) if told else (0, 0.0)
+    recorded = metrics.metric_data(metric)
+    return (recorded[0], recorded[1] / 1e9) if recorded else (0, 0.0)
 
 
 def main() -> None:

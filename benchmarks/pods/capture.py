@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Record a training of several processes, each as a host of its own name, as one session.
+"""Record a training of several processes, each as a host with its own name, as one session.
 
     sudo python benchmarks/pods/capture.py OUT --python PYTHON [--late SECONDS]
 
-PYTHON has JAX. One machine is all hosts, so that their clocks are the same: what the report says of the clocks' offsets
-is its error. As root, processes get host names of their own, so that files do not tell the machine's.
+PYTHON is an interpreter with JAX. All hosts are one machine with one clock, so the clock offsets in the report are its
+errors. As root, processes get their own host names, so that files do not contain the machine's.
 """
 
 import argparse
@@ -55,10 +55,10 @@ def main() -> None:
         )
         for rank in range(PROCESSES)
     ]
-    said = [process.communicate(timeout=TIMEOUT_S)[1] for process in processes]
+    errors = [process.communicate(timeout=TIMEOUT_S)[1] for process in processes]
     Path(script).unlink()
     hosts.unlink()
-    if failed := [text for process, text in zip(processes, said, strict=True) if process.returncode]:
+    if failed := [text for process, text in zip(processes, errors, strict=True) if process.returncode]:
         sys.exit(failed[0].decode()[-2000:])
     for rank in range(PROCESSES):
         place = options.out / f"rank{rank}"
@@ -72,7 +72,7 @@ def _name(rank: int) -> str:
 
 
 def _as_host(rank: int, command: list[str]) -> list[str]:
-    """The command under a host name of its own; as it is where only root may do that."""
+    """The command under its own host name; unchanged if only root may set one."""
     if os.geteuid() != 0:
         return command
     alone = f'hostname {_name(rank)}; mount --bind hosts /etc/hosts; exec "$@"'

@@ -3,7 +3,7 @@
 
     JAX_PLATFORMS=cpu python train_jax.py RANK PROCESSES PORT LATE_S LOGDIR
 
-Each process stands for a host. All take LOADER_S for a batch, the one of rank LATE_RANK takes LATE_S longer.
+Each process represents a host. Each takes LOADER_S to load a batch; the one of rank LATE_RANK takes LATE_S longer.
 """
 
 import sys
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def start(logdir: str) -> None:
-    """Records without Python's calls, where the version can be told so."""
+    """Records without Python's calls, if the JAX version supports that."""
     if not hasattr(jax.profiler, "ProfileOptions"):
         jax.profiler.start_trace(logdir)
         return

@@ -20,8 +20,8 @@ from pairs import PAIRS, SIDES, Pair
 HERE = Path(__file__).parent
 TIMEOUT_S = 600
 AS_ON_AN_ACCELERATOR = {"NPROC": "1", "XLA_ENABLE_PARAM_ALIASING": "0"}
-"""One thread works as the device, which leaves another processor to the host. Buffers are not donated, as it would
-depend on timing whether the host waits for them on a CPU."""
+"""One thread is the device, which leaves the other processor to the host. Buffers are not donated; otherwise timing
+would decide whether the host waits for them on a CPU."""
 
 
 def main() -> None:

@@ -6,8 +6,8 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Pair:
-    """`finding`: the id of the report's finding that names the mistake. `adds`: what the side without does that the
-    side with the mistake does not, if anything; a replay, which only takes away, cannot know it."""
+    """`finding`: the id of the report's finding for the mistake. `adds`: work of the side without the mistake that the
+    other side does not do, if any; a replay, which only removes work, cannot predict it."""
 
     framework: Literal["torch", "jax"]
     name: str

@@ -3,7 +3,7 @@
 
     JAX_PLATFORMS=cpu python programs_jax.py PAIR {with,without} LOGDIR
 
-Both sides of a pair run the same code but for the mistake (pairs.py). The profile lies below LOGDIR, with what
+Both sides of a pair run the same code except for the mistake (pairs.py). The profile is written below LOGDIR, with what
 quiet.py writes.
 """
 

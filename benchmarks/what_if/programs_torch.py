@@ -3,7 +3,7 @@
 
     PJRT_DEVICE=CPU python programs_torch.py PAIR {with,without} LOGDIR
 
-Both sides of a pair run the same code but for the mistake (pairs.py). The profile lies below LOGDIR, with the
+Both sides of a pair run the same code except for the mistake (pairs.py). The profile is written below LOGDIR, with the
 metrics report, and what quiet.py writes.
 """
 
@@ -109,8 +109,8 @@ class Program:
             if self.pair == "new_shapes":
                 length = PADDED if not self.mistaken else LENGTH + number // 3
             batch = MICRO_BATCH if self.pair in OF_MARKERS else BATCH
-            both = torch.randint(VOCABULARY, (2, batch, length), generator=generator)
-            yield both[0], both[1]
+            tokens = torch.randint(VOCABULARY, (2, batch, length), generator=generator)
+            yield tokens[0], tokens[1]
             number += 1
 
     def forward_and_backward(self) -> Tensor:
@@ -145,7 +145,7 @@ class Program:
                 print("loss", loss.item(), flush=True)
 
     def step_of_markers(self, number: int) -> None:
-        # A marker may not lie in the scopes of xp.StepTrace.
+        # A marker must not be inside the scopes of xp.StepTrace.
         with torch_xla._XLAC.profiler.TraceMe("Training_Step", _r=1, step_num=number):
             if self.pair == "marker_per_micro_batch":
                 for micro in range(MICRO_BATCHES):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Record training whose graphs torch.compile extracts again, with what Dynamo itself says of when it worked.
+"""Record training whose graphs torch.compile extracts again, with Dynamo's own record of its times.
 
     PJRT_DEVICE=CPU python dynamo_times.py SCENARIO LOGDIR
 
 Writes the profile below LOGDIR, and `dynamo_times.json` beside it: when Dynamo traced a function (with its backward
 pass) and when it compiled a backward pass, each as start and end in epoch nanoseconds. The class `dynamo` of the
-profile is held against that; what the bridge to XLA does comes after it, when the graph is first called.
+profile is compared with these times; the work of the bridge to XLA follows them, when the graph is first called.
 
 Scenarios: `graph_break` (a value is read in the middle), `float_guard` (a number that changes), `dynamic_shapes`
 (batches of growing size), `full_step` (the whole step is compiled, cold).
@@ -29,7 +29,7 @@ PHASES = ("dynamo", "entire_backward_compile")
 
 
 class Model(nn.Module):
-    """Two blocks; between them lies what makes a guard fail."""
+    """Two blocks, separated by the operation that makes a guard fail."""
 
     def __init__(self, scenario: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Model(nn.Module):
 
 
 class Phases:
-    """Dynamo's own record of its phases, as it hands them to its event log."""
+    """Dynamo's own record of its phases, as passed to its event log."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, int]] = []

@@ -4,8 +4,8 @@
     PJRT_DEVICE=CPU python train.py SCENARIO LOGDIR
 
 Writes the profile below LOGDIR in the layout TensorBoard expects, and the metrics report beside it.
-Every scenario trains the same one-block transformer; each differs from `baseline` in one habit only, so that two
-profiles can be laid side by side. README.md lists them.
+Every scenario trains the same one-block transformer; each differs from `baseline` in one respect only, so that two
+profiles can be compared. README.md lists them.
 """
 
 import contextlib
@@ -83,8 +83,8 @@ def batches(scenario: str, device: torch.device) -> Iterator[tuple[Tensor, Tenso
         length = LENGTH + 8 * (scenario == "dynamic_shapes" and number >= WARMUP_STEPS + 2)
         if scenario == "slow_input":
             time.sleep(LOADER_DELAY_S)
-        both = torch.randint(VOCABULARY, (2, BATCH, length), generator=generator)
-        yield both[0].to(device), both[1].to(device)
+        tokens = torch.randint(VOCABULARY, (2, BATCH, length), generator=generator)
+        yield tokens[0].to(device), tokens[1].to(device)
         number += 1
 
 

@@ -1,7 +1,7 @@
-"""Profiles whose truth is known, because they are written rather than measured.
+"""Generated profiles, whose exact figures are known.
 
-`writer` builds XPlane files in a few lines and serves tests as well; `case_study` and `dynamo_issue` use it for the
-sessions beside this package. `python -m synthetic`, run from `demo_logs`, writes those sessions again.
+`writer` builds XPlane files in a few lines, also for tests. `case_study`, `dynamo_issue`, `pod` and `transformer` are
+the synthetic demo sessions; `python -m synthetic`, run from `demo_logs`, writes them again.
 """
 
 from synthetic.hlo import Computation, HloModule, Instruction

@@ -12,10 +12,12 @@ LOGDIR = Path(__file__).resolve().parents[1]
 
 def sessions() -> dict[Path, Callable[[], Space]]:
     """Every synthetic session, by its path below the logdir."""
-    found: dict[Path, Callable[[], Space]] = {case_study.path(): case_study.build}
-    found[transformer.path()] = transformer.build
-    found |= {pod.path(host): partial(pod.build, host) for host in range(pod.DEMO.hosts)}
-    return found | {dynamo_issue.path(mode): partial(dynamo_issue.build, mode) for mode in dynamo_issue.MODES}
+    builders: dict[Path, Callable[[], Space]] = {case_study.path(): case_study.build}
+    builders[transformer.path()] = transformer.build
+    builders |= {pod.path(host): partial(pod.build, host) for host in range(pod.DEMO.hosts)}
+    return builders | {
+        dynamo_issue.path(mode): partial(dynamo_issue.build, mode) for mode in dynamo_issue.MODES
+    }
 
 
 def main() -> None:

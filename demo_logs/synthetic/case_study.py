@@ -1,7 +1,7 @@
-"""The session this tool was thought up for: UniT on eight TPU v3 cores, and an idle gap of 72.143 ms to explain.
+"""The project's case study: UniT on eight TPU v3 cores, with an unexplained idle gap of 72.143 ms.
 
-Ten training steps of PyTorch/XLA 1.9 over XRT, `XLA_HLO_DEBUG=1`. Nobody recorded it; names, nesting and flows follow
-what recorded files and the sources of the time show, and the times are chosen so that the answer is known exactly.
+Ten training steps of PyTorch/XLA 1.9 over XRT, `XLA_HLO_DEBUG=1`. The session is generated: names, nesting and flows
+follow recorded files and the sources of that release, and the times are chosen so that the exact answer is known.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ NOTE = "Written by demo_logs/synthetic, not recorded: UniT on 8 TPU v3 cores, Py
 
 @dataclass(frozen=True)
 class Link:
-    """One stretch of a gap: what the host did, by class and thread."""
+    """One part of a gap: the host's activity, by class and thread."""
 
     name: str
     category: str
@@ -41,7 +41,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Device time of one run by where an op's scope comes from."""
+    """Device time of one run by the source of the ops' scopes."""
 
     direct_ps: int
     recovered_ps: int
@@ -59,7 +59,7 @@ class StepTruth:
 
 @dataclass(frozen=True)
 class DeviceTruth:
-    """Span, busy and idle time of a core, its gaps as (start, duration), and what it ran."""
+    """Span, busy and idle time of a core, its gaps as (start, duration), and its runs."""
 
     name: str
     span_ps: int
@@ -72,7 +72,7 @@ class DeviceTruth:
 
 @dataclass(frozen=True)
 class CaseStudyTruth:
-    """What a reader of the session must find."""
+    """The figures that an analysis of the session must find."""
 
     start_unix_ns: int
     duration_ps: int
@@ -106,7 +106,7 @@ class CaseStudyTruth:
 
 
 def path() -> Path:
-    """Where the session lies, below the logdir."""
+    """The session's file, relative to the logdir."""
     return Path(RUN) / "plugins" / "profile" / SESSION / f"{HOST}.xplane.pb"
 
 
@@ -152,10 +152,10 @@ def _device(space: Space, plan: Schedule, core: int) -> None:
             _c=device_flow(launch, core),
         )
         moment = start
-        for what, (op, duration) in zip(
+        for op_metadata, (op, duration) in zip(
             metadata[launch.program.name], _durations(launch, end - start), strict=True
         ):
-            event = ops.event(what, moment, duration)
+            event = ops.event(op_metadata, moment, duration)
             event.stats = {"device_offset_ps": Uint(moment), "device_duration_ps": Uint(duration)}
             if op.collective:
                 event.stats["all_reduce_unique_id"] = Uint(launch.run_id << 16 | 1)
@@ -177,9 +177,9 @@ def truth() -> CaseStudyTruth:
     parts: dict[str, int] = {}
     for link in chain:
         parts[link.category] = parts.get(link.category, 0) + link.duration_ps
-    early = next(step for step in plan.steps if step.early)
+    early_step = next(step for step in plan.steps if step.early)
     recompiled = next(step for step in plan.steps if step.compile)
-    assert early.early
+    assert early_step.early
     assert recompiled.compile
     assert recompiled.launch
     module_launches: dict[str, int] = {}
@@ -205,7 +205,7 @@ def truth() -> CaseStudyTruth:
         transfers_to_device=len(plan.launches),
         early_step=EARLY_STEP,
         early_annotation="Training_Step/forward/text_encoder",
-        early_marker_start_ps=early.early.marker.start_ps,
+        early_marker_start_ps=early_step.early.marker.start_ps,
         recompiled_step=RECOMPILED_STEP,
         compile_start_ps=recompiled.compile.start_ps,
         compile_ps=recompiled.compile.duration_ps,
@@ -232,7 +232,7 @@ def _launch_of(plan: Schedule, number: int) -> Launch:
 
 
 def _chain(plan: Schedule, launch: Launch, gap_start_ps: int) -> tuple[Link, ...]:
-    """What fills the gap before a launch, in order: each link lasts until the next one begins."""
+    """The parts of the gap before a launch, in order: each lasts until the next one begins."""
     step = next(step for step in plan.steps if step.number == launch.step)
     update = next(phase for phase in step.phases if phase.name == "FINISH_UPDATE")
     starts = (
@@ -277,13 +277,13 @@ def _phase_order(plan: Schedule) -> tuple[tuple[str, int], ...]:
 
 def _scope_ps(plan: Schedule) -> dict[str, int]:
     """Device time of one run by annotation path, those that hold others included."""
-    found: dict[str, int] = {}
+    times: dict[str, int] = {}
     for piece in plan.programs.usual.pieces:
         parts = [part.split(".")[0] for part in piece.scope.split("/")]
         for depth in range(1, len(parts) + 1) if piece.scope else ():
             key = "/".join(parts[:depth])
-            found[key] = found.get(key, 0) + piece.total_ps
-    return found
+            times[key] = times.get(key, 0) + piece.total_ps
+    return times
 
 
 def _last_event_ps(plan: Schedule) -> int:

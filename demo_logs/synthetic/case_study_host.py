@@ -40,7 +40,7 @@ class HostThreads:
             self._launch(launch)
         for step in self.plan.steps:
             self._step(step)
-        self.main.span(self.plan.cut_step.phases[0])  # what encloses it was open when the capture ended
+        self.main.span(self.plan.cut_step.phases[0])  # the event around it was open when the capture ended
 
     def _step(self, step: Step) -> None:
         self.main.event("Training_Step", step.start_ps, step.end_ps, _r=1, step_num=step.number)
@@ -62,7 +62,7 @@ class HostThreads:
         """The modules of the model; the one that is cut by the early execution lasts longer by it."""
         cut = phase.start_ps + FORWARD_BEFORE_EARLY
         added = step.early_read.end_ps - cut if step.early_read else 0
-        own = phase.duration_ps - added
+        own_ps = phase.duration_ps - added
 
         def shifted(moment_ps: int) -> int:
             return moment_ps + added if added and moment_ps > cut else moment_ps
@@ -74,7 +74,7 @@ class HostThreads:
             ("decoder", 270),
             ("losses", 90),
         ):
-            end = moment + own * per_mille // 1000 // NS * NS
+            end = moment + own_ps * per_mille // 1000 // NS * NS
             self.main.event(name, shifted(moment), shifted(end))
             moment = end + MS
         if step.early and step.early_read:
@@ -143,20 +143,22 @@ class HostThreads:
             self._server(launch, core)
 
     def _server(self, launch: Launch, core: int) -> None:
-        """One core's server thread. Cores other than 0 keep a few microseconds within core 0's times."""
-        late = (core * 7 + abs(jitter(f"{launch.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
+        """One core's server thread. The times of cores other than 0 are within a few microseconds of core 0's."""
+        delay_ps = (core * 7 + abs(jitter(f"{launch.run_id}/late/{core}", 20 * US)) // US) * US if core else 0
         thread = self.computes[core + CORES * launch.early]
         finished = launch.runs[core][1] + ms(0.6)
         from_executor: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": launch.run_id << 32 | 1}
-        thread.event("XRTExecute", launch.inputs_ps + late, finished + 50 * US, from_executor)
-        thread.event("BuildComputationInputs", launch.inputs_ps + ms(0.2) + late, launch.load_ps - 90 * US)
-        thread.event("TpuExecuteOp::LookupProto", launch.load_ps + late, launch.enqueue_ps - late)
-        enqueue = launch.enqueue_ps + late
+        thread.event("XRTExecute", launch.inputs_ps + delay_ps, finished + 50 * US, from_executor)
+        thread.event(
+            "BuildComputationInputs", launch.inputs_ps + ms(0.2) + delay_ps, launch.load_ps - 90 * US
+        )
+        thread.event("TpuExecuteOp::LookupProto", launch.load_ps + delay_ps, launch.enqueue_ps - delay_ps)
+        enqueue = launch.enqueue_ps + delay_ps
         thread.event("RunExecutable", enqueue, finished)
         thread.event(
             "TPUExecute",
             enqueue,
-            launch.enqueued_ps - late,
+            launch.enqueued_ps - delay_ps,
             run_id=launch.run_id,
             queue_id=0,
             device_ordinal=core,

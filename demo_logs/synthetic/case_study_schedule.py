@@ -1,8 +1,8 @@
-"""When everything in the case study happens: steps, launches and device runs, before any of it is written.
+"""The schedule of the case study: steps, launches and device runs.
 
-The host builds a graph per step (forward, backward, FINISH_UPDATE), the step marker hands it to an executor thread,
-which moves tensors to the server and executes on eight cores; the main thread is held until the launch is through.
-So each launch comes later than the device has finished the one before, and the device idles in between.
+The host builds a graph per step (forward, backward, FINISH_UPDATE). The step marker hands it to an executor thread,
+which moves tensors to the server and executes on eight cores; the main thread is held until the launch is complete.
+Each launch is therefore later than the end of the previous run, and the device idles in between.
 """
 
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ def _scoped(scope: str, total: float, direct: float) -> Piece:
     return Piece(scope, ms(direct), ms(total) - ms(direct))
 
 
-def _backward(bare: float, none: float) -> Piece:
-    return Piece("", bare_ps=ms(bare), none_ps=ms(none))
+def _backward(bare: float, without_origin: float) -> Piece:
+    return Piece("", bare_ps=ms(bare), none_ps=ms(without_origin))
 
 
-# One training step on a core, in milliseconds: in all 170.457, of which 74.319 direct, 50.967 recovered from fused
-# instructions and copies, 37.671 bare (backward) and 7.500 without anything.
+# One training step on a core, in milliseconds: 170.457 in total; 74.319 direct, 50.967 recovered from fused
+# instructions and copies, 37.671 bare (backward) and 7.500 without a name.
 WHOLE_STEP = (
     _scoped(IMAGE, 8.523, 4.301),
     _scoped(OPTIMIZER, 4.773, 2.690),
@@ -102,7 +102,7 @@ def programs() -> Programs:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time with a name, in picoseconds from the session's start."""
+    """A named interval, in picoseconds from the session's start."""
 
     name: str
     start_ps: int
@@ -134,7 +134,7 @@ class Launch:
 
 @dataclass
 class Step:
-    """One step of the main thread; `early` and `compile` only where it has them."""
+    """One step of the main thread; `early` and `compile` are None if it has none."""
 
     number: int
     start_ps: int
@@ -176,8 +176,8 @@ def _launch_ps() -> int:
 
 
 def _step(kinds: Programs, number: int, start_ps: int, launches: list[Launch]) -> Step:
-    def about(duration_ps: int, what: str, reach_ps: int) -> int:
-        return duration_ps if number == PLAIN_STEP else duration_ps + jitter(f"{number}/{what}", reach_ps)
+    def about(duration_ps: int, label: str, reach_ps: int) -> int:
+        return duration_ps if number == PLAIN_STEP else duration_ps + jitter(f"{number}/{label}", reach_ps)
 
     step = Step(number, start_ps)
     clock = start_ps + about(DATA_LOADING, "data", ms(0.6))
@@ -229,9 +229,9 @@ def _launch(
     transfer_ps: int,
     before: Launch | None,
 ) -> Launch:
-    """The launch that follows once the main thread is held."""
-    early = step == EARLY_STEP and transfer_ps == EARLY_TRANSFER
-    if early:
+    """The launch that begins once the main thread is held."""
+    is_early = step == EARLY_STEP and transfer_ps == EARLY_TRANSFER
+    if is_early:
         transfer = Span("TransferToServerInternal", held_ps, held_ps + transfer_ps)
         inputs = transfer.end_ps
         load, enqueue, enqueued = inputs + ms(2.9), inputs + ms(4.1), inputs + EARLY_EXECUTE
@@ -245,12 +245,24 @@ def _launch(
         ready = enqueued + START_UP
     runs = _runs(program, run_id, ready, before)
     return Launch(
-        program, step, run_id, marker, held_ps, transfer, inputs, load, enqueue, enqueued, ready, runs, early
+        program,
+        step,
+        run_id,
+        marker,
+        held_ps,
+        transfer,
+        inputs,
+        load,
+        enqueue,
+        enqueued,
+        ready,
+        runs,
+        is_early,
     )
 
 
 def _runs(program: Program, run_id: int, ready_ps: int, before: Launch | None) -> tuple[tuple[int, int], ...]:
-    """Start and end on each core. Cores start a little apart and leave an all-reduce together."""
+    """Start and end on each core. Cores start at slightly different times and end an all-reduce together."""
     runs: list[tuple[int, int]] = []
     together = any(op.collective for op in program.ops)
     for core in range(CORES):

@@ -1,9 +1,9 @@
 """Compiled programs of the synthetic sessions: their ops, in device order, and the HLO proto that fits them.
 
-What is imitated is how scopes get lost on the way to a TPU. Ops traced on the main thread carry the whole scope path in
-their metadata. A fusion may carry none and still be traced back through the instructions it fused, a copy through its
-operand. Ops of the backward pass have a bare op name, because the scope is per thread and autograd has its own. Copies
-of parameters have nothing at all. And the compiler orders ops by data flow, so phases of the step come interleaved.
+They imitate how scopes get lost on the way to a TPU. Ops traced on the main thread carry the whole scope path in their
+metadata. A fusion may carry none, but its scope can be recovered from the fused instructions; that of a copy from its
+operand. Ops of the backward pass have a bare op name, because scopes are per thread and autograd has its own thread.
+Copies of parameters have no op name. The compiler orders ops by data flow, so the phases of the step are interleaved.
 """
 
 from collections.abc import Sequence
@@ -152,7 +152,7 @@ class Program:
         if origin in ("direct", "bare"):
             instruction.op_name, instruction.op_type = path, torch_op
             instruction.source_file, instruction.source_line = f"{SOURCE_ROOT}unit.py", 100 + place
-        if opcode == "copy" and origin == "recovered":  # its scope can be told from what it copies
+        if opcode == "copy" and origin == "recovered":  # its scope can be derived from its operand
             producer = next(op for op in reversed(self._entry) if op.op_name.startswith(f"{scope}/"))
             instruction.operands, operand = [producer.id], f"%{producer.name}"
         text = f"%{name} = {shape} {opcode}({operand})"

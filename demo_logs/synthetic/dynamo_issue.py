@@ -1,8 +1,8 @@
-"""One training step run lazily and one run through dynamo, on one TPU v4 over PJRT, and what each execution costs.
+"""One training step run lazily and one run through dynamo, on one TPU v4 over PJRT, with the cost of each execution.
 
-The numbers are those of a measurement done by hand in January 2023: the same step is one execution when lazy and five
-with `torch.compile`, each with an overhead of two to four milliseconds, whatever it computes. Host time is counted from
-the execute call to the end of the run, or of the call where that comes later; nothing is queued before any of them.
+The numbers are those of a manual measurement in January 2023: the same step is one execution when lazy and five with
+`torch.compile`, each with an overhead of two to four milliseconds, independent of its computation. Host time is from
+the execute call to the later of its end and the run's end; nothing is queued before any execution.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class ExecutionTruth:
 
 @dataclass(frozen=True)
 class DynamoIssueTruth:
-    """What a reader of one of the two sessions must find."""
+    """The figures that an analysis of one of the two sessions must find."""
 
     step_number: int
     step_ps: int
@@ -54,7 +54,7 @@ class DynamoIssueTruth:
 
 
 def path(mode: Mode) -> Path:
-    """Where the session lies, below the logdir."""
+    """The session's file, relative to the logdir."""
     return Path(f"synthetic_dynamo_issue_{mode}") / "plugins" / "profile" / SESSION / f"{HOST}.xplane.pb"
 
 
@@ -88,7 +88,7 @@ def _lazy() -> StepPlan:
 
 
 def _dynamo() -> StepPlan:
-    """Dynamo keeps the outermost scope only, and the graphs that it does not trace have none."""
+    """Dynamo keeps only the outermost scope; graphs that it does not trace have none."""
     scope = "Training_Step.1"
     input_sync = Program(96, 11287434908481120160, [Piece("", bare_ps=ms(0.08347))], OP_PS)
     forward = Program(4410, 1204465029916355081, [Piece(scope, ms(5.702), ms(3.925))], OP_PS)
@@ -143,9 +143,9 @@ def build(mode: Mode) -> Space:
             _c=hash64(f"{mode} {run_id}"),
         )
         moment = execution.run_start_ps
-        for what, op in zip(program.add_metadata(device), program.ops, strict=True):
+        for op_metadata, op in zip(program.add_metadata(device), program.ops, strict=True):
             stats = {"device_offset_ps": Uint(moment), "device_duration_ps": Uint(op.duration_ps)}
-            ops.event(what, moment, op.duration_ps, stats)
+            ops.event(op_metadata, moment, op.duration_ps, stats)
             moment += op.duration_ps
     StepHost(space.plane("/host:CPU", id=1), step, mode).write()
     environment = space.plane("Task Environment", id=3)

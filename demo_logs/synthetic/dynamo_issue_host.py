@@ -91,7 +91,7 @@ class StepHost:
         _add(thread, "ThreadpoolListener::Record", record, record, **_to(number))
 
     def _execute(self, execution: Execution, number: int) -> None:
-        """The executor thread's call into libtpu, and what libtpu does when the run has finished."""
+        """The executor thread's call into libtpu, and libtpu's events when the run has finished."""
         line, call, end = self.executor, execution.call_ps, execution.call_end_ps
         begun = call - 30 * US
         from_thread: dict[str, Stat] = {"_ct": THREAD_POOL, "_c": number}

@@ -9,7 +9,7 @@ from synthetic.times import ms
 
 @dataclass(frozen=True)
 class Execution:
-    """One execute call and its run. A call with a tail ends that long after its run; without, long before."""
+    """One execute call and its run. A call with a tail ends after its run by that time; without one, long before."""
 
     name: str
     kind: Literal["lazy", "dynamo"]
@@ -32,7 +32,7 @@ class Execution:
 
     @property
     def call_end_ps(self) -> int:
-        """Past the run where there is a tail, else a little before the run begins."""
+        """After the run if the call has a tail, else shortly before the run begins."""
         return self.call_ps + self.pjrt_ps if self.tail_ps else self.part_ps(940)
 
     def part_ps(self, per_mille: int) -> int:

@@ -1,7 +1,7 @@
-"""Compiled programs, as far as a profile's readers look at them.
+"""Compiled programs, with the fields that readers of profiles use.
 
-The host's metadata plane keeps each program as an `HloProto`. Readers take from it which instruction came from which
-line and scope, and which instructions a fusion holds; the rest of HLO is left out. Field numbers are XLA's.
+The host's metadata plane contains each program as an `HloProto`. Readers take from it the source line and scope of each
+instruction, and the instructions of a fusion; the rest of HLO is left out. Field numbers are XLA's.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""A pod of 16 hosts with four TPU cores each, of which one gets its batches late: files of which the truth is known.
+"""A generated pod of 16 hosts with four TPU cores each, one of which gets its batches late.
 
-PyTorch/XLA over PJRT on a TPU v4. Nobody recorded it. The clocks of the hosts are up to some milliseconds apart, as NTP
-leaves them, and one gains on the others.
+PyTorch/XLA over PJRT on a TPU v4. The clocks of the hosts differ by up to a few milliseconds, as under NTP, and one of
+them drifts.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ DEMO = Pod(
     late=(Late(LATE_HOST, "input", 38 * MS),),
     clocks={host: Clock(jitter(f"clock {host}", 4 * MS), 25.0 if host == 9 else 0.0) for host in range(16)},
 )
-"""The session beside this package."""
+"""The demo session."""
 
 
 def name_of(host: int) -> str:
@@ -32,7 +32,7 @@ def name_of(host: int) -> str:
 
 
 def path(host: int) -> Path:
-    """Where a host's file of the demo lies, below the logdir."""
+    """A host's file of the demo, relative to the logdir."""
     return Path(RUN) / "plugins" / "profile" / SESSION / f"{name_of(host)}.xplane.pb"
 
 
@@ -69,14 +69,14 @@ class _File:
         environment.stats["synthetic_note"] = NOTE
 
     def at(self, true_ps: int) -> int:
-        """What the host's clock says, from the file's zero."""
+        """The time on the host's clock, from the file's zero."""
         return self.clock.shown(true_ps) - (self.zero_ns - START_UNIX_NS) * 1000
 
     def _line(self, plane: Plane, name: str, id: int) -> Line:
         return plane.line(name, id, timestamp_ns=self.zero_ns)
 
-    def _add(self, line: Line, what: str | EventMetadata, start_ps: int, end_ps: int, **stats: Stat) -> None:
-        line.event(what, self.at(start_ps), self.at(end_ps) - self.at(start_ps), stats)
+    def _add(self, line: Line, name: str | EventMetadata, start_ps: int, end_ps: int, **stats: Stat) -> None:
+        line.event(name, self.at(start_ps), self.at(end_ps) - self.at(start_ps), stats)
 
     def _groups(self, everyone: bool) -> str:
         """As HLO's text has them: cores are numbered host by host."""

@@ -1,6 +1,6 @@
-"""When what happens on a pod: hosts that train together, of which some may come late, each with a clock of its own.
+"""The schedule of a pod: hosts that train together, some of which may be late, each with its own clock.
 
-All times here are true picoseconds, the same for all hosts; `pod` writes them as each host's clock tells them.
+All times here are true picoseconds, the same for all hosts; `pod` writes them in the time of each host's clock.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class Late:
-    """What takes a host longer: `extra_ps` in each of `steps` (their places; None: in all), on one core of it where
-    the device does. The device's is added before its first collective."""
+    """Extra time of a host: `extra_ps` in each of `steps` (their indices; None: all), for cause `device` on one core,
+    before its first collective."""
 
     host: int
     cause: Cause
@@ -30,7 +30,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a host's clock is ahead of the true time at 0, and how much it gains on it."""
+    """A host's clock: its lead over the true time at 0, and its drift."""
 
     ahead_ps: int = 0
     drift_ppm: float = 0.0
@@ -41,12 +41,12 @@ class Clock:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod and what happens on it.
+    """A pod and its training.
 
-    `groups`: which hosts reduce the gradients together (None: all do); with `joined` all hosts exchange the loss at the
-    end of a step; with `staged` they are stages of a pipeline, each of which begins with what the one before sends.
-    `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step
-    in the file) and `scripts` (module names) of hosts that differ. `tells_groups`: programs say who takes part.
+    `groups`: the hosts that reduce gradients together (None: all). `joined`: all hosts exchange the loss at the end of
+    a step. `staged`: the groups are stages of a pipeline, each of which begins with the data of the previous stage.
+    `overlapped`: the first collective is asynchronous. `clocks`, `captured` (the first and the last step in the file)
+    and `scripts` (module names) of hosts that differ. `tells_groups`: the programs contain the groups of collectives.
     """
 
     hosts: int = 16
@@ -79,15 +79,15 @@ class Pod:
 
     def extra_ps(self, host: int, step: int, *causes: Cause, core: int | None = None) -> int:
         return sum(
-            late.extra_ps
-            for late in self.late
-            if late.at(host, step) and late.cause in causes and late.core in (None, core)
+            late_host.extra_ps
+            for late_host in self.late
+            if late_host.at(host, step) and late_host.cause in causes and late_host.core in (None, core)
         )
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of the host's step; its name decides its class."""
+    """An interval of the host's step; its name decides its class."""
 
     name: str
     start_ps: int
@@ -96,7 +96,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A collective on one core: when it is begun, from when on the core waits in it, and its end."""
+    """A collective on one core: its start, the instant from which the core waits in it, and its end."""
 
     name: str
     begin_ps: int
@@ -119,11 +119,11 @@ class HostStep:
 
 
 def schedule(pod: Pod) -> list[list[HostStep]]:
-    """Per host its steps. Every host begins a step when it has launched the one before; its runs wait for one another
-    in collectives."""
+    """The steps of each host. A host begins a step when it has launched the previous one; runs wait for each other in
+    collectives."""
     free = [0] * pod.hosts
     done = [[0] * pod.cores for _ in range(pod.hosts)]
-    found: list[list[HostStep]] = [[] for _ in range(pod.hosts)]
+    steps_of_host: list[list[HostStep]] = [[] for _ in range(pod.hosts)]
     for step in range(pod.steps):
         hosts = [_host(pod, host, step, free[host], max(done[host])) for host in range(pod.hosts)]
         begins = [
@@ -137,16 +137,18 @@ def schedule(pod: Pod) -> list[list[HostStep]]:
         for host, (phases, barrier, dispatch) in enumerate(hosts):
             runs = tuple(zip(begins[host], ends[host], strict=True))
             end = dispatch.end_ps + 30 * US
-            made = tuple(tuple(core) for core in exchanges[host])
-            found[host].append(HostStep(step, free[host], end, phases, barrier, dispatch, runs, made))
+            exchanges_of_host = tuple(tuple(core) for core in exchanges[host])
+            steps_of_host[host].append(
+                HostStep(step, free[host], end, phases, barrier, dispatch, runs, exchanges_of_host)
+            )
             free[host], done[host] = end, ends[host]
-    return found
+    return steps_of_host
 
 
 def _host(
     pod: Pod, host: int, step: int, start_ps: int, device_done_ps: int
 ) -> tuple[tuple[Phase, ...], Phase, Phase]:
-    """What the host does in a step: its phases, the wait for the run before, and the launch."""
+    """The host's activity in a step: its phases, the wait for the previous run, and the launch."""
     lengths = {
         "next_batch": pod.input_ps + pod.extra_ps(host, step, "input"),
         "$augment.py:31 crop": pod.extra_ps(host, step, "python"),
@@ -174,15 +176,15 @@ def _host(
 def _devices(
     pod: Pod, step: int, begins: Sequence[Sequence[int]]
 ) -> tuple[list[list[list[Exchange]]], list[list[int]]]:
-    """Per host and core the collectives of a step's run, and the run's end."""
+    """The collectives of a step's run and the end of the run, per host and core."""
     now = [list(cores) for cores in begins]
-    made: list[list[list[Exchange]]] = [[[] for _ in range(pod.cores)] for _ in range(pod.hosts)]
+    exchanges: list[list[list[Exchange]]] = [[[] for _ in range(pod.cores)] for _ in range(pod.hosts)]
     posted = [list(cores) for cores in begins]
     for place, compute in enumerate(pod.compute_ps):
         received: dict[tuple[int, ...], int] = {}
         for host, core in _cores(pod):
             if pod.staged and place == 0:
-                _receive(pod, host, core, now, made, received)
+                _receive(pod, host, core, now, exchanges, received)
             extra = pod.extra_ps(host, step, "device", core=core) if place == 0 else 0
             now[host][core] += compute + extra + jitter(f"{place} {host} {core} {step}", pod.noise_ps)
             if place == 0:
@@ -192,16 +194,16 @@ def _devices(
             continue
         if place == 1:
             if pod.overlapped:
-                _exchange(pod, step, "all-reduce.1", posted, now, made)
+                _exchange(pod, step, "all-reduce.1", posted, now, exchanges)
             else:
-                _exchange(pod, step, "all-reduce.2", now, now, made)
+                _exchange(pod, step, "all-reduce.2", now, now, exchanges)
         elif place == 0:
-            _exchange(pod, step, "all-reduce.1", now, now, made)
+            _exchange(pod, step, "all-reduce.1", now, now, exchanges)
         elif pod.joined:
-            _exchange(pod, step, "all-reduce.3", now, now, made, everyone=True)
+            _exchange(pod, step, "all-reduce.3", now, now, exchanges, everyone=True)
     for host, core in _cores(pod):
         now[host][core] += 100 * US
-    return made, now
+    return exchanges, now
 
 
 def _receive(
@@ -209,18 +211,20 @@ def _receive(
     host: int,
     core: int,
     now: list[list[int]],
-    made: list[list[list[Exchange]]],
+    exchanges: list[list[list[Exchange]]],
     received: dict[tuple[int, ...], int],
 ) -> None:
-    """A core waits for what the stage before its own sends once all of it is done; stages are hosts in order.
-    `received`: per stage, when it has all of that."""
+    """A core waits for the data of the previous stage, which is sent when all of that stage is done; stages are hosts
+    in order. `received`: the instant at which each stage has its data."""
     stage = pod.group_of(host)
     if stage[0] == 0:
         return
-    before = max(now[other][its] for other in pod.group_of(stage[0] - 1) for its in range(pod.cores))
+    before = max(
+        now[sender][sender_core] for sender in pod.group_of(stage[0] - 1) for sender_core in range(pod.cores)
+    )
     begin = now[host][core]
     now[host][core] = max(begin + US, received.setdefault(stage, before))
-    made[host][core].append(Exchange("recv-done.4", begin, begin, now[host][core]))
+    exchanges[host][core].append(Exchange("recv-done.4", begin, begin, now[host][core]))
 
 
 def _exchange(
@@ -229,17 +233,18 @@ def _exchange(
     name: str,
     begin: list[list[int]],
     now: list[list[int]],
-    made: list[list[list[Exchange]]],
+    exchanges: list[list[list[Exchange]]],
     everyone: bool = False,
 ) -> None:
-    """One collective: it ends some time after the last core of its group came, at one instant but for a microsecond."""
+    """One collective: it ends some time after the arrival of the last core of its group, on all cores within a
+    microsecond."""
     for group in {tuple(range(pod.hosts)) if everyone else pod.group_of(host) for host in range(pod.hosts)}:
         members = [(host, core) for host in sorted(group) for core in range(pod.cores)]
         end = max(begin[host][core] for host, core in members) + pod.reduce_ps
         for host, core in members:
             wait = now[host][core]
             until = max(wait + US, end) + jitter(f"end {name} {host} {core} {step}", US)
-            made[host][core].append(Exchange(name, begin[host][core], wait, until))
+            exchanges[host][core].append(Exchange(name, begin[host][core], wait, until))
             now[host][core] = until
 
 

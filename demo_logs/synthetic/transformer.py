@@ -1,7 +1,7 @@
 """A transformer that keeps its device busy, on two TPU v6e cores: FLOPs and bytes of every op are known.
 
-PyTorch/XLA over PJRT. Nobody recorded it. Ops are near one of the two roofs, far from both, or tell no FLOPs, as those
-of real programs are; how near, the table below says.
+PyTorch/XLA over PJRT. The session is generated. As in real programs, ops are near one of the two roofs, far from both,
+or record no FLOPs; the table below states their share of the roof.
 """
 
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ LAYER = f"{STEP}layers.4/"
 
 @dataclass(frozen=True)
 class Work:
-    """An op: its time in a step, `times` executions together, in microseconds. `intensity` is FLOP per byte and
-    `reached` the part of the roof at it; both None: it tells neither FLOPs nor bytes."""
+    """An op: its time in a step, for `times` executions, in microseconds. `intensity` is FLOPs per byte and `reached`
+    the share of the roof at it; both None: it records neither FLOPs nor bytes."""
 
     name: str
     category: str
@@ -104,8 +104,8 @@ OPS = (*EMBED, *NORM, *ATTENTION, *MLP, *LOSS, *UPDATE)
 
 @dataclass(frozen=True)
 class TransformerTruth:
-    """Of one step on one core: time by annotation (empty: none) without those inside, FLOPs and bytes of all ops that
-    tell them, and the time of those that tell no FLOPs."""
+    """For one step on one core: own time by annotation (empty: none), FLOPs and bytes of all ops that record them, and
+    the time of ops without FLOPs."""
 
     own_ps: dict[str, int]
     flops: int
@@ -114,21 +114,21 @@ class TransformerTruth:
 
 
 def truth() -> TransformerTruth:
-    own: dict[str, int] = {}
+    own_ps: dict[str, int] = {}
     flops = nbytes = uncounted = 0
     for op in OPS:
         path = "/".join(part.split(".")[0] for part in op.scope.split("/")) if op.scope else ""
-        own[path] = own.get(path, 0) + op.times * op.duration_ps
+        own_ps[path] = own_ps.get(path, 0) + op.times * op.duration_ps
         if op.amounts is None:
             uncounted += op.times * op.duration_ps
         else:
             flops += op.times * op.amounts[0]
             nbytes += op.times * op.amounts[1]
-    return TransformerTruth(own, flops, nbytes, uncounted)
+    return TransformerTruth(own_ps, flops, nbytes, uncounted)
 
 
 def path() -> Path:
-    """Where the session lies, below the logdir."""
+    """The session's file, relative to the logdir."""
     return Path(RUN) / "plugins" / "profile" / SESSION / f"{HOST}.xplane.pb"
 
 
@@ -212,7 +212,7 @@ def _host(plane: Plane) -> None:
             begin = ms(3) + layer * 2 * MS
             parts = (("norm", 0, 200), ("attention", 200, 1_300), ("mlp", 1_300, 1_950))
             events += [(name, begin + first * US, begin + last * US) for name, first, last in parts]
-        for name, begin, end in sorted(events, key=lambda it: (it[1], -it[2])):
+        for name, begin, end in sorted(events, key=lambda event: (event[1], -event[2])):
             main.event(name, start + begin, end - begin)
         for core in range(CORES):
             flow = (step + 1) * CORES + core + 1

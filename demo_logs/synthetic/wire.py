@@ -1,7 +1,7 @@
-"""Protocol buffer wire format, the part that writing a profile takes.
+"""The part of the protocol buffer wire format that writing a profile needs.
 
 A message is a sequence of fields; each is a tag (field number and wire type) and a value. Building the bytes directly
-keeps the order of fields, and so the file, the same everywhere, and needs no schema and no generated code.
+fixes the order of fields, and so the file, on every machine, and needs no schema and no generated code.
 """
 
 import struct

@@ -32,7 +32,7 @@ Stat = int | float | str | bytes  # Uint and Ref included
 
 @dataclass
 class EventMetadata:
-    """What all events of one name share."""
+    """The properties that all events of one name share."""
 
     id: int
     name: str
@@ -72,7 +72,7 @@ class Line:
 
     def event(
         self,
-        what: str | EventMetadata,
+        name: str | EventMetadata,
         start_ps: int,
         duration_ps: int,
         /,
@@ -80,14 +80,14 @@ class Line:
         **more_stats: Stat,
     ) -> Event:
         """Adds an event; `stats` takes the names that are no Python keywords."""
-        metadata = what if isinstance(what, EventMetadata) else self.plane.event_metadata(what)
+        metadata = name if isinstance(name, EventMetadata) else self.plane.event_metadata(name)
         event = Event(metadata.id, start_ps, duration_ps, {**(stats or {}), **more_stats})
         self.events.append(event)
         return event
 
-    def aggregate(self, what: str | EventMetadata, occurrences: int, duration_ps: int) -> Event:
-        """Adds an event that stands for many, without a place in time."""
-        event = self.event(what, 0, duration_ps)
+    def aggregate(self, name: str | EventMetadata, occurrences: int, duration_ps: int) -> Event:
+        """Adds an event that stands for several occurrences and has no start."""
+        event = self.event(name, 0, duration_ps)
         event.occurrences = occurrences
         return event
 
@@ -129,15 +129,15 @@ class Plane:
         children: list[int] | None = None,
     ) -> EventMetadata:
         """The metadata of that name; made on first use, or anew whenever an id is given."""
-        known = self._by_name.get(name)
-        if known is None or id is not None:
+        existing = self._by_name.get(name)
+        if existing is None or id is not None:
             number = id if id is not None else max([m.id for m in self.metadata if m.id > 0], default=0) + 1
-            known = EventMetadata(
+            existing = EventMetadata(
                 number, name, display_name, dict(stats or {}), metadata, list(children or [])
             )
-            self.metadata.append(known)
-            self._by_name.setdefault(name, known)
-        return known
+            self.metadata.append(existing)
+            self._by_name.setdefault(name, existing)
+        return existing
 
     def stat_id(self, name: str, id: int | None = None) -> int:
         """The id of a stat's name, or of a text that `Ref` points to; an id is taken on first use only."""
@@ -196,7 +196,7 @@ class Plane:
 
 @dataclass
 class Space:
-    """A whole file: what one host recorded."""
+    """A whole file: the capture of one host."""
 
     hostnames: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -211,10 +211,10 @@ class Space:
     def to_bytes(self) -> bytes:
         body = b"".join(block(1, plane.to_bytes()) for plane in self.planes)
         texts = ((2, self.errors), (3, self.warnings), (4, self.hostnames))
-        return body + b"".join(block(number, text) for number, some in texts for text in some)
+        return body + b"".join(block(number, text) for number, entries in texts for text in entries)
 
     def write(self, path: str | Path) -> Path:
-        """Writes the file and the directories it lies in."""
+        """Writes the file, and creates its directories."""
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(self.to_bytes())

@@ -1,7 +1,7 @@
 """Takes the documentation's pictures of the page: `make pictures`, or CHROMIUM=… python docs/pictures/take.py [NAME…]
 
 Each picture is taken of the demo logdir in both themes, as `<name>-light.webp` and `<name>-dark.webp`. `texts.json`
-keeps the page's text in each, so that a test can tell when the page says something else.
+contains the page's text in each picture, so that a test detects when the page's text has changed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "compiles": (LONGER, {"v": "compiles"}),
     "hosts": (f"{pod.RUN}/{pod.SESSION}", {"v": "hosts"}),
 }
-"""What each picture is of: a session, and the state of a link to the view."""
+"""The subject of each picture: a session, and the state in a link to the view."""
 
 TEXTS = Path(__file__).with_name("texts.json")
 
@@ -73,7 +73,7 @@ HEIGHT = """() => {
 
 
 def take(page: Page, path: Path) -> None:
-    """Writes what the page shows, without the empty part below the last card."""
+    """Writes a screenshot of the page, without the empty part below the last card."""
     clip: FloatRect = {"x": 0, "y": 0, "width": SIZE["width"], "height": page.evaluate(HEIGHT)}
     png = base64.b64encode(page.screenshot(animations="disabled", caret="hide", clip=clip)).decode()
     blank = page.context.new_page()
@@ -83,7 +83,7 @@ def take(page: Page, path: Path) -> None:
 
 
 def text_of(page: Page) -> str:
-    """The text of what the page shows, with one space between words."""
+    """The visible text of the page, with one space between words."""
     return " ".join(page.locator("main").inner_text().split())
 
 

@@ -184,7 +184,7 @@ def _type(key: str, value: Part) -> str:
 
 def _unions() -> dict[str, tuple[str, ...]]:
     """The values of all named unions of strings, by name."""
-    modules = [import_module(it.name) for it in iter_modules(schema.__path__, f"{schema.__name__}.")]
+    modules = [import_module(info.name) for info in iter_modules(schema.__path__, f"{schema.__name__}.")]
     return {
         name: get_args(value)
         for module in (classes, *modules)
@@ -202,15 +202,15 @@ def class_names() -> str:
 
 def table_definitions() -> str:
     """The columns of all tables, as a module of the page."""
-    modules = [import_module(it.name) for it in iter_modules(tables.__path__, f"{tables.__name__}.")]
-    found = {
+    modules = [import_module(info.name) for info in iter_modules(tables.__path__, f"{tables.__name__}.")]
+    definitions = {
         name.lower(): value
         for module in modules
         for name, value in vars(module).items()
         if isinstance(value, Definition)
     }
     lines = []
-    for name, definition in sorted(found.items()):
+    for name, definition in sorted(definitions.items()):
         lines.append(f"  {name}: {{\n")
         for column in definition.columns:
             derived = ", derived: true" if column.derived else ""
@@ -231,7 +231,9 @@ def generated() -> dict[Path, str]:
         for name, document in schemas.items()
     }
     return files | {
-        DOCS / "report.md": markdown({name: it for name, it in schemas.items() if name != "routes"}),
+        DOCS / "report.md": markdown(
+            {name: document for name, document in schemas.items() if name != "routes"}
+        ),
         PAGE / "routes.d.ts": TYPES_HEAD + declarations(schemas["routes"], _unions()),
         PAGE / "class-names.js": class_names(),
         PAGE / "table-definitions.js": table_definitions(),

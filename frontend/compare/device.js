@@ -9,9 +9,9 @@ import { TABLES } from '../lib/table-definitions.js';
 import { differenceText, ratioCell } from './lazy.js';
 import { chanceTitle, verdictCell } from './verdict.js';
 
-/** @typedef {import('./types').WorkRow} WorkRow */
-/** @typedef {import('./types').OpRow} OpRow */
-/** @typedef {import('./types').Comparison['device_work']['annotations'][number]} AnnotationRow */
+/** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ComparedOp} WorkRow */
+/** @typedef {import('../lib/routes').ComparedOp} ComparedOp */
+/** @typedef {import('../lib/routes').CompareAnswer['device_work']['annotations'][number]} AnnotationRow */
 
 /** Which sessions have an op or annotation, as printed beside it. */
 const PRESENCE = { both: '', only_a: 'only in A', only_b: 'only in B', changed: 'changed' };
@@ -29,14 +29,14 @@ function stepShare(difference) {
  * @returns {import('../lib/table.js').Column<T>[]}
  */
 function columns(items) {
-  const timeUnit = columnUnit(items, ({ a_ps, b_ps }) => Math.max(a_ps, b_ps));
+  const timeUnit = columnUnit(items, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
   const { a_ps, b_ps, difference_ps, of_step, ratio, found } = TABLES.op_differences;
   return [
     definedColumn(a_ps, { timeUnit }),
     definedColumn(b_ps, { timeUnit }),
     definedColumn(difference_ps, {
       timeUnit,
-      value: (/** @type {T} */ item) => item.difference_ps,
+      value: (/** @type {T} */ item) => item.difference_ps ?? 0,
       cell: (item) => differenceText(item.a_ps, item.b_ps, timeUnit),
     }),
     definedColumn(of_step, {
@@ -51,7 +51,7 @@ function columns(items) {
   ];
 }
 
-/** An op's name; of several changed ops, those with most time. @param {OpRow} row */
+/** An op's name; of several changed ops, those with most time. @param {ComparedOp} row */
 function opNames({ ops_a, ops_b, count: [inA, inB], found }) {
   const side = (/** @type {string[]} */ [first], /** @type {number} */ number) =>
     first ? [`${first}${number > 1 ? ` and ${number - 1} more` : ''}`] : [];
@@ -67,10 +67,10 @@ function opNames({ ops_a, ops_b, count: [inA, inB], found }) {
 const coverage = (rows, key, whole_ps) =>
   share(whole_ps ? total(rows.filter(({ path }) => path != null), key) / whole_ps : null);
 
-/** @param {import('./types').Comparison['device_work']} work @returns {HTMLElement[]} */
+/** @param {import('../lib/routes').CompareAnswer['device_work']} work @returns {HTMLElement[]} */
 export function deviceCards({ annotations, ops }) {
   if (!annotations.length) return [];
-  const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps, b_ps));
+  const timeUnit = columnUnit(annotations, ({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0));
   const annotationColumns = columns(annotations);
   const [a, b] = [total(annotations, 'a_ps'), total(annotations, 'b_ps')];
   return [
@@ -115,7 +115,7 @@ export function deviceCards({ annotations, ops }) {
             title: (row) => [row.program, ...new Set([...row.ops_a, ...row.ops_b])].join('\n'),
           }),
           definedColumn(TABLES.op_differences.annotation, {
-            of: (/** @type {OpRow} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
+            of: (/** @type {ComparedOp} */ row) => row.annotation?.split('/').at(-1) ?? 'no annotation',
             title: ({ annotation }) => annotation ?? '',
           }),
           ...columns(ops),

@@ -20,7 +20,7 @@ export function differenceText(a_ps, b_ps, unit) {
 /** @param {number|null|undefined} value @param {number} [decimals] */
 export const ratioCell = (value, decimals) => (value == null ? MISSING : ratio(value, decimals));
 
-/** @typedef {NonNullable<import('./types').Comparison['lazy_dynamo']>} LazyDynamo */
+/** @typedef {NonNullable<import('../lib/routes').CompareAnswer['lazy_dynamo']>} LazyDynamo */
 
 const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 
@@ -82,8 +82,8 @@ export function lazyCard(answer) {
       columns: [
         {
           head: 'From → to',
-          cell: ({ before, after }) => `${cutMiddle(before, 21)} → ${cutMiddle(after, 21)}`,
-          title: ({ before, after }) => `${before} → ${after}`,
+          cell: ({ before, after }) => `${cutMiddle(before ?? '', 21)} → ${cutMiddle(after ?? '', 21)}`,
+          title: ({ before, after }) => `${before ?? ''} → ${after ?? ''}`,
         },
         timeColumn('Mean', unit, 'mean_ps'),
       ],

@@ -10,8 +10,8 @@ import { headline, timeText, unitFor } from '../lib/format.js';
 import { axisGrid, axisLane, axisSlice, fittingText } from '../lib/axis.js';
 import { maximum } from '../lib/totals.js';
 
-/** @typedef {import('./types').UsualStep} UsualStep */
-/** @typedef {import('./types').Span} Span */
+/** @typedef {import('../lib/routes').UsualStep} UsualStep */
+/** @typedef {Pick<import('../lib/routes').StepRun, 'start_ps'|'duration_ps'>} StepInterval */
 
 /** `step 1208 · 243.2 ms` @param {UsualStep} step */
 const stepText = ({ number, duration_ps }) =>
@@ -31,7 +31,7 @@ export function stepStrip(sides, open) {
   function lanes(sessionName, step) {
     const end = step.start_ps + step.duration_ps;
     /**
-     * @param {Span} span
+     * @param {StepInterval} span
      * @param {string} key of its colours
      * @param {string} name
      * @param {{texts?: string[], sign?: string}} [options] texts for the slice, of which the first that fits is shown, by

@@ -26,17 +26,17 @@ import { readPairs } from './pairs.js';
 import { stepStrip } from './step-strip.js';
 import { chanceTitle, verdictCell } from './verdict.js';
 
-/** @typedef {import('./types').Comparison} Comparison */
-/** @typedef {import('./types').Pair} Pair */
+/** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
+/** @typedef {import('../lib/routes').TimePair} TimePair */
 /** @typedef {import('./types').Verdict} Verdict */
-/** @typedef {import('./types').Measure} Measure */
-/** @typedef {import('./types').Side} Side */
+/** @typedef {import('../lib/routes').Measure} Measure */
+/** @typedef {import('../lib/routes').ComparedSession} ComparedSession */
 
 const SIDES = /** @type {const} */ (['a', 'b']);
 
 /**
  * Rows of times of both sessions: A, B, B − A, B / A, and their verdicts if any row has one.
- * @template {Pair & {p?: number|null, verdict?: Verdict}} T
+ * @template {TimePair & {p?: number|null, verdict?: Verdict}} T
  * @param {string} title
  * @param {string} note
  * @param {string} head of the first column
@@ -188,12 +188,12 @@ export function compareView(app) {
     }
   }
 
-  /** @param {Comparison} comparison */
+  /** @param {CompareAnswer} comparison */
   function draw(comparison) {
     const { a, b, chance, step, gaps } = comparison;
     const sentence = comparison.verdict.text;
     const [, before, strong, after] = /^(.*?)([\d.]+× \w+)(.*)$/.exec(sentence) ?? ['', sentence];
-    const badge = (/** @type {string} */ name, /** @type {Side} */ side) =>
+    const badge = (/** @type {string} */ name, /** @type {ComparedSession} */ side) =>
       h(
         'span',
         null,
@@ -205,7 +205,7 @@ export function compareView(app) {
         ),
       );
     const most = maximum(comparison.classes.flatMap(({ a_ps, b_ps }) => [a_ps ?? 0, b_ps ?? 0]), 1);
-    const bars = (/** @type {Comparison['classes'][number]} */ row) =>
+    const bars = (/** @type {CompareAnswer['classes'][number]} */ row) =>
       h(
         'div',
         { class: 'two-bars', 'aria-hidden': 'true' },

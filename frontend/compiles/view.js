@@ -146,7 +146,7 @@ export function compilesView(app) {
                 () => compiles.map((row) => ({ ...row, idle_ps: idleOf(row), step: row.step_number ?? row.step })),
               ),
             },
-            h('div', { class: 'fill' }, rows.element),
+            h('div', { class: compiles.some((row) => row.what_is_new) ? 'fill news' : 'fill' }, rows.element),
           )
         : card('Compilations', {}, h('p', { 'data-testid': 'compile-list' }, 'No compilation in this capture.')),
       why,
@@ -188,14 +188,7 @@ export function compilesView(app) {
           key: 'during',
         }),
         definedColumn(TABLES.compiles.state, { key: 'when' }),
-        definedColumn(TABLES.compiles.difference, {
-          of: (/** @type {CompileRow} */ row) => row.what_is_new,
-          key: 'new',
-        }),
-        definedColumn(TABLES.compiles.cause),
-        definedColumn(TABLES.compiles.frame, {
-          cell: ({ frame }) => codeCell(frame && frame.split('\n')[0], 48),
-        }),
+        ...columnsWithValues(items),
         { head: '', name: 'Show', number: true, cell: (row) => showButton(() => show(row), 'compile-show') },
       ],
     });
@@ -305,6 +298,28 @@ function changedParts(before, after) {
   const tokens = (/** @type {string} */ shape) => shape.match(/\w+|\W+/g) ?? [];
   const known = tokens(before);
   return tokens(after).map((token, index) => [token, token !== known[index]]);
+}
+
+/**
+ * The columns that only some captures fill: what is new, and cause and frame from a debug log.
+ * @param {CompileRow[]} items
+ * @returns {import('../lib/table.js').Column<CompileRow>[]}
+ */
+function columnsWithValues(items) {
+  const { difference, cause, frame } = TABLES.compiles;
+  return [
+    ...(items.some((row) => row.what_is_new)
+      ? [definedColumn(difference, { of: (/** @type {CompileRow} */ row) => row.what_is_new, key: 'new' })]
+      : []),
+    ...(items.some((row) => row.cause) ? [definedColumn(cause)] : []),
+    ...(items.some((row) => row.frame)
+      ? [
+          definedColumn(frame, {
+            cell: (/** @type {CompileRow} */ row) => codeCell(row.frame && row.frame.split('\n')[0], 48),
+          }),
+        ]
+      : []),
+  ];
 }
 
 const COUNTED = {

@@ -58,7 +58,7 @@ export function executionsView(app) {
   let scope = 'run';
   /** The open session, and the second one of the link. @type {import('./costs.js').Source[]} */
   let sources = [];
-  /** How the second session differs. @type {import('../compare/types').Comparison|null} */
+  /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
   let compared = null;
   /** The second session's executions, drawn below those of the open one. @type {import('./run-strip.js').OtherSession|null} */
   let other = null;

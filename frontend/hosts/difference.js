@@ -9,7 +9,7 @@ import { table, timeColumn } from '../lib/table.js';
 import { DEVICE, WAITING, meanOf, stepName, stepsIn } from './rows.js';
 import { classLabel, rangeName, US } from './verdict.js';
 
-/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 /** @typedef {import('../lib/routes').ClassName} ClassName */
@@ -44,7 +44,7 @@ export function apartBar(parts, scale) {
 }
 
 /**
- * @param {HostsDocument} document @param {HostRow[]} rows @param {number} host @param {StepRange|null} range
+ * @param {HostsAnswer} document @param {HostRow[]} rows @param {number} host @param {StepRange|null} range
  * @param {(number[]|null)[]|null} steps time by class of each step of the host, µs; null: not loaded yet
  * @param {{choose: (host: number) => void, timeline: () => void, worst: () => void}} on
  */
@@ -178,7 +178,7 @@ function withTestId(element) {
 
 /**
  * The sentence below the table: what takes longer, and whether the other hosts wait for it.
- * @param {HostsDocument} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
+ * @param {HostsAnswer} document @param {HostRow} row @param {HostRow} medianRow @param {StepRange|null} range
  * @param {{name: string, host_us: number, median_us: number, difference_us: number}[]} items
  * @param {number|undefined} work compute time of the host's busiest core, µs
  * @param {number|undefined} otherWork the same of the median host, µs

@@ -12,13 +12,13 @@ import { heatRows, percentile } from './layout.js';
 import { waitTexts } from './table.js';
 import { classLabel, US } from './verdict.js';
 
-/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 /**
  * The card's input.
  * @typedef {object} Shown
- * @property {HostsDocument} answer
+ * @property {HostsAnswer} answer
  * @property {HostRow[]} rows computed from the steps that the table and the verdict cover
  * @property {number} host
  * @property {StepRange|null} range

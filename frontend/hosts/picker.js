@@ -7,7 +7,7 @@ import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/host-names.js';
 import { total } from '../lib/totals.js';
 
-/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 
 const ROW = 24;
 const ROWS_IN_SIGHT = 11;
@@ -36,7 +36,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   /** @type {number[]} */
   let matches = order;
   let active = 0;
-  /** @type {HostsDocument|null} */
+  /** @type {HostsAnswer|null} */
   let ranks = null;
   const search = h('input', {
     type: 'search',
@@ -78,7 +78,7 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
   /**
    * A host's value in a column of the ranking; null if the ranking does not have the host yet.
    * @template T
-   * @param {(hosts: HostsDocument['hosts']) => T[]} column
+   * @param {(hosts: HostsAnswer['hosts']) => T[]} column
    * @param {number} at
    */
   const rankedValue = (column, at) => (ranks ? column(ranks.hosts)[ranks.hosts.name.indexOf(names[at])] ?? null : null);

@@ -3,7 +3,7 @@
 import { hostNumber, shortNames } from '../lib/host-names.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
 
-/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 
@@ -21,7 +21,7 @@ export const median = (values) => (values.length ? [...values].sort((a, b) => a 
 
 /**
  * One row per host, in the document's order, with values of the range's steps.
- * @param {HostsDocument} document
+ * @param {HostsAnswer} document
  * @param {StepRange|null} range
  * @returns {HostRow[]}
  */
@@ -71,7 +71,7 @@ export function hostRows(document, range) {
 
 /**
  * The duration of a step on a host, µs; null if the host does not have the step.
- * @param {HostsDocument} document
+ * @param {HostsAnswer} document
  * @param {number} host
  * @param {number} step
  */
@@ -89,7 +89,7 @@ const apartFrom = (classes, times, medianTimes) =>
 
 /**
  * The class that most exceeds the median host's, without classes of waiting; null if none does.
- * @param {string[]} classes
+ * @param {HostsAnswer['classes']} classes
  * @param {number[]|null|undefined} times
  * @param {number[]|null|undefined} medianTimes
  */
@@ -114,7 +114,7 @@ export function meanOf(steps, range) {
 
 /**
  * A step's key in links: its number, followed by its index if several steps share the number.
- * @param {HostsDocument['steps']} steps
+ * @param {HostsAnswer['steps']} steps
  * @param {number} at
  */
 export function stepKey({ number }, at) {
@@ -125,7 +125,7 @@ export function stepKey({ number }, at) {
 
 /**
  * The range that a link names (`1210` or `1210-1220`); null if this session does not have it.
- * @param {HostsDocument['steps']} steps
+ * @param {HostsAnswer['steps']} steps
  * @param {string|undefined} text
  * @returns {StepRange|null}
  */
@@ -138,10 +138,10 @@ export function stepsOfLink(steps, text) {
   return [Math.min(from, to), Math.max(from, to)];
 }
 
-/** A step's name in sentences. @param {HostsDocument['steps']} steps @param {number} at */
+/** A step's name in sentences. @param {HostsAnswer['steps']} steps @param {number} at */
 export const stepName = ({ number }, at) => String(number[at] ?? at);
 
-/** CSV rows, one per host and step. @param {HostsDocument} document */
+/** CSV rows, one per host and step. @param {HostsAnswer} document */
 export function csvRows(document) {
   const { hosts, charges, steps } = document;
   const charged = new Map(charges.host.map((host, at) => [`${host} ${charges.step[at]}`, at]));

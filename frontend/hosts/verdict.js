@@ -6,7 +6,7 @@ import { briefTime, briefTimes, count, headline, MISSING, plural, share } from '
 import { maximum, minimum, total } from '../lib/totals.js';
 import { longestClass, meanOf, stepName, stepUs, stepsIn, DEVICE } from './rows.js';
 
-/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
 /** @typedef {import('./types').StepRange} StepRange */
 
@@ -16,13 +16,13 @@ export const US = 1e6;
 export const classLabel = (name) =>
   name === DEVICE ? 'compute' : (LABELS[/** @type {import('../lib/routes').ClassName} */ (name)] ?? name);
 
-/** `step 1208`, `steps 1208 – 1215` @param {HostsDocument['steps']} steps @param {StepRange} range */
+/** `step 1208`, `steps 1208 – 1215` @param {HostsAnswer['steps']} steps @param {StepRange} range */
 export const rangeName = (steps, [from, to]) =>
   from === to ? `step ${stepName(steps, from)}` : `steps ${stepName(steps, from)} – ${stepName(steps, to)}`;
 
 /**
  * The verdict on a range of steps: names the host that others wait for longest, among hosts late by more than chance.
- * @param {HostsDocument} document
+ * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange} range
  */
@@ -42,7 +42,7 @@ export function rangeVerdict(document, rows, range) {
     (stepTimes) => stepTimes && meanOf(stepTimes, range),
   );
   const cause = longestClass(classes, times ?? null, medianTimes ?? null);
-  const at = classes.indexOf(cause ?? '');
+  const at = cause ? classes.indexOf(cause) : -1;
   const [causeText, medianText] = times && medianTimes ? briefTimes(times[at] * US, medianTimes[at] * US) : [];
   const why =
     cause && causeText
@@ -55,7 +55,7 @@ export function rangeVerdict(document, rows, range) {
 
 /**
  * Mean step and waits of a range of steps, in ps.
- * @param {HostsDocument} document
+ * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange} range
  */
@@ -81,7 +81,7 @@ function emphasized(text, names) {
 }
 
 /**
- * @param {HostsDocument} document
+ * @param {HostsAnswer} document
  * @param {HostRow[]} rows
  * @param {StepRange|null} range
  * @param {(() => void)|null} capture opens the capture dialog
@@ -89,7 +89,7 @@ function emphasized(text, names) {
 export function verdictBlock(document, rows, range, capture) {
   const { verdict, read, hosts, figures } = document;
   const compared = document.state === 'compared';
-  const partial = read.hosts < read.of;
+  const partial = read.hosts < read.hosts_in_all;
   const text = range && compared ? rangeVerdict(document, rows, range) : verdict.text;
   const { step_ps, waits_ps, step_if_fixed_ps } = range ? rangeFigures(document, rows, range) : figures;
   const late = verdict.hosts.map((at) => rows[at]);
@@ -139,7 +139,7 @@ export function verdictBlock(document, rows, range, capture) {
         h(
           'p',
           { class: 'small muted', role: 'status' },
-          `${count(read.hosts)} of ${count(read.of)} hosts ` +
+          `${count(read.hosts)} of ${count(read.hosts_in_all)} hosts ` +
           `read${document.partial ? '; the slowest may be among the rest' : ''}.`,
         ),
     ),

@@ -20,9 +20,9 @@ import { maximum, minimum } from '../lib/totals.js';
 // The header's picker is loaded with this view's script.
 export { openPicker };
 
-/** @typedef {import('./types').HostsDocument} HostsDocument */
+/** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
 /** @typedef {import('./types').HostRow} HostRow */
-/** @typedef {import('./types').HostSteps} HostSteps */
+/** @typedef {import('../lib/routes').HostSteps} HostSteps */
 /** @typedef {import('./types').StepRange} StepRange */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -39,7 +39,7 @@ export function hostsView(app) {
     'data-testid': 'hosts-search',
     spellcheck: 'false',
   });
-  /** @type {HostsDocument} */
+  /** @type {HostsAnswer} */
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
@@ -208,7 +208,7 @@ export function hostsView(app) {
         opened,
         filtered,
         chosen: host(),
-        partial: answer.read.hosts < answer.read.of,
+        partial: answer.read.hosts < answer.read.hosts_in_all,
         toggle: () => {
           opened = !opened;
           drawList();

@@ -10,13 +10,21 @@ export type DutyDefinition = "ops" | "modules" | "capture";
 
 export type ExecutionKind = "lazy" | "dynamo" | "other";
 
+export type Found = "both" | "only_a" | "only_b" | "changed";
+
 export type Framework = "torch_xla" | "torch_tpu" | "jax" | "tensorflow" | "unknown";
 
 export type GapKind = "starved" | "queued" | "unknown";
 
+export type HostsState = "compared" | "one_host" | "no_collectives" | "clocks_apart";
+
 export type Join = "exact" | "ordered" | "none";
 
+export type LateKind = "late" | "changing" | "none" | "unknown";
+
 export type LoadStage = "reading" | "building" | "drawing";
+
+export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its own" | "optimised away";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
 
@@ -28,9 +36,97 @@ export type StatType = "int" | "float" | "text" | "bytes";
 
 export type StepSource = "annotation" | "steps_line" | "step_marker" | "modules";
 
+export type TestVerdict = "better" | "worse" | "same" | "chance" | "few";
+
 export type TimelineRowKind = "steps" | "annotations" | "classes" | "thread" | "modules" | "ops" | "scopes" | "async" | "stream";
 
 export type VerdictSeverity = "critical" | "warning" | "info" | "good";
+
+/** One path of annotations or scopes. */
+export interface Annotation {
+  /** Names from the outermost one, joined by `/`. */
+  path: string;
+  /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
+  kind: "annotation" | "scope";
+  /** Number of events on the host. */
+  count: number;
+  /** Host time, summed over threads. */
+  host_ps: number;
+  /** Own time of its ops on all devices, with those of the paths inside. */
+  device_ps: number;
+  /** Number of its ops. */
+  device_ops: number;
+  /** Number of launches of programs with its ops. */
+  executions: number;
+  /** Ids of these programs. */
+  programs: string[];
+  /** Why no op carries it; `null` where one does, or where the framework never names ops after annotations. */
+  lost: Lost | null;
+}
+
+/** One path of annotations or scopes; means are per step, those of device times also per device. */
+export interface AnnotationNode {
+  /** Names from the outermost one, joined by `/`. */
+  path: string;
+  /** The last of these names. */
+  name: string;
+  /** Number of paths that enclose it. */
+  depth: number;
+  /** `scope`: a function or name scope of JAX or TensorFlow without an annotation. */
+  kind: "annotation" | "scope";
+  /** Number of events on the host. */
+  count: number;
+  /** Host time, summed over threads. */
+  host_ps: number;
+  /** Own time of its ops on all devices, with those of the paths inside. */
+  device_ps: number;
+  /** Number of its ops. */
+  device_ops: number;
+  /** Number of launches of programs with its ops. */
+  executions: number;
+  /** Number of these programs. */
+  programs: number;
+  /** Why no op carries it; `null` where one does. */
+  lost: Lost | null;
+  /** Mean host time. */
+  mean_host_ps: number;
+  /** Mean device time. */
+  mean_device_ps: number;
+  /** Host time in the step. */
+  step_host_ps: number;
+  /** Device time of the step on the device. */
+  step_device_ps: number;
+  /** Number of its ops of the step on the device. */
+  step_device_ops: number;
+  /** From the first to the last of its annotations in the step; `null` without any. */
+  host_place: [number, number] | null;
+  /** From the first to the last of its ops of the step on the device; `null` without any. */
+  device_place: [number, number] | null;
+  /** Index into `phases`; `null` if it is no phase. */
+  phase: number | null;
+}
+
+/** How far annotations reached the devices, and in which order. */
+export interface AnnotationOrder {
+  /** Own time of all ops. */
+  device_ps: number;
+  /** Of ops whose own name has a scope. */
+  direct_ps: number;
+  /** Of ops whose scope comes from what they consist of or call. */
+  recovered_ps: number;
+  /** Of ops whose name has no scope. */
+  bare_ps: number;
+  /** Of ops without a name. */
+  none_ps: number;
+  /** `runs` of the program with most device time. */
+  runs: number;
+  /** `phases` of that program. */
+  phases: number;
+  /** `inversion_share` of that program. */
+  inversion_share: number;
+  /** One row per program. */
+  programs: ProgramOrder[];
+}
 
 /** Idle time between two programs that follow each other. */
 export interface Between {
@@ -46,6 +142,14 @@ export interface Between {
   mean_ps: number;
   /** The cause with most time; `null` without idle time. */
   cause: ClassName | null;
+}
+
+/** Idle time between programs, in both sessions. */
+export interface BetweenBoth {
+  /** A. */
+  a: Between[];
+  /** B. */
+  b: Between[];
 }
 
 /** One server's part of a capture. */
@@ -90,6 +194,30 @@ export interface ChainLink {
   meanwhile: Meanwhile[];
 }
 
+/** Result of the significance test for the difference in the verdict. */
+export interface Chance {
+  /** Name of the figure. */
+  measure: string;
+  /** Probability that chance alone causes such a difference. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance. */
+  share: number | null;
+  /** The same as a sentence. */
+  text: string | null;
+}
+
+/** The hosts and steps in which a host was last or is charged with waiting, as columns. */
+export interface Charges {
+  /** The host. */
+  host: number[];
+  /** The step. */
+  step: number[];
+  /** How many times it was last. */
+  last: number[];
+  /** How long the others waited for it. */
+  waits_us: number[];
+}
+
 /** `data/session` of a session of which chosen hosts are in memory. */
 export interface ChosenHostsReady {
   /** The rows in drawing order. */
@@ -122,6 +250,28 @@ export interface ChosenHostsReady {
   hosts_read: number;
   /** Number of hosts of the session. */
   hosts_in_all: number;
+}
+
+/** Mean host time per step of one class; all rows add up to the mean step. */
+export interface ClassDifference {
+  /** What the host does. */
+  class: ClassName;
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Which direction is better; `null` if neither is. */
+  better: "lower" | "higher" | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  chance: number | null;
+  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  verdict: TestVerdict | null;
 }
 
 /** `data/collective`. */
@@ -186,6 +336,222 @@ export interface CollectiveSum {
   exposed_ps: number;
 }
 
+/** Sums over collectives. */
+export interface CollectiveTotals {
+  /** Number of events. */
+  count: number;
+  /** Their time. */
+  duration_ps: number;
+  /** The part of it in which nothing else runs on the device. */
+  exposed_ps: number;
+}
+
+/** `data/compare`: two sessions side by side; long tables are cut. */
+export interface CompareAnswer {
+  /** Increases if a key changes its meaning or is removed. */
+  schema: number;
+  /** The session to compare with. */
+  a: ComparedSession;
+  /** The session that is compared. */
+  b: ComparedSession;
+  /** One or two sentences on the whole. */
+  verdict: CompareVerdict;
+  /** Result of the significance test for it. */
+  chance: Chance;
+  /** Figures of both. */
+  measures: Measure[];
+  /** Host time per step by class. */
+  classes: ClassDifference[];
+  /** By path of annotation. */
+  annotations: ComparedAnnotation[];
+  /** Device time of ops. */
+  device_work: ComparedDeviceWork;
+  /** By program; most device time first. */
+  programs: ComparedProgram[];
+  /** Idle time. */
+  gaps: ComparedGaps;
+  /** Compilations by module; most time first. */
+  compiles: ComparedCompiles[];
+  /** `null` unless dynamo launched in exactly one of them. */
+  lazy_dynamo: LazyDynamo | null;
+  /** The table of speed-ups from a file of pairs, with `--pairs`. */
+  pairs?: Pairs;
+  /** Steps of both. */
+  steps: ListedSteps;
+  /** The usual step of both. */
+  step: UsualSteps;
+}
+
+/** One or two sentences on the whole. */
+export interface CompareVerdict {
+  /** One or two sentences on the steps. */
+  text: string;
+  /** The verdict of the text. */
+  verdict: "better" | "worse" | "same" | "chance" | "few" | "unknown" | null;
+}
+
+/** One path of annotations. */
+export interface ComparedAnnotation {
+  /** Path of the annotation. */
+  path: string;
+  /** Whether it is a child of the step; its host time is judged. */
+  phase: boolean;
+  /** Its row in A's report. */
+  a: Annotation | null;
+  /** Its row in B's report. */
+  b: Annotation | null;
+  /** Host time per step. */
+  host: JudgedTimePair;
+  /** Device time per step. */
+  device: TimePair;
+}
+
+/** Compilations of one module. */
+export interface ComparedCompiles {
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Name of the module. */
+  module: string;
+  /** Number of compilations in A and in B. */
+  count: number[];
+}
+
+/** Own time of ops per step and core; empty where a session has no steps. */
+export interface ComparedDeviceWork {
+  /** By annotation; the differences add up to that of all ops. The largest difference first. */
+  annotations: ComparedWork[];
+  /** By op; the largest difference first. */
+  ops: ComparedOp[];
+}
+
+/** Idle time per step and core; `null` where a session has no steps or no device work. */
+export interface ComparedGaps {
+  /** Number of gaps in A and in B. */
+  count: number[];
+  /** All idle time. */
+  idle: TimePair;
+  /** By what the host did. */
+  classes: GapClass[];
+  /** In gaps below 10 µs. */
+  small: TimePair;
+}
+
+/** Own time per step and core of one op, or of several ops that cannot be distinguished. */
+export interface ComparedOp {
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Which direction is better; `null` if neither is. */
+  better: "lower" | "higher" | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  chance: number | null;
+  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  verdict: TestVerdict | null;
+  /** The difference over A's mean step. */
+  of_step: number | null;
+  /** Name of the program, A's where A has it. */
+  program: string;
+  /** Path of the annotation. */
+  annotation: string | null;
+  /** Category of the op; `null`: ops that are not listed individually. */
+  category: string | null;
+  /** `work`, or why its time is not work. */
+  kind: string;
+  /** The sessions that have it; `changed`: ops of one annotation with other names or shapes. */
+  found: Found;
+  /** Number of ops in A and in B. */
+  count: number[];
+  /** Names in A, the first 20. */
+  ops_a: string[];
+  /** Names in B, the first 20. */
+  ops_b: string[];
+}
+
+/** A program of either session. */
+export interface ComparedProgram {
+  /** Name, A's where A has it. */
+  program: string;
+  /** Name in B; `null` where B has none. */
+  program_b: string | null;
+  /** `base`: the names differ only in the number at the end; `null`: only one session has it. */
+  match: "name" | "base" | null;
+  /** What launched it. */
+  kind: ExecutionKind;
+  /** Totals in A. */
+  a: ProgramTotals | null;
+  /** Totals in B. */
+  b: ProgramTotals | null;
+  /** Host time of a run. */
+  host: TimePair;
+  /** Device time of a run. */
+  device: TimePair;
+  /** Queue time of a run. */
+  queue: TimePair;
+  /** Overhead of a run. */
+  overhead: TimePair;
+}
+
+/** One of the two sessions. */
+export interface ComparedSession {
+  /** The session. */
+  session: SessionHead;
+  /** What ran. */
+  environment: Environment;
+  /** Number of devices. */
+  devices: number;
+  /** Number of whole steps. */
+  steps: number;
+  /** What steps are found by; `null` without steps. */
+  source: StepSource | null;
+  /** What launched the device's work: `dynamo` if dynamo launched any of it. */
+  kind: ExecutionKind;
+  /** The same as text; the framework instead of `other`. */
+  launched_by: string;
+  /** Samples per second; `null` where not known. */
+  throughput: Throughput | null;
+  /** Sums. */
+  totals: Totals;
+}
+
+/** Own time per step and core of the ops in one annotation. */
+export interface ComparedWork {
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Which direction is better; `null` if neither is. */
+  better: "lower" | "higher" | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  chance: number | null;
+  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  verdict: TestVerdict | null;
+  /** The difference over A's mean step. */
+  of_step: number | null;
+  /** Path of the annotation; `null`: ops without one. */
+  path: string | null;
+  /** The sessions that have it. */
+  found: Found;
+}
+
 /** One compilation, in words too. */
 export interface CompileRow {
   /** What is new against the nearest graph: a parameter that grows, shrinks, has another shape or dtype; other parameters; with equal parameters other code, only other constants, or nothing (`same_hlo`); `other_graph`: no graph is near; `null`: the capture lacks the HLO. */
@@ -244,6 +610,16 @@ export interface CompileRow {
   advice: string | null;
 }
 
+/** Sums over compilations. */
+export interface CompileTotals {
+  /** Number of compilations. */
+  count: number;
+  /** Number of those after the warm-up. */
+  after_warm_up: number;
+  /** Their time. */
+  duration_ps: number;
+}
+
 /** `data/compiles`: compilations, and the graphs by step. */
 export interface Compiles {
   /** The hosts that the answer covers; absent once all hosts are read. */
@@ -288,6 +664,20 @@ export interface Counts {
   counts: ViewCounts;
 }
 
+/** Own time of ops by the source of their scope. */
+export interface Coverage {
+  /** Own time of all ops. */
+  device_ps: number;
+  /** Of ops whose own name has a scope. */
+  direct_ps: number;
+  /** Of ops whose scope comes from what they consist of or call. */
+  recovered_ps: number;
+  /** Of ops whose name has no scope. */
+  bare_ps: number;
+  /** Of ops without a name. */
+  none_ps: number;
+}
+
 /** The devices, a column per property; the id of a device is `<host>/<name>`. */
 export interface DeviceColumns {
   /** The unit of all times here: 1, or a larger power of ten for many devices. */
@@ -306,6 +696,34 @@ export interface DeviceColumns {
   edges: number[];
   /** The rest of the idle time in whole steps, by what the host did. */
   idle: Partial<Record<ClassName, number[]>>;
+}
+
+/** The device that is shown. */
+export interface DeviceName {
+  /** Id of the device. */
+  id: string;
+  /** Name on its host. */
+  name: string;
+}
+
+/** An uninterrupted sequence of ops of one phase on the device. */
+export interface DevicePhase {
+  /** Index into `phases`; `null` for ops without a phase. */
+  phase: number | null;
+  /** Start of its first op. */
+  start_ps: number;
+  /** End of its last op. */
+  end_ps: number;
+  /** Own time of its ops. */
+  device_ps: number;
+  /** Number of its ops. */
+  ops: number;
+  /** Its run, as an index into `runs`. */
+  run: number;
+  /** Whether it begins after a later phase has begun. */
+  inverted: boolean;
+  /** Number of short sequences that are joined into it; 1: not joined. */
+  merged: number;
 }
 
 /** The causes of a device's gaps along the session. */
@@ -338,6 +756,18 @@ export interface DeviceSummaries {
   stall: number[];
   /** Busy time over span. */
   duty_cycle: number[];
+}
+
+/** Sums over devices. */
+export interface DeviceTotals {
+  /** Spans. */
+  span_ps: number;
+  /** Busy time. */
+  busy_ps: number;
+  /** Idle time. */
+  idle_ps: number;
+  /** Time in ops that only wait. */
+  stall_ps: number;
 }
 
 /** What limits the analysis: damage, missing data, contradictions. */
@@ -674,6 +1104,20 @@ export interface GapAnswer {
   occurrences: number;
 }
 
+/** Idle time per step and core while the host did one thing. */
+export interface GapClass {
+  /** What the host does. */
+  class: ClassName;
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+}
+
 /** A gap; the same gap on several cores is one item, and the keys of a gap are those of its first core. */
 export interface GapItem {
   /** Id of the device. */
@@ -774,6 +1218,18 @@ export interface GapPosition {
   duration_ps: number;
 }
 
+/** Sums over gaps, as in the report. */
+export interface GapTotals {
+  /** Number of gaps. */
+  count: number;
+  /** Idle time. */
+  total_ps: number;
+  /** Idle time in gaps of at least 10 µs. */
+  listed_ps: number;
+  /** What the host did in these. */
+  by_class_ps: Partial<Record<ClassName, number>>;
+}
+
 /** `data/gaps`: idle time of all devices, from the first to the last run of each. */
 export interface GapsAnswer {
   /** The hosts that the answer covers; absent once all hosts are read. */
@@ -840,6 +1296,66 @@ export interface GroupedFinding {
   change: string;
 }
 
+/** The hosts, a column per property. */
+export interface HostColumns {
+  /** Name of the host. */
+  name: string[];
+  /** Number of whole steps. */
+  steps: number[];
+  /** Median duration of its steps in picoseconds; `null` without steps. */
+  step_ps: (number | null)[];
+  /** Number of shared collectives. */
+  collectives: number[];
+  /** Number of these at which it arrived last; `null` where not known. */
+  last: (number | null)[];
+  /** The same as a share of the shared collectives. */
+  last_share: (number | null)[];
+  /** Number of steps in which most waiting is charged to it. */
+  last_steps: number[];
+  /** How long the other hosts wait for it, in total; `null` where not known. */
+  waits_us: (number | null)[];
+  /** How long it waits for other hosts, in total; `null` where not known. */
+  waited_us: (number | null)[];
+  /** The median of its lateness in these steps; `null` without such steps. */
+  late_us: (number | null)[];
+  /** Busy time over span of its devices; `null` without devices. */
+  duty_cycle: (number | null)[];
+  /** Sum of the spans of its devices. */
+  span_us: number[];
+  /** Number of compilations. */
+  compiles: number[];
+  /** How far its clock is ahead of the session's; `null` where not known. */
+  offset_us: (number | null)[];
+  /** Uncertainty of that; `null` where not known. */
+  residual_us: (number | null)[];
+  /** Whether that uncertainty exceeds the host's largest lateness. */
+  too_wide: boolean[];
+  /** The class that differs most from the median host, or `device`; `null` without a difference. */
+  differs: (string | null)[];
+  /** By how much it differs per step; `null` without a difference. */
+  differs_us: (number | null)[];
+  /** Whether most of the difference is in one step. */
+  once: boolean[];
+  /** The step in which it was latest. */
+  worst_step: number[];
+  /** Whether it has its own row in the heat map. */
+  named: boolean[];
+}
+
+/** A core of a late host, or of the only host. */
+export interface HostCore {
+  /** The host. */
+  host: number;
+  /** Id of the device. */
+  id: string;
+  /** How many times the core arrived last in its host. */
+  last: number;
+  /** How late it arrived after the median core, as the median. */
+  late_us: number;
+  /** Its own work in the mean step. */
+  device_us: number;
+}
+
 /** How many hosts an answer covers while others are being read. */
 export interface HostCounts {
   /** Number of hosts that were read. */
@@ -858,6 +1374,18 @@ export interface HostFile {
   bytes: number;
   /** Number of events on all lines. */
   events: number;
+}
+
+/** A phase or a step marker on the host. */
+export interface HostPhase {
+  /** Index into `phases`; `null` for step markers. */
+  phase: number | null;
+  /** Name of the event. */
+  name: string;
+  /** Start. */
+  start_ps: number;
+  /** End. */
+  end_ps: number;
 }
 
 /** The hosts to look at first, as indices into the report's `session.hosts`. */
@@ -882,6 +1410,120 @@ export interface HostReading {
   state: ReadingState;
   /** Why it could not be read; `null` without an error. */
   message: string | null;
+}
+
+/** `data/host_steps`: what one host did in each step; `null` where it has no such step. */
+export interface HostSteps {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** Per step and class of `data/hosts`, its time. */
+  step_class_us: (number[] | null)[];
+  /** Start of the step, in picoseconds from the session's start. */
+  start_ps: (number | null)[];
+  /** Duration of the step in picoseconds. */
+  duration_ps: (number | null)[];
+}
+
+/** `data/hosts`: which host holds up the others, and why. */
+export interface HostsAnswer {
+  /** The hosts that the answer covers; absent once all hosts are read. */
+  partial?: HostCounts;
+  /** Increases if a key changes its meaning or is removed. */
+  schema: number;
+  /** `one_host`: there are no others to wait for, and its cores are compared; `no_collectives`: nothing connects the hosts; `clocks_apart`: no clocks can be related. */
+  state: HostsState;
+  /** One sentence about hosts that could not be compared; `null` if all could. */
+  note: string | null;
+  /** How many hosts are compared. */
+  read: HostsRead;
+  /** Number of shared collectives that are compared. */
+  collectives: number;
+  /** The share of the recorded collectives that is compared; below 1 in long captures. */
+  sampled: number;
+  /** The kind of most of them: `all-reduce`; `null` without any. */
+  kind: string | null;
+  /** The classes of host time that occur, then `device`: the devices' own work in a step. */
+  classes: (ClassName | "device")[];
+  /** Who holds up the others, in one sentence. */
+  verdict: HostsVerdict;
+  /** The mean step. */
+  figures: HostsFigures;
+  /** The median of the hosts that are not late; `null` where not known. */
+  median_host: number | null;
+  /** The steps. */
+  steps: HostsSteps;
+  /** The hosts. */
+  hosts: HostColumns;
+  /** The hosts by how long the others wait for them, longest first, then by name. */
+  order: number[];
+  /** Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late. */
+  late_us: number[][];
+  /** Per host and step, its time minus `steps.step_us`; `null`: the host has no such step. */
+  step_apart_us: ((number | null)[])[];
+  /** What each host is charged with. */
+  charges: Charges;
+  /** Per host and class, the mean step. */
+  class_us: number[][];
+  /** By index of each named host and of the median one (as text), per step and class, its time; `null`: no such step. `data/host_steps` has those of other hosts. */
+  step_class_us: Record<string, (number[] | null)[]>;
+  /** The cores of the late hosts, or of the only host of a session; `null` without such cores. */
+  cores: HostCore[] | null;
+}
+
+/** The mean step; `null` where a figure is not known. */
+export interface HostsFigures {
+  /** Its duration. */
+  step_ps: number | null;
+  /** How long a host waits for others in it, as the mean over all hosts. */
+  waits_ps: number | null;
+  /** Its duration at best if the late hosts arrived with the median one. */
+  step_if_fixed_ps: number | null;
+}
+
+/** How many hosts are compared. */
+export interface HostsRead {
+  /** Number of hosts that were read. */
+  hosts: number;
+  /** Number of hosts of the session. */
+  hosts_in_all: number;
+}
+
+/** The steps that the hosts have in common, as columns. */
+export interface HostsSteps {
+  /** Number that the program gave the step. */
+  number: (number | null)[];
+  /** Name of the step. */
+  name: string[];
+  /** The host that most waiting of the step is charged to. */
+  last: number[];
+  /** Whether that is a late host, later than clock errors explain. */
+  clear: boolean[];
+  /** The median of the hosts' times. */
+  step_us: number[];
+}
+
+/** Who holds up the others, in one sentence. */
+export interface HostsVerdict {
+  /** The sentence. */
+  text: string;
+  /** How much it matters. */
+  severity: VerdictSeverity;
+  /** `late`: `hosts` hold up the others; `changing`: a different one each time. */
+  kind: LateKind;
+  /** The late hosts, the worst first. */
+  hosts: number[];
+  /** Id of a core that alone is the cause. */
+  core: string | null;
+  /** The class that takes longer on the first late host than on the median host, or `device`. */
+  cause: string | null;
+  /** The annotation with most of it. */
+  annotation: string | null;
+  /** Its time per step on the late host; `null` without a cause. */
+  cause_us: number | null;
+  /** Its time per step on the median host; `null` without a cause. */
+  median_cause_us: number | null;
+  /** The steps in which the first late host was last. */
+  steps: number[];
 }
 
 /** How batches reach the device, and whether it waits for them. */
@@ -914,6 +1556,76 @@ export interface InputPipeline {
   late_hosts: string[];
 }
 
+/** A time in both sessions, and the result of the significance test for the difference. */
+export interface JudgedTimePair {
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Which direction is better; `null` if neither is. */
+  better: "lower" | "higher" | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  chance: number | null;
+  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  verdict: TestVerdict | null;
+}
+
+/** A program, in the order of execution on the device; times are means of a run. */
+export interface KindExecution {
+  /** Name of the program. */
+  program: string;
+  /** What launched it. */
+  kind: ExecutionKind;
+  /** Number of runs. */
+  count: number;
+  /** Number of runs per step. */
+  per_step: number | null;
+  /** Host time. */
+  host_ps: number;
+  /** Device time. */
+  device_ps: number;
+  /** Queue time. */
+  queue_ps: number;
+  /** Overhead. */
+  overhead_ps: number;
+}
+
+/** The programs of both sessions. */
+export interface KindExecutions {
+  /** A. */
+  a: KindExecution[];
+  /** B. */
+  b: KindExecution[];
+}
+
+/** A step of one session. */
+export interface KindStep {
+  /** Number of steps. */
+  steps: number;
+  /** IR tracing in a step; `null` where nothing was traced. */
+  tracing_ps: number | null;
+  /** Device time of a step, per core. */
+  device_ps: number | null;
+  /** Duration of a step. */
+  wall_ps: number | null;
+  /** Launches in a step. */
+  executions: number | null;
+}
+
+/** The step of both sessions. */
+export interface KindSteps {
+  /** A. */
+  a: KindStep;
+  /** B. */
+  b: KindStep;
+}
+
 /** The slices of one lane of a row as columns, by start. Neighbours below 2 px are merged. */
 export interface LaneSlices {
   /** Starts in picoseconds: each is the difference from the one before, the first one from the window's start. */
@@ -936,6 +1648,22 @@ export interface LaneSlices {
   f?: string;
 }
 
+/** Lazy against dynamo. */
+export interface LazyDynamo {
+  /** The session that launched lazily. */
+  lazy: "a" | "b";
+  /** The session that launched through dynamo. */
+  dynamo: "a" | "b";
+  /** What a step takes. */
+  step: KindSteps;
+  /** Lazy over dynamo. */
+  speedup: Speedup;
+  /** What each execution costs. */
+  executions: KindExecutions;
+  /** Idle time between executions. */
+  between: BetweenBoth;
+}
+
 /** How far the host runs ahead of the device: from a run's launch until its core has done all earlier work; negative where the core had nothing left to do. */
 export interface Lead {
   /** Median. */
@@ -948,6 +1676,18 @@ export interface Lead {
   max_ps: number;
   /** Number of runs. */
   runs: number;
+}
+
+/** How many rows each list leaves out. */
+export interface LeftOffRows {
+  /** Of `tree`. */
+  tree: number;
+  /** Of `unexplained`. */
+  unexplained: number;
+  /** Of `mixed`. */
+  mixed: number;
+  /** Of `lines`. */
+  lines: number;
 }
 
 /** A host that is not part of the mean step. */
@@ -976,6 +1716,20 @@ export interface ListedSession {
   modified_unix_ns: string;
 }
 
+/** Steps of both sessions, the first pairs. */
+export interface ListedSteps {
+  /** How steps are paired; `null` if one session has no steps. */
+  by: "number" | "order" | null;
+  /** One row per pair. */
+  rows: StepPair[];
+  /** Steps of A without a partner. */
+  only_a: number;
+  /** Steps of B without a partner. */
+  only_b: number;
+  /** Number of pairs. */
+  count: number;
+}
+
 /** The longest event of a name. */
 export interface LongestEvent {
   /** What the host does. */
@@ -994,6 +1748,24 @@ export interface LongestEvent {
   start_ps: number;
   /** Duration. */
   duration_ps: number;
+}
+
+/** An annotation that no op carries. */
+export interface LostAnnotation {
+  /** Path of the annotation. */
+  path: string;
+  /** Why no op carries it. */
+  reason: Lost;
+  /** What to do about it. */
+  advice: string;
+}
+
+/** What the means of the tree are over. */
+export interface MeanCounts {
+  /** Number of steps. */
+  steps: number;
+  /** Number of devices. */
+  devices: number;
 }
 
 /** The mean step: device work and idle time in it, per step and core. `work_ps + idle_ps = step_ps`. */
@@ -1032,6 +1804,38 @@ export interface Meanwhile {
   duration_ps: number;
 }
 
+/** A figure of both sessions. Times have `a_ps`, `b_ps`, `difference_ps`; others `a`, `b`, `difference`. */
+export interface Measure {
+  /** Which direction is better; `null` if neither is. */
+  better: "lower" | "higher" | null;
+  /** Probability that chance alone causes such a difference; `null` where it was not tested. */
+  p: number | null;
+  /** Largest difference, as a share of A's value, that may be chance; `null` if this one is not. */
+  chance: number | null;
+  /** `same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested. */
+  verdict: TestVerdict | null;
+  /** Name of the figure. */
+  name: string;
+  /** The same as text. */
+  label: string;
+  /** Unit of the values. */
+  unit: "ps" | "share" | "count" | "rate";
+  /** Ratio. */
+  ratio: number | null;
+  /** In A. */
+  a_ps?: number | null;
+  /** In B. */
+  b_ps?: number | null;
+  /** Difference. */
+  difference_ps?: number | null;
+  /** In A. */
+  a?: number | null;
+  /** In B. */
+  b?: number | null;
+  /** Difference. */
+  difference?: number | null;
+}
+
 /** A count that a metrics report and the trace both have. */
 export interface MetricsRow {
   /** What is counted. */
@@ -1062,6 +1866,30 @@ export interface Mistakes {
   step_without_limit_ps: number | null;
   /** Share of the mean step that fixing all of them saves. */
   gain: number | null;
+}
+
+/** An op that consists of several annotations' ops, such as a fusion. */
+export interface MixedOp {
+  /** Name of the op. */
+  op: string;
+  /** Its name in the program, with its scope. */
+  name: string;
+  /** Its line of Python. */
+  source: string;
+  /** Own time. */
+  device_ps: number;
+  /** Its annotations. */
+  parts: MixedPart[];
+  /** Share of instructions without an annotation. */
+  unscoped_share: number;
+}
+
+/** A part of an op that consists of several annotations' ops. */
+export interface MixedPart {
+  /** Path of the annotation. */
+  path: string;
+  /** Share of the instructions. */
+  share: number;
 }
 
 /** The rows that a table leaves out. */
@@ -1274,6 +2102,46 @@ export interface PageCapture {
   session: string | null;
 }
 
+/** One model of a speed-up table. */
+export interface PairRow {
+  /** Name of the model. */
+  model: string;
+  /** A value per column; `null` where the file has none. */
+  speedups: (number | null)[];
+  /** The pair behind each value; `null` where the file gives the value. */
+  pairs: (PairValue | null)[];
+}
+
+/** A pair of times or sessions in a speed-up table. */
+export interface PairValue {
+  /** Cell of the file. */
+  a: string;
+  /** Cell of the file. */
+  b: string;
+  /** Median step of A. */
+  a_ps: number;
+  /** Median step of B. */
+  b_ps: number;
+  /** Number of steps behind each; `null` where both are given times. */
+  steps: (number | null)[] | null;
+  /** Probability that chance alone causes such a difference. */
+  p: number | null;
+  /** Result of the significance test. */
+  verdict: TestVerdict | null;
+}
+
+/** A table of speed-ups: `compare --pairs`. */
+export interface Pairs {
+  /** Names of the columns. */
+  columns: string[];
+  /** One row per model. */
+  rows: PairRow[];
+  /** Arithmetic mean of each column; `null` where it is empty. */
+  means: (number | null)[];
+  /** Number of values in each column. */
+  counts: number[];
+}
+
 /** A parameter that differs from the nearest graph. */
 export interface Parameter {
   /** Number of the parameter. */
@@ -1316,6 +2184,174 @@ export interface PartialSession {
   head: OpenedSession;
 }
 
+/** A phase, in the order of the host. */
+export interface PhaseOfStep {
+  /** Name of the phase. */
+  name: string;
+  /** How many phases of that name precede it in the step. */
+  repetition: number;
+  /** Why no op carries it; `null` where one does. */
+  lost: Lost | null;
+}
+
+/** The order of phases in the step on the device. */
+export interface PhaseOrder {
+  /** Number of uninterrupted sequences of ops of one phase. */
+  runs: number;
+  /** Number of different phases; ops without a phase count as one. */
+  phases: number;
+  /** Share of device time in sequences that begin after a later phase has begun. */
+  inversion_share: number;
+  /** By phase, in the order of the host. */
+  by_phase: PhaseTime[];
+}
+
+/** The step, row by row. */
+export interface PhaseRows {
+  /** Phases and step markers on the host, by start. */
+  host: HostPhase[];
+  /** Sequences of ops on the device. */
+  device: DevicePhase[];
+  /** Runs on the device. */
+  runs: PhaseRun[];
+}
+
+/** A run of the step on the device. */
+export interface PhaseRun {
+  /** Name of the program. */
+  program: string;
+  /** Id of the program. */
+  program_id: string;
+  /** Start. */
+  start_ps: number;
+  /** End. */
+  end_ps: number;
+}
+
+/** The device time of one phase in the step; from its first begin to its last end. */
+export interface PhaseTime {
+  /** Index into `phases`; `null` for ops without a phase. */
+  phase: number | null;
+  /** Number of uninterrupted sequences of its ops. */
+  runs: number;
+  /** Own time of its ops. */
+  device_ps: number;
+  /** Start of its first op. */
+  start_ps: number;
+  /** End of its last op. */
+  end_ps: number;
+  /** The part of `device_ps` in sequences that begin after a later phase has begun. */
+  inverted_ps: number;
+}
+
+/** How the annotations of one program interleave on the device. */
+export interface ProgramOrder {
+  /** Name of the program. */
+  program: string;
+  /** Id of the program. */
+  program_id: string;
+  /** Number of executions. */
+  executions: number;
+  /** Own time of its ops. */
+  device_ps: number;
+  /** Median number of uninterrupted sequences of ops of one phase in an execution. */
+  runs: number;
+  /** Number of different phases; ops without a phase count as one. */
+  phases: number;
+  /** Share of device time in sequences that begin after a later phase has begun. */
+  inversion_share: number;
+}
+
+/** Runs of a program. */
+export interface ProgramTotals {
+  /** Number of execute calls; a call that runs on several cores counts once. */
+  launches: number;
+  /** Number of runs; one per core. */
+  count: number;
+  /** From the start of the execute call to the later of its end and the end of the run, summed over runs. */
+  host_ps: number;
+  /** Time of the runs on the device. */
+  device_ps: number;
+  /** Time that the launched program waited for earlier programs on its core. */
+  queue_ps: number;
+  /** The rest of `host_ps`. */
+  overhead_ps: number;
+  /** What launched them. */
+  kind: ExecutionKind;
+}
+
+/** `data/propagation`. */
+export interface PropagationAnswer {
+  /** The phases, in the order of the host. */
+  phases: PhaseOfStep[];
+  /** Host and device. */
+  strips: PhaseRows;
+  /** Links from the host to the device. */
+  ribbons: Ribbon[];
+  /** The order on the device. */
+  order: PhaseOrder;
+  /** `no_ops`: no device ops were recorded; `flag_off`: ops carry no scopes. */
+  state: "shown" | "no_ops" | "flag_off";
+  /** What to do about the state; `null` if annotations are shown. */
+  hint: string | null;
+  /** The step; `null` if no step's work is known. */
+  step: PropagationStep | null;
+  /** The steps of its host. */
+  steps: StepNumbers;
+  /** The device; `null` without devices. */
+  device: DeviceName | null;
+  /** Own time of ops of the step on the device by the source of their scope. */
+  coverage: Coverage;
+  /** The same of the whole session, on all hosts, and the order of phases by program. */
+  total: AnnotationOrder;
+  /** What the means of the tree are over. */
+  means: MeanCounts;
+  /** The paths with most time, each before those inside it. */
+  tree: AnnotationNode[];
+  /** Ops without an annotation. */
+  unannotated: UnannotatedWork;
+  /** Annotations that no op carries. */
+  lost: LostAnnotation[];
+  /** Ops of the step without an annotation; most time first. */
+  unexplained: UnexplainedOp[];
+  /** Ops of the step that consist of several annotations' ops; most time first. */
+  mixed: MixedOp[];
+  /** Device time of the step by line of Python and annotation; most time first. */
+  lines: SourceLine[];
+  /** How many rows each list leaves out. */
+  left_off: LeftOffRows;
+  /** Names of the hosts that everything but `total` covers. */
+  hosts: string[];
+  /** Path of the annotation or scope that was asked for; `null` for none. */
+  picked: string | null;
+  /** Whether there is no event at the place that was asked for. */
+  stale: boolean;
+}
+
+/** The step that is shown. */
+export interface PropagationStep {
+  /** Index in the report's `steps`. */
+  index: number;
+  /** Number that the program gave the step. */
+  number: number | null;
+  /** Name of the step. */
+  name: string;
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+}
+
+/** A link from a phase on the host to a sequence of its ops on the device. */
+export interface Ribbon {
+  /** Index into the row of the host. */
+  host: number;
+  /** Index into the row of the device. */
+  device: number;
+  /** Whether the sequence begins after a later phase has begun. */
+  inverted: boolean;
+}
+
 /** The answer of each route, by its name below `data/`. Times are integer picoseconds from the session's start. */
 export interface Routes {
   /** The sessions of the logdir. */
@@ -1338,6 +2374,14 @@ export interface Routes {
   table: EventTable;
   /** All rows of the timeline. */
   scopes: TimelineRows;
+  /** The device time of annotations. */
+  propagation: PropagationAnswer;
+  /** Which host holds up the others, and why. */
+  hosts: HostsAnswer;
+  /** What one host did in each step. */
+  host_steps: HostSteps;
+  /** Two sessions side by side. */
+  compare: CompareAnswer;
   /** Waits of cores for other hosts. */
   waits: Waits;
   /** Who waits in one collective. */
@@ -1388,6 +2432,14 @@ export interface RunColumns {
   overhead_ps: number[];
   /** How far the host was ahead of the device. */
   lead_ps: number[];
+}
+
+/** Samples per second. */
+export interface SamplesPerSecond {
+  /** By the median step. */
+  median: number;
+  /** By the mean step. */
+  mean: number;
 }
 
 /** `data/search`: the events whose name contains a text. */
@@ -1510,6 +2562,28 @@ export interface SessionReady {
   changed: boolean;
 }
 
+/** Device time of one line of Python in one annotation. */
+export interface SourceLine {
+  /** File and line. */
+  source: string;
+  /** Path of the annotation. */
+  path: string | null;
+  /** Own time of ops; that of an op of several lines is divided by their shares. */
+  device_ps: number;
+  /** Number of ops. */
+  ops: number;
+}
+
+/** Lazy over dynamo. */
+export interface Speedup {
+  /** IR tracing. */
+  tracing: number | null;
+  /** Device time. */
+  device: number | null;
+  /** Duration of a step. */
+  wall: number | null;
+}
+
 /** The range of a time over the runs of a program. */
 export interface Spread {
   /** Minimum. */
@@ -1542,6 +2616,16 @@ export interface StatOfEvent {
   kind: StatType;
 }
 
+/** Adjacent pieces of a step in which one class takes most time; a step has 480 pieces. */
+export interface StepClass {
+  /** What the host does. */
+  class: ClassName;
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+}
+
 /** Whole steps, a column per key of the report's `steps`. */
 export interface StepColumns {
   /** Index in the report's `steps`. */
@@ -1570,6 +2654,68 @@ export interface StepColumns {
   host_ps: Partial<Record<ClassName, number[]>>;
 }
 
+/** A gap, cut at the edges of a step. */
+export interface StepGap {
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** The cause of the gap. */
+  cause: ClassName;
+}
+
+/** The steps of the host, at most 2,000 around the one that is shown. */
+export interface StepNumbers {
+  /** Index of the first one in the report's `steps`. */
+  first: number;
+  /** Their numbers. */
+  numbers: (number | null)[];
+}
+
+/** A step of A and its partner in B. */
+export interface StepPair {
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+  /** Index of the step in A. */
+  a: number;
+  /** Index of the step in B. */
+  b: number;
+  /** Number of the step in A. */
+  a_number: number | null;
+  /** Number of the step in B. */
+  b_number: number | null;
+  /** Work of the busiest core. */
+  device: TimePair;
+  /** Launches in A and in B. */
+  executions: number[];
+}
+
+/** A phase of a step. */
+export interface StepPhase {
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** Name of the phase. */
+  name: string;
+}
+
+/** A run that overlaps a step. */
+export interface StepRun {
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** Name of the program. */
+  program: string;
+}
+
 /** Sums over steps and cores. */
 export interface StepTimes {
   /** Duration of the steps, once per core; the spans of devices where there are no steps. */
@@ -1586,6 +2732,24 @@ export interface StepTimes {
   edges_ps: number;
   /** The rest of `idle_ps` by what the host did. */
   by_class_ps: Partial<Record<ClassName, number>>;
+}
+
+/** Sums over steps. */
+export interface StepTotals {
+  /** Durations. */
+  duration_ps: number;
+  /** Work of the busiest cores. */
+  device_busy_ps: number;
+  /** Launches. */
+  executions: number;
+  /** Compilations. */
+  compiles: number;
+  /** Executions forced inside annotations. */
+  early_syncs: number;
+  /** Executions forced by the input pipeline. */
+  input_syncs: number;
+  /** Transfers from devices. */
+  from_device: number;
 }
 
 /** Stretches of a device's work on steps, by start. */
@@ -1650,6 +2814,26 @@ export interface ThreadTime {
   ps: number;
 }
 
+/** Samples per second, of all hosts and devices together. */
+export interface Throughput {
+  /** As given, or as recorded. */
+  samples_per_step: number;
+  /** Samples per second. */
+  samples_per_s: SamplesPerSecond;
+}
+
+/** A time in both sessions. */
+export interface TimePair {
+  /** In A; `null` where there is none. */
+  a_ps: number | null;
+  /** In B. */
+  b_ps: number | null;
+  /** Difference. */
+  difference_ps: number | null;
+  /** Ratio. */
+  ratio: number | null;
+}
+
 /** A row of the timeline. */
 export interface TimelineRow {
   /** Id of the row; begins with the host's index in `session.hosts`. */
@@ -1694,6 +2878,24 @@ export interface TimelineSlices {
   rows: Record<string, LaneSlices[]>;
 }
 
+/** Sums over the session's own report. */
+export interface Totals {
+  /** Devices. */
+  devices: DeviceTotals;
+  /** Steps. */
+  steps: StepTotals;
+  /** Gaps. */
+  gaps: GapTotals;
+  /** Executions. */
+  executions: Sums;
+  /** Compilations. */
+  compiles: CompileTotals;
+  /** Transfers. */
+  transfers: TransfersByDirection;
+  /** Collectives. */
+  collectives: CollectiveTotals;
+}
+
 /** Transfers in one direction. */
 export interface Transfers {
   /** Number of transfers. */
@@ -1720,6 +2922,64 @@ export interface TransfersByDirection {
   to_device: Transfers;
   /** From device to host. */
   from_device: Transfers;
+}
+
+/** Ops without an annotation. */
+export interface UnannotatedWork {
+  /** Own time on all devices. */
+  device_ps: number;
+  /** Number of ops. */
+  device_ops: number;
+  /** Mean device time. */
+  mean_device_ps: number;
+  /** Device time of the step on the device. */
+  step_device_ps: number;
+  /** Number of ops of the step on the device. */
+  step_device_ops: number;
+}
+
+/** An op without an annotation. */
+export interface UnexplainedOp {
+  /** Name of the op. */
+  op: string;
+  /** Its line of Python; empty if unknown. */
+  source: string;
+  /** `bare`: its name has no scope; `none`: it has no name. */
+  state: "bare" | "none";
+  /** Own time. */
+  device_ps: number;
+  /** Number of events. */
+  count: number;
+}
+
+/** The step that other views show first as well. */
+export interface UsualStep {
+  /** Start. */
+  start_ps: number;
+  /** Duration. */
+  duration_ps: number;
+  /** Number that the program gave the step. */
+  number: number | null;
+  /** Name of the step. */
+  name: string;
+  /** Its phases on the host. */
+  phases: StepPhase[];
+  /** What the host does. */
+  host: StepClass[];
+  /** Id of the first device; `null` without devices. */
+  device: string | null;
+  /** The runs of the first device. */
+  runs: StepRun[];
+  /** The gaps of the first device; of many the longest. */
+  gaps: StepGap[];
+}
+
+/** The usual step of both sessions. */
+export interface UsualSteps {
+  /** A; `null` without steps. */
+  a: UsualStep | null;
+  /** B; `null` without steps. */
+  b: UsualStep | null;
 }
 
 /** One or two sentences on the whole session. */

@@ -1,14 +1,11 @@
 /** Objects that several modules of the page share. They are built from answers, whose types are in `routes.d.ts`. */
 
 import type { ClassName, OpenedSession, PartialCounts, Routes, SessionLoading, TimelineRow, TimelineRowKind } from "./routes";
-import type { Comparison } from "../compare/types";
 import type { DeviceDocument } from "../device/types";
-import type { HostsDocument, HostSteps } from "../hosts/types";
-import type { Propagation } from "../propagation/types";
 
 /** The answers of all routes. */
 export interface Answers extends Routes {
-  compare: Comparison; device: DeviceDocument; hosts: HostsDocument; host_steps: HostSteps; propagation: Propagation;
+  device: DeviceDocument;
 }
 
 export type ByClass = Partial<Record<ClassName, number>>;

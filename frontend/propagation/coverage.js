@@ -5,7 +5,7 @@ import { card } from '../lib/cards.js';
 import { share, timeText } from '../lib/format.js';
 import { partColumns, table } from '../lib/table.js';
 
-/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 
 /** How the scope of an op was found. */
 const STATES = Object.entries({
@@ -19,7 +19,7 @@ const MIN_NAMED_SHARE = 0.12;
 const MIN_WRITTEN_SHARE = 0.03;
 
 /**
- * @param {Propagation} document
+ * @param {PropagationAnswer} document
  * @param {string} stepName
  * @param {import('../lib/dom.js').Child[]} choices
  */

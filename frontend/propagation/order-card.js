@@ -6,8 +6,8 @@ import { card, emptyCard, linkedColumn } from '../lib/cards.js';
 import { plural, share, timeText, unitFor } from '../lib/format.js';
 import { countColumn, sortableTable, startColumn, table, textColumn, timeColumn } from '../lib/table.js';
 
-/** @typedef {import('./types').Propagation} Propagation */
-/** @typedef {import('./types').PhaseRow} PhaseRow */
+/** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
+/** @typedef {import('../lib/routes').PhaseTime} PhaseRow */
 /** @typedef {{start_ps: number, end_ps: number}} Interval */
 
 const TITLE = 'Host order against device order';
@@ -15,7 +15,7 @@ const TITLE = 'Host order against device order';
 export const noOrderCard = () => emptyCard(TITLE, 'No annotation is inside a step, so there is no order to compare.');
 
 /**
- * @param {Propagation} document
+ * @param {PropagationAnswer} document
  * @param {ReturnType<typeof import('./order.js').createOrder>} strips
  * @param {HTMLElement} readout the line about the selected run
  * @param {object} on

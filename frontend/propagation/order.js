@@ -6,8 +6,8 @@ import { plural, timeText, unitFor } from '../lib/format.js';
 import { maximum, minimum, total } from '../lib/totals.js';
 import { axisSlice, tickMarks } from '../lib/axis.js';
 
-/** @typedef {import('./types').Propagation} Propagation */
-/** @typedef {import('./types').Stretch} Stretch */
+/** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
+/** @typedef {import('../lib/routes').DevicePhase} DevicePhase */
 
 const WIDE = 1000;
 const TALL = 280;
@@ -22,7 +22,7 @@ export const axisOf = (from, to) => (/** @type {number} */ ps) => (ps - from) / 
 
 /**
  * Both ends of each ribbon, as shares of the width. A phase on the host is divided among its ribbons by device time.
- * @param {Pick<Propagation, 'strips'|'ribbons'>} answer
+ * @param {Pick<PropagationAnswer, 'strips'|'ribbons'>} answer
  * @param {(ps: number) => number} hostAt
  * @param {(ps: number) => number} deviceAt
  */
@@ -49,7 +49,7 @@ export function ribbonShapes({ strips: { host, device }, ribbons }, hostAt, devi
 /**
  * The host's interval of the step. A step that the host hands over lasts until its work ends, but its phases are drawn
  * when the host was in them.
- * @param {Pick<Propagation, 'tree'|'step'|'strips'>} answer
+ * @param {Pick<PropagationAnswer, 'tree'|'step'|'strips'>} answer
  * @returns {[from: number, to: number]}
  */
 export function hostInterval({ tree, step, strips: { host } }) {
@@ -68,7 +68,7 @@ function ribbonPath({ from, to }) {
 }
 
 /**
- * @param {Propagation} answer
+ * @param {PropagationAnswer} answer
  * @param {object} on
  * @param {(phase: number) => number} on.tone counts from 1
  * @param {(phase: number) => void} on.phase
@@ -127,7 +127,7 @@ export function createOrder(answer, on) {
       h(
         'span',
         { class: 'stub', style: { left: percent(at) } },
-        text && (all[index + 1]?.at ?? 2) - at > LABEL_WIDTH ? h('span', null, text) : null,
+        text && (all[index + 1]?.at ?? 1) - at > LABEL_WIDTH ? h('span', null, text) : null,
       ),
     );
   const device = strips.device.map((stretch, at) =>
@@ -234,7 +234,7 @@ export function createOrder(answer, on) {
     ),
     /**
      * Raises the ribbons of the runs that a predicate selects; null raises none.
-     * @param {((stretch: Stretch, run: number) => boolean)|null} isLifted
+     * @param {((stretch: DevicePhase, run: number) => boolean)|null} isLifted
      */
     lift: (isLifted) => lift(isLifted && (({ device: at }) => isLifted(strips.device[at], at))),
     /** Marks the selected phase or run as pressed. @param {number|null} phase @param {number} run */

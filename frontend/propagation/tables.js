@@ -9,7 +9,7 @@ import { TABLES } from '../lib/table-definitions.js';
 import { columnUnit } from '../lib/totals.js';
 import { isInside } from './tree.js';
 
-/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {(path: string|null) => Node|string} PathLink the name of an annotation, which selects it */
 
 const { source: sourceDefinition, op: opDefinition, state, device_ps } = TABLES.unannotated_ops;
@@ -46,7 +46,7 @@ const pathColumn = (pathLink) =>
     cell: (/** @type {{path: string|null}} */ { path }) => pathLink(path),
   });
 
-/** @param {Propagation['lost']} lost @param {PathLink} pathLink */
+/** @param {PropagationAnswer['lost']} lost @param {PathLink} pathLink */
 export const lostTable = (lost, pathLink) =>
   table({
     label: 'Lost annotations',
@@ -69,7 +69,7 @@ export const lostTable = (lost, pathLink) =>
 
 /**
  * The lines of Python behind the ops of an annotation, or of all.
- * @param {Propagation} document
+ * @param {PropagationAnswer} document
  * @param {string|null} picked
  * @param {PathLink} pathLink
  * @param {() => void} showAll
@@ -88,7 +88,7 @@ export function linesCard({ lines, left_off }, picked, pathLink, showAll) {
 }
 
 /**
- * @param {Propagation} document
+ * @param {PropagationAnswer} document
  * @param {PathLink} pathLink
  * @param {string} width class of the card
  */

@@ -7,8 +7,8 @@ import { lengthBar, link, windowPlace } from '../lib/cards.js';
 import { count, MISSING, timeCell, unitFor } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 
-/** @typedef {import('./types').Propagation} Propagation */
-/** @typedef {import('./types').TreeRow} TreeRow */
+/** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
+/** @typedef {import('../lib/routes').AnnotationNode} AnnotationNode */
 /** @typedef {import('./types').Place} Place */
 /**
  * @typedef {'step_'|'mean_'|''} Mode prefix of the times' keys: of the step, of the mean step, of the whole
@@ -17,7 +17,7 @@ import { TABLES } from '../lib/table-definitions.js';
 /**
  * @typedef {object} TreeState
  * @property {Mode} mode @property {string|null} picked @property {Set<string>} closed paths of collapsed rows
- * @property {(row: TreeRow) => string} tone a colour of the style sheet
+ * @property {(row: AnnotationNode) => string} tone a colour of the style sheet
  * @property {(path: string) => void} pick @property {(path: string|null) => void} lift @property {() => void} redraw
  * @property {import('../frame/app.js').App} app
  */
@@ -27,7 +27,7 @@ export const isInside = (path, outer) => path.startsWith(`${outer}/`);
 
 /**
  * The rows that are not inside a collapsed one, each with whether it has nested rows.
- * @param {TreeRow[]} rows each before its nested rows
+ * @param {AnnotationNode[]} rows each before its nested rows
  * @param {Set<string>} closed
  */
 export function shownRows(rows, closed) {
@@ -51,7 +51,7 @@ export const valuesOf = (row, mode) => ({
   ops: row[`${mode}device_ops`],
 });
 
-/** @param {Propagation} answer @param {TreeState} state */
+/** @param {PropagationAnswer} answer @param {TreeState} state */
 export function treeTable(
   { tree, unannotated, order, strips },
   { mode, picked, closed, tone, pick, lift, redraw, app },

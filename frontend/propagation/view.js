@@ -16,7 +16,7 @@ import { noOrderCard, orderCard } from './order-card.js';
 import { linesCard, lostTable, omittedNote, opsCard } from './tables.js';
 import { isInside, treeTable } from './tree.js';
 
-/** @typedef {import('./types').Propagation} Propagation */
+/** @typedef {import('../lib/routes').PropagationAnswer} PropagationAnswer */
 /** @typedef {import('./types').Place} Place */
 /** @typedef {import('./tree.js').Mode} Mode */
 
@@ -38,7 +38,7 @@ export function propagationView(app) {
   const tree = h('div', { class: 'scroll' });
   const lines = h('div', { class: 'fill' });
   const readout = h('p', { class: 'small sec', 'data-testid': 'order-readout' });
-  /** @type {Propagation} */
+  /** @type {PropagationAnswer} */
   let answer;
   /** @type {import('../lib/types').Ready} */
   let session;
@@ -78,8 +78,8 @@ export function propagationView(app) {
   const phaseAt = (path) =>
     answer.tree.find((row) => row.phase !== null && path !== null && (row.path === path || isInside(path, row.path)))
       ?.phase ?? null;
-  const stepOf = (/** @type {Propagation} */ { step }) => (step ? String(step.number ?? step.index) : '');
-  const stepName = (/** @type {Propagation} */ document) =>
+  const stepOf = (/** @type {PropagationAnswer} */ { step }) => (step ? String(step.number ?? step.index) : '');
+  const stepName = (/** @type {PropagationAnswer} */ document) =>
     document.step ? `step ${stepOf(document)}` : 'whole capture';
   const toneOf = (/** @type {string} */ name) => (phaseOf(name, tones) ?? -1) + 1;
   const pathLink = (/** @type {string|null} */ path) =>
@@ -176,7 +176,10 @@ export function propagationView(app) {
     if (focused) [...tree.querySelectorAll('tr')].find(({ dataset }) => dataset.path === focused)?.focus();
   }
 
-  /** The selects of a step and a device. @param {Propagation} document @param {import('../lib/types').Ready} ready */
+  /**
+   * The selects of a step and a device.
+   * @param {PropagationAnswer} document @param {import('../lib/types').Ready} ready
+   */
   function documentChoices({ step, steps, device }, ready) {
     const selected = app.selectedDevices(ready.devices);
     const devices = ready.devices.filter((option) => selected.includes(option) || option.id === device?.id);
@@ -202,7 +205,7 @@ export function propagationView(app) {
     ];
   }
 
-  /** @param {Propagation} document */
+  /** @param {PropagationAnswer} document */
   function treeCard(document) {
     const { means, lost, left_off } = document;
     /** @type {[string, string][]} */
@@ -240,7 +243,7 @@ export function propagationView(app) {
     );
   }
 
-  /** @param {Propagation} document */
+  /** @param {PropagationAnswer} document */
   function drawOrder(document) {
     if (!document.strips.device.length) return null;
     if (!document.phases.length) return noOrderCard();

@@ -38,7 +38,7 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
     before_enqueue_ps = trace.start_ps[runs.enqueue_row[joined]] - runs.start_ps[joined]
     for error_ps, contradiction in (
         (before_enqueue_ps, "begin before they were enqueued"),
-        (_after_completion_ps(trace), "end after the host was told so"),
+        (_after_completion_ps(trace), "end after the host was notified of their end"),
     ):
         if count := int((error_ps > CLOCK_SLACK_PS).sum()):
             return (
@@ -46,7 +46,7 @@ def describe_clock_contradiction(trace: Trace, whole: bool = True) -> str | None
             )
     distance_ps = _recording_distance_ps(trace) if whole else 0
     if distance_ps > MAX_RECORDING_DISTANCE_PS:
-        return f"What the host recorded and what the devices recorded lie {brief_time(distance_ps)} apart"
+        return f"The events of the host and those of the devices are {brief_time(distance_ps)} apart"
     return None
 
 

@@ -75,7 +75,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
     elif all(device.from_host_events for device in trace.devices):
         source = "op events" if any(len(device.ops) for device in trace.devices) else "program runs"
         accelerator = WORDS[framework].accelerator
-        text = f"No device plane, as on a CPU: devices are made from {source} on host threads."
+        text = f"No device plane, as on a CPU: devices are derived from {source} on host threads."
         yield "no_device_plane", "info", f"{text} If an accelerator {accelerator}."
     for name, launches in gpus_without_work(trace):
         text = f"{name} recorded no kernels, though the host made {launches:,} launches on it: it is in no figure."
@@ -101,7 +101,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
             sources = (
                 "step annotation" if framework in ("jax", "tensorflow") else "step annotation, StepMarker"
             )
-            text = f"No steps: no {sources} or repeated module is recorded. To have them, {advice}"
+            text = f"No steps: no {sources} or repeated module is recorded. To get them, {advice}"
         yield "no_steps", "info" if steps else "warning", text
     if difference := _step_time_difference(trace):
         yield "step_times", "info", difference
@@ -122,7 +122,7 @@ def _host_diagnostics(trace: Trace, framework: str) -> Iterator[tuple[str, str, 
         yield (
             "dropped_events",
             "warning",
-            f"The profiler dropped {dropped:,} events: its buffer was full. Capture less time.",
+            f"The profiler dropped {dropped:,} events: its buffer was full. Capture a shorter time.",
         )
 
 
@@ -148,7 +148,7 @@ def _step_time_difference(trace: Trace) -> str | None:
     return (
         f"{brief_time(between.total_ps)}, {share(between.total_ps / (end - begin))} of the time from the first step to "
         "the last, lie between the annotations of steps and are in no step; there the host mostly "
-        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation hold all of the loop's body."
+        f"{HOST_ACTIVITY[CLASSES[top_class]]}. To count it, let the annotation cover the whole body of the loop."
     )
 
 

@@ -15,7 +15,7 @@ from tb_xla_insights.cli.propagation_text import print_annotations
 from tb_xla_insights.cli.sidecars_text import print_sidecars
 from tb_xla_insights.cli.work_text import print_work
 from tb_xla_insights.escapes import escape_text
-from tb_xla_insights.report.condensed import CONDENSED_FROM, device_row
+from tb_xla_insights.report.condensed import CONDENSED_FROM, device_row, mean_device_row
 from tb_xla_insights.tables.devices import COLLECTIVES, DEVICES, FILES, STALLS, STEPS
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ def _devices(out: Console, devices: Sequence[Document], duty: str) -> None:
     if len(devices) >= CONDENSED_FROM:
         print_devices(out, devices, duty)
     else:
-        out.print(common.table(DEVICES, [device_row(device, duty) for device in devices]))
+        rows = [device_row(device, duty) for device in devices]
+        mean = mean_device_row(devices, duty) if len(devices) > 1 else None
+        out.print(common.table(DEVICES, rows, sums=mean))
     definitions = (
         f"Duty cycle = busy / span. {DUTY[duty]}. Stall is the part of busy in which an op only waits."
     )

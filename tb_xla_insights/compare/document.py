@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tb_xla_insights.compare.device import compare_device_work
 from tb_xla_insights.compare.lazy_dynamo import compare_lazy_dynamo
@@ -23,6 +23,7 @@ from tb_xla_insights.trace.model import SessionTrace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.compare import Comparison
+    from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.executions_route import Executions
 
 SCHEMA = 1
@@ -78,15 +79,17 @@ def _program_order(view: Executions) -> list[str]:
     return view["runs"]["program"] if view["runs"] else []
 
 
-def comparison_view(a: SessionTrace, b: SessionTrace) -> dict[str, Any]:
+def comparison_view(a: SessionTrace, b: SessionTrace) -> CompareAnswer:
     """Returns `data/compare`: the document with the usual step of both on one axis (`step`). Its long tables are cut to
     _MAX_ROWS rows; `count` is the length of `steps` before."""
-    document: Any = compare(a, b)
-    rows = document["steps"]["rows"]
+    document = compare(a, b)
+    steps, work = document["steps"], document["device_work"]
     return {
         **document,
         "step": {"a": usual_step_view(a), "b": usual_step_view(b)},
-        "steps": {**document["steps"], "rows": rows[:_MAX_ROWS], "count": len(rows)},
-        "device_work": {name: rows[:_MAX_ROWS] for name, rows in document["device_work"].items()},
-        **{name: document[name][:_MAX_ROWS] for name in ("annotations", "programs", "compiles")},
+        "steps": {**steps, "rows": steps["rows"][:_MAX_ROWS], "count": len(steps["rows"])},
+        "device_work": {"annotations": work["annotations"][:_MAX_ROWS], "ops": work["ops"][:_MAX_ROWS]},
+        "annotations": document["annotations"][:_MAX_ROWS],
+        "programs": document["programs"][:_MAX_ROWS],
+        "compiles": document["compiles"][:_MAX_ROWS],
     }

@@ -55,7 +55,7 @@ def compare_verdict(
     if a session has no steps)."""
     if not a.median_ps or not b.median_ps:
         subject = "Neither session has" if not a.median_ps and not b.median_ps else _side_without_steps(a)
-        return {"text": f"{subject} steps to compare; totals stand side by side.", "verdict": "unknown"}
+        return {"text": f"{subject} steps to compare; only totals are compared.", "verdict": "unknown"}
     row = headline_row(a, b, measures)
     if differ_in_step_size(a, b):
         return {"text": _rate_sentence(a, b, row["verdict"]), "verdict": row["verdict"]}
@@ -69,16 +69,25 @@ def _side_without_steps(a: SessionTotals) -> str:
     return f"{'B' if a.median_ps else 'A'} has no"
 
 
+_STEP_SENTENCES = {
+    "same": "B’s steps are as long as A’s at the median: {values}",
+    "chance": "B’s steps cannot be distinguished from A’s: {values} at the median may be chance",
+    "few": "B’s steps take {values} at the median ({ratio}); so few steps do not rule out chance",
+}
+_RATE_SENTENCES = {
+    "same": "B is as fast as A at the median: {values}",
+    "chance": "B cannot be distinguished from A: {values} at the median may be chance",
+    "few": "B has {values} at the median ({ratio}); so few steps do not rule out chance",
+}
+"""The sentences of verdicts that find no difference, with the values of both and the ratio B / A."""
+
+
 def _step_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     a_ps, b_ps = a.median_ps or 0, b.median_ps or 0
-    times = " against ".join(brief_times(b_ps, a_ps))
-    if verdict == "same":
-        return f"B’s steps are as long as A’s at the median: {times}"
-    if verdict == "chance":
-        return f"B’s steps cannot be told apart from A’s: {times} at the median may be chance"
-    if verdict == "few":
-        ratio = ratio_text(b_ps / a_ps)
-        return f"B’s steps take {times} at the median ({ratio}); so few steps do not rule out chance"
+    if text := _STEP_SENTENCES.get(verdict):
+        return text.format(
+            values=" against ".join(brief_times(b_ps, a_ps)), ratio=ratio_text(b_ps / max(a_ps, 1))
+        )
     factor, direction = (b_ps / a_ps, "slower") if b_ps > a_ps else (a_ps / b_ps, "faster")
     difference = _difference_text(b_ps - a_ps)
     return f"B’s steps are {ratio_text(factor)} {direction} at the median: {difference} per step"
@@ -92,13 +101,8 @@ def _rate_sentence(a: SessionTotals, b: SessionTotals, verdict: str) -> str:
     )
     rates = f"{rate(rate_b)} samples per second against {rate(rate_a)}"
     sizes = f" B takes {samples(size_b)} per step, A {samples(size_a)}."
-    if verdict == "same":
-        return f"B is as fast as A at the median: {rates}.{sizes}"
-    if verdict == "chance":
-        return f"B cannot be told apart from A: {rates} at the median may be chance.{sizes}"
-    if verdict == "few":
-        ratio = ratio_text(rate_b / rate_a)
-        return f"B has {rates} at the median ({ratio}); so few steps do not rule out chance.{sizes}"
+    if text := _RATE_SENTENCES.get(verdict):
+        return f"{text.format(values=rates, ratio=ratio_text(rate_b / rate_a))}.{sizes}"
     factor, direction = (rate_b / rate_a, "faster") if rate_b > rate_a else (rate_a / rate_b, "slower")
     return f"B is {ratio_text(factor)} {direction} at the median: {rates}.{sizes}"
 
@@ -195,7 +199,7 @@ def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> s
         return None
     step_counts = f"{_step_count_text(a, 'A')} and {_step_count_text(b, 'B')}"
     if row["p"] is None:
-        result = f"too few to tell a difference from chance; capture at least {MIN_STEPS} of each."
+        result = f"too few to distinguish a difference from chance; capture at least {MIN_STEPS} of each."
     else:
         result = f"chance alone makes such a difference of medians in {share(row['p'])} of the cases"
         result += f"; differences up to {_percent(row['chance'])} may be chance." if row["chance"] else "."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from tb_xla_insights.report.cached import whole_report
 from tb_xla_insights.report.execution_views import usual_step
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.compare_route import StepClass, StepGap, StepPhase, StepRun, UsualStep
+
 _PIECE_COUNT = 480
 """Equal pieces of a step, each drawn with the class that takes most of it: two pixels of a screen."""
 
 _MAX_ROWS = 200
 
 
-def usual_step_view(session: SessionTrace) -> dict[str, Any] | None:
+def usual_step_view(session: SessionTrace) -> UsualStep | None:
     """Returns the usual step, which other views show first as well; None without steps. Times count from the session's
     start; `phases`, `host` and `gaps` are within the step, `runs` overlap it. Adjacent pieces of one class are merged.
     """
@@ -49,7 +52,7 @@ def usual_step_view(session: SessionTrace) -> dict[str, Any] | None:
     }
 
 
-def _phases(trace: Trace, step: int) -> list[dict[str, Any]]:
+def _phases(trace: Trace, step: int) -> list[StepPhase]:
     """Returns the children of the step's annotation; the outermost annotations if steps are no annotations."""
     host = host_annotations(trace)
     depth = np.array([name.count("/") for name in host.names], np.int32)[host.path]
@@ -65,7 +68,7 @@ def _phases(trace: Trace, step: int) -> list[dict[str, Any]]:
     ]
 
 
-def _host_classes(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
+def _host_classes(trace: Trace, start: int, end: int) -> list[StepClass]:
     edges = np.linspace(start, end, _PIECE_COUNT + 1).astype(np.int64)
     times = class_times(host_class_segments(trace), edges[:-1].copy(), edges[1:].copy())
     main_class = times.argmax(axis=1)
@@ -80,7 +83,7 @@ def _host_classes(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
     ]
 
 
-def _runs(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
+def _runs(trace: Trace, start: int, end: int) -> list[StepRun]:
     launches = find_launches(trace)
     runs = launches.runs
     rows = np.arange(len(runs))[runs.of_device(0)]
@@ -95,7 +98,7 @@ def _runs(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
     ]
 
 
-def _gaps(trace: Trace, start: int, end: int) -> list[dict[str, Any]]:
+def _gaps(trace: Trace, start: int, end: int) -> list[StepGap]:
     """Returns the gaps of the first device, cut at the step's edges; only the longest if there are many."""
     if not trace.devices:
         return []

@@ -22,7 +22,12 @@ from tb_xla_insights.html.markup import (
     stacked_bar,
     table,
 )
-from tb_xla_insights.report.condensed import CONDENSED_FROM, condensed_device_rows, steps_across_hosts
+from tb_xla_insights.report.condensed import (
+    CONDENSED_FROM,
+    condensed_device_rows,
+    mean_device_row,
+    steps_across_hosts,
+)
 from tb_xla_insights.report.figures import SHORT_GAPS, basis_text, idle_rows, idle_table, left_out_note
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
 from tb_xla_insights.report.gap_text import gap_sentence
@@ -50,6 +55,7 @@ def devices_card(document: Row) -> Markup:
     if not rows:
         return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
     definition = DEVICES.without("modules", "ops")
+    mean = mean_device_row(rows, "ops") if 1 < len(rows) < CONDENSED_FROM else None
     if len(rows) >= CONDENSED_FROM:
         rows = condensed_device_rows(rows, "ops")
     columns = columns_of(definition, rows)
@@ -60,7 +66,9 @@ def devices_card(document: Row) -> Markup:
         for cell in ((column, bar) if key == "duty_cycle" else (column,))
     ]
     note = element("p", _DUTY_NOTE, class_="note")
-    return card("Devices", "each core, from its first to its last run", table(rows, *with_bars), note)
+    return card(
+        "Devices", "each core, from its first to its last run", table(rows, *with_bars, sums=mean), note
+    )
 
 
 def hosts_card(document: Row) -> Markup | None:
@@ -95,7 +103,7 @@ def steps_card(document: Row) -> Markup | None:
     only_longest = hosts >= CONDENSED_FROM
     chosen = [row.longest for row in steps_across_hosts(steps)] if only_longest else steps
     rows = chosen[:_MAX_STEPS]
-    definition = STEPS.without("input_syncs", *([] if hosts > 1 else ["host"]))
+    definition = STEPS if hosts > 1 else STEPS.without("host")
     cells = {"number": lambda row: units.step_name(row["index"], row["number"])}
     steps_table = defined_table(definition, rows, cells)
     classes = [name for name in CLASSES if any(name in row["host_ps"] for row in rows)]

@@ -31,6 +31,6 @@ def chosen_hosts(items: Sequence[str], report: Mapping[str, Any]) -> list[int]:
             indices |= set(range(int(match[1]), last + 1))
         else:
             raise InputError(
-                f"hosts: {item[:40]} is none of the {count} hosts; give places from 0, ranges, all, slowest or median"
+                f"hosts: {item[:40]} is none of the {count} hosts; give indices from 0, ranges, all, slowest or median"
             )
     return sorted(indices)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tb_xla_insights.escapes import escape_text
@@ -16,6 +16,7 @@ from tb_xla_insights.logdir.sessions import SessionFiles
 if TYPE_CHECKING:
     from tb_xla_insights.pod.arrivals import Arrivals
     from tb_xla_insights.pod.comparison import HostComparison
+    from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.parts import SummaryKeys
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.session_route import OpenedSession, OverviewStrip, TimelineHead
@@ -82,7 +83,7 @@ class LoadedHosts:
 
         return memoised_on(self, "comparison", self._compare)
 
-    def compare_with(self, baseline: LoadedHosts) -> dict[str, Any]:
+    def compare_with(self, baseline: LoadedHosts) -> CompareAnswer:
         """The comparison with another session (see `compare.document`), memoised while both are in memory."""
         from tb_xla_insights.analysis.memo import memoised_on
         from tb_xla_insights.compare.document import comparison_view
@@ -92,8 +93,7 @@ class LoadedHosts:
         )
         with _COMPARISONS_LOCK:
             memo = memos.setdefault(baseline, _ComparisonMemo())
-        view: dict[str, Any] = memoised_on(memo, "view", lambda: comparison_view(self.trace, baseline.trace))
-        return view
+        return memoised_on(memo, "view", lambda: comparison_view(self.trace, baseline.trace))
 
     def _find_arrivals(self) -> tuple[Arrivals, list[str]]:
         from tb_xla_insights.pod.arrivals import find_arrivals

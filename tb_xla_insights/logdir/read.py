@@ -102,7 +102,7 @@ def read_session(
     traces_read = [trace for trace in traces if trace is not None]
     failed = [reading for reading in readings if reading.state == "error"]
     if not traces_read:
-        first = failed[0].message if failed else f"{session.path}: holds no capture"
+        first = failed[0].message if failed else f"{session.path}: contains no capture"
         more = f" ({len(failed)} hosts, all fail)" if len(failed) > 1 else ""
         raise InputError(f"{first}{more}")
     from tb_xla_insights.trace.build import join_hosts

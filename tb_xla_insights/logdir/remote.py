@@ -105,5 +105,8 @@ class Remote:
         return entries
 
     def _url(self, path: str) -> str:
-        """The URL of a path of the file system."""
-        return str(self.system.unstrip_protocol(path))
+        """The URL of a path of the file system, with the user's scheme: `gs` and `gcs`, `s3` and `s3a` are the same."""
+        url, scheme = str(self.system.unstrip_protocol(path)), self.url.partition("://")[0]
+        protocol: str | tuple[str, ...] = self.system.protocol
+        protocols = (protocol,) if isinstance(protocol, str) else protocol
+        return f"{scheme}://{url.partition('://')[2]}" if scheme in protocols else url

@@ -128,7 +128,7 @@ class SessionHosts:
             yield outcome
         failures = [failed[host.path] for host in hosts if host.path in failed]
         if not read:
-            first = failures[0].message if failures else f"{self.files.path}: holds no capture"
+            first = failures[0].message if failures else f"{self.files.path}: contains no capture"
             raise InputError(f"{first} ({len(failures)} hosts, all fail)" if len(failures) > 1 else first)
         ordered = [read[host.path] for host in hosts if host.path in read]
         self.hosts_read, clock_diagnostics = _align_clocks(ordered)

@@ -104,7 +104,7 @@ def list_sessions(roots: Iterable[Root]) -> SessionList:
 
 
 def current_files(session: SessionFiles) -> SessionFiles | None:
-    """A local session as its directory is now, None if it holds no capture any more; a remote session as it was
+    """A local session as its directory is now, None if it contains no capture any more; a remote session as it was
     listed."""
     if is_url(session.path):
         return session
@@ -156,7 +156,7 @@ def _sessions_in(path: str) -> list[SessionFiles]:
             text = _unreadable_text(contents.unreadable)
             raise InputError(f"{path}: no profile found, and {text}; permit reading")
         raise InputError(
-            f"{path}: no profile under this directory; captures lie in <run>/plugins/profile/<session>/*{SUFFIX}"
+            f"{path}: no profile under this directory; captures are in <run>/plugins/profile/<session>/*{SUFFIX}"
         )
     return _sessions([(Root(expanded), contents.captures)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.logdir.listing import Listing
@@ -21,7 +21,11 @@ from tb_xla_insights.plugin.timeline_routes import TimelineRoutes
 from tb_xla_insights.row_ids import RowId
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import AnnotationOrder, Propagation
+    from tb_xla_insights.schema.compare_route import CompareAnswer
     from tb_xla_insights.schema.executions_route import Executions
+    from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
+    from tb_xla_insights.schema.propagation_route import PropagationAnswer
     from tb_xla_insights.schema.report import Report
     from tb_xla_insights.schema.route_parts import HostCounts
     from tb_xla_insights.schema.session_route import (
@@ -178,12 +182,12 @@ class Routes:
 
         return self._report_view(arguments, execution_views.compiles)
 
-    def compare(self, arguments: Arguments) -> dict[str, Any]:
+    def compare(self, arguments: Arguments) -> CompareAnswer:
         """Two sessions side by side; the second one is read first if it is not in memory."""
         baseline = self._store.loaded(arguments.text("other"), READ_SECONDS).usual_step_host()
         return self._sessions.loaded(arguments).usual_step_host().compare_with(baseline)
 
-    def propagation(self, arguments: Arguments) -> dict[str, Any]:
+    def propagation(self, arguments: Arguments) -> PropagationAnswer:
         """The device time of annotations, in one step on one device: those of `step` (an index into the report's steps)
         or `st` (the step's number, as in links) and `device`; else those of the annotation or scope at `row`,
         `start_ps` and `depth`; else usual ones.
@@ -217,12 +221,11 @@ class Routes:
         usual = usual_step(loaded.report) if is_unspecified and loaded.report is not None else None
         view = propagation_view(loaded.trace, step, device, step_number, usual)
         if loaded.report is not None:
-            totals: Mapping[str, Any] = loaded.report["propagation"]
-            view["total"] = {name: totals[name] for name in view["total"]}
+            view["total"] = _without_ops(loaded.report["propagation"])
         hosts = [trace.host for trace in loaded.trace.traces]
         return {**view, "hosts": hosts, "picked": picked, "stale": stale}
 
-    def hosts(self, arguments: Arguments) -> dict[str, Any]:
+    def hosts(self, arguments: Arguments) -> HostsAnswer:
         """Which host holds up the others, and why; while hosts are being read, among those read so far."""
         from tb_xla_insights.pod.view import hosts_view
 
@@ -231,7 +234,7 @@ class Routes:
         view = hosts_view(source.comparison, len(load.files.hosts))
         return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
-    def host_steps(self, arguments: Arguments) -> dict[str, Any]:
+    def host_steps(self, arguments: Arguments) -> HostSteps:
         """What one host did in each step; while hosts are being read, in the steps of those read so far."""
         from tb_xla_insights.pod.view import host_steps_view
 
@@ -278,6 +281,12 @@ class Routes:
         if partial_report is not None:
             return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
         return {**view(self._sessions.hosts_for(arguments, (), devices, step, usual, strict=False).trace)}
+
+
+def _without_ops(propagation: Propagation) -> AnnotationOrder:
+    """The report's `propagation` without its lists of ops."""
+    lists = ("unexplained", "mixed", "lines")
+    return cast("AnnotationOrder", {key: value for key, value in propagation.items() if key not in lists})
 
 
 def _report_of(source: PartialReport | LoadedHosts | Pod) -> Report:

@@ -17,7 +17,7 @@ def verdict_text(comparison: HostComparison) -> str:
     if comparison.state == "clocks_apart":
         return "The clocks of these hosts cannot be related: their arrivals are not compared."
     if comparison.state == "one_host" and late_hosts.kind in ("unknown", "none"):
-        return "One host: there is none to wait for. Capture all hosts of the job in one session."
+        return "One host: there are no others to wait for. Capture all hosts of the job in one session."
     if late_hosts.kind == "unknown":
         return "It is not known who waits for whom: no collective is in a whole step."
     party = "core" if comparison.core_arrivals else "host"

@@ -1,67 +1,11 @@
 """The document of the page's view Hosts: which host holds up the others, and why.
 
-Hosts, steps and classes are referred to by index: `host`, `step` and `class` elsewhere in the document are indices into
-`hosts.name`, `steps.number` and `classes`. Keys ending in `_us` are in microseconds, those in `_ps` in picoseconds. A
-whole number is -1 if it is not known, unless null is mentioned.
-
-    schema        1
-    state         compared        arrivals show who is late
-                  one_host        there are no other hosts to wait for; several cores are compared (`verdict.kind`,
-                                  `cores`)
-                  no_collectives  no collectives connect the hosts: `late_us` is empty, `last` and `waits_us` are null
-                  clocks_apart    collectives are shared, but no clocks can be related; the same fields are empty
-    note          null | one sentence for the line of warnings, about hosts that could not be compared
-    read          {hosts, of}     hosts read, and hosts of the session
-    collectives   the number of shared collectives compared, equal to the sum of `last` over all hosts
-    sampled       the share of the recorded collectives that is compared, 1.0 except in long captures
-    kind          the kind of most of them: "all-reduce"; null without any
-    classes       [name]          the classes of host time that occur, then `device`: the devices' own work in a step
-    verdict       {text, severity: good|info|warning|critical,
-                   kind: late|changing|none|unknown,   late: `hosts` hold up the others; changing: others each time
-                   hosts: [host],      the late hosts, the worst first
-                   core: id|null,      a core that alone is the cause
-                   cause: class|null,  what takes longer on the first late host than on the median host,
-                   annotation: path|null,   and the annotation with most of it
-                   cause_us, median_cause_us,   its time per step on that host and on the median host; null: no cause
-                   steps: [step]}      the steps in which the first late host was last
-    figures       {step_ps, waits_ps, step_if_fixed_ps}   of the mean step: its length; how long a host waits for others
-                  in it, as the mean over all; its length at best if the late hosts arrived with the median one; null:
-                  not known
-    median_host   host | null     the median of the hosts that are not late
-    steps         {number: [int|null], name: [text],
-                   last: [host],       the host that most waiting of the step is charged to; -1: none
-                   clear: [bool],      whether that is a late host, later than clock errors explain
-                   step_us: [int]}     the median of the hosts' times
-    hosts         columns, one entry per host:
-                  name, steps, step_ps (median), collectives (shared), last (count, null), last_share (null),
-                  last_steps (the number of steps in which most waiting is charged to it), waits_us (how long the others
-                  wait for it, in total; null), waited_us (how long it waits for others, in total; null), late_us (the
-                  median of its lateness in `last_steps`; null), duty_cycle (null), span_us (the total span of its
-                  devices, the base of the duty cycle), compiles, offset_us (of its clock, a float; null), residual_us
-                  (a float; null), too_wide (bool: the residual exceeds the host's largest lateness), differs (the class
-                  that differs most from the median host; null), differs_us (per step; null), once (bool: most of that
-                  is in one step), worst_step (the one in which it was latest), named (bool: it has its own row in the
-                  heat map)
-    order         [host]          by how long the others wait for them, longest first, then by name
-    late_us       [[int]]         per host, per step: its largest lateness at the step's collectives, relative to the
-                                  median host; 0: not late; -1: no arrival known
-    step_apart_us [[int]]         per host, per step: its time minus `steps.step_us`; null: the host has no such step
-    charges       {host: [], step: [], last: [], waits_us: []}   one entry per host and step in which the host was last
-                                  or charged: how many times it was last, and how long others waited for it. The sums
-                                  over a host's entries are its `last` and `waits_us` in `hosts`, except for rounding
-                                  and for what is outside of steps
-    class_us      [[int]]         per host, per class: the mean step
-    step_class_us {"HOST": [[int]]}   of each named host and the median one (key: its index): per step, per class; null:
-                                  no such step. For other hosts see `step_class_times` of this module
-    cores         null | [{host, id, last, late_us, device_us}]   of the late hosts, and of the only host of a session:
-                                  how often the core arrived last in its host, how late after the median core (median),
-                                  and its own work in the mean step
-"""
+`schema.hosts_route` documents the keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +20,7 @@ from tb_xla_insights.pod.view_hosts import MAX_NAMED, core_rows, host_columns, m
 from tb_xla_insights.trace.model import Int64
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.hosts_route import Charges, HostsAnswer, HostsSteps, HostSteps, HostsVerdict
     from tb_xla_insights.schema.steps import Step
 
 SCHEMA = 1
@@ -86,8 +31,8 @@ _MIN_NAMED_WAITS = 0.98
 _PS_PER_US = 1_000_000
 
 
-def hosts_view(comparison: HostComparison, host_count: int | None = None) -> dict[str, Any]:
-    """Returns the document. `host_count`: the number of hosts of the session, if not all have been read yet."""
+def hosts_view(comparison: HostComparison, hosts_in_all: int | None = None) -> HostsAnswer:
+    """Returns the document. `hosts_in_all`: the number of hosts of the session, if not all have been read yet."""
     table, arrivals = comparison.table, comparison.arrivals
     is_compared = comparison.state == "compared"
     rows = host_rows(comparison)
@@ -96,12 +41,12 @@ def hosts_view(comparison: HostComparison, host_count: int | None = None) -> dic
     charges = arrivals.charges_ps()[:-1]
     detailed = sorted({*named, *([] if comparison.median_host is None else [comparison.median_host])})
     waits_ps = comparison.late_hosts.waits_ps if comparison.late_hosts.kind != "unknown" else None
-    no_charges: dict[str, list[int]] = {"host": [], "step": [], "last": [], "waits_us": []}
+    no_charges: Charges = {"host": [], "step": [], "last": [], "waits_us": []}
     return {
         "schema": SCHEMA,
         "state": comparison.state,
         "note": comparison.note,
-        "read": {"hosts": len(rows), "of": len(rows) if host_count is None else host_count},
+        "read": {"hosts": len(rows), "hosts_in_all": len(rows) if hosts_in_all is None else hosts_in_all},
         "collectives": len(arrivals.instances),
         "sampled": comparison.sampled_share,
         "kind": comparison.main_kind,
@@ -134,7 +79,7 @@ def step_class_times(comparison: HostComparison, host: int) -> list[list[int] | 
     ]
 
 
-def host_steps_view(comparison: HostComparison, host: int, steps: Sequence[Step]) -> dict[str, Any]:
+def host_steps_view(comparison: HostComparison, host: int, steps: Sequence[Step]) -> HostSteps:
     """Returns, per step of the document, a host's times by class, and its step's start and duration; None: it has no
     such step. `steps`: those of the session's report."""
     positions = comparison.arrivals.common_step[host].tolist()
@@ -179,7 +124,7 @@ def _named_hosts(comparison: HostComparison) -> list[int]:
     return named
 
 
-def _verdict(comparison: HostComparison) -> dict[str, Any]:
+def _verdict(comparison: HostComparison) -> HostsVerdict:
     finding, late_hosts = straggler_finding(comparison), comparison.late_hosts
     cause = comparison.causes[0] if comparison.causes else None
     return {
@@ -196,7 +141,7 @@ def _verdict(comparison: HostComparison) -> dict[str, Any]:
     }
 
 
-def _steps(comparison: HostComparison, charges: Int64) -> dict[str, Any]:
+def _steps(comparison: HostComparison, charges: Int64) -> HostsSteps:
     table, arrivals = comparison.table, comparison.arrivals
     last = most_charged_hosts(arrivals, charges)
     max_late = arrivals.max_late_ps()
@@ -233,7 +178,7 @@ def _step_differences(comparison: HostComparison) -> list[list[int | None]]:
     ]
 
 
-def _charges(comparison: HostComparison, charges: Int64) -> dict[str, list[int]]:
+def _charges(comparison: HostComparison, charges: Int64) -> Charges:
     arrivals = comparison.arrivals
     counts = np.zeros((arrivals.step_count + 1, len(arrivals.parties)), np.int64)
     np.add.at(counts, (arrivals.instances.step, arrivals.last_party), 1)

@@ -1,9 +1,9 @@
-"""The columns of the view's hosts, and of the cores of late hosts; `view` documents each key."""
+"""The columns of the view's hosts, and the cores of late hosts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from tb_xla_insights.pod.host_rows import largest_difference
 from tb_xla_insights.pod.host_steps import COLUMNS
 from tb_xla_insights.trace.model import Int64
 
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.hosts_route import HostColumns, HostCore
+    from tb_xla_insights.schema.session import Host
+
 MAX_NAMED = 6
 """Hosts that have their own row in the heat map, at most."""
 
@@ -22,39 +26,54 @@ _US = 1_000_000
 _MIN_STEPS_FOR_ONCE = 3
 """Steps that a host must have for a difference to be called one of a single step."""
 
-_REPORT_KEYS = ("name", "steps", "step_ps", "shared", "last", "last_share", "duty_cycle", "compiles")
-"""Keys of the report's `hosts` that the view has as well."""
+
+class _Lateness(NamedTuple):
+    """How late a host is: the columns `last_steps`, `late_us`, `too_wide` and `worst_step`."""
+
+    steps: int
+    late_us: int | None
+    is_too_wide: bool
+    worst_step: int
 
 
-def host_columns(comparison: HostComparison, rows: Sequence[Any], named: list[int]) -> dict[str, list[Any]]:
+def host_columns(comparison: HostComparison, rows: Sequence[Host], named: list[int]) -> HostColumns:
     """Returns the view's `hosts` from the report's `rows`; `named`: the hosts with their own row in the heat map."""
     arrivals = comparison.arrivals
     charges, max_late = arrivals.charges_ps()[:-1], arrivals.max_late_ps()
     most_charged = most_charged_hosts(arrivals, charges)
-    columns: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in _REPORT_KEYS}
-    columns["collectives"] = columns.pop("shared")
-    columns["waits_us"] = [_whole_us(row["others_wait_ps"]) for row in rows]
-    columns["waited_us"] = [_whole_us(row["waits_ps"]) for row in rows]
-    columns["offset_us"] = [_exact_us(row["clock_offset_ps"]) for row in rows]
-    columns["residual_us"] = [_exact_us(row["residual_ps"]) for row in rows]
-    columns["span_us"] = [
-        sum(row["span_ps"] for row in host.document["devices"]) // _US for host in comparison.hosts
-    ]
     lateness = [_lateness(comparison, host, most_charged, max_late) for host in range(len(rows))]
-    for name in ("last_steps", "late_us", "too_wide", "worst_step"):
-        columns[name] = [row[name] for row in lateness]
     differences = [largest_difference(comparison, host) for host in range(len(rows))]
-    columns["differs"] = [difference["class"] if difference else None for difference in differences]
-    columns["differs_us"] = [
-        _longer_us(comparison, host, difference["class"]) if difference else None
-        for host, difference in enumerate(differences)
-    ]
-    columns["once"] = [
-        _differs_once(comparison, host) if difference else False
-        for host, difference in enumerate(differences)
-    ]
-    columns["named"] = [host in named for host in range(len(rows))]
-    return columns
+    return {
+        "name": [row["name"] for row in rows],
+        "steps": [row["steps"] for row in rows],
+        "step_ps": [row["step_ps"] for row in rows],
+        "collectives": [row["shared"] for row in rows],
+        "last": [row["last"] for row in rows],
+        "last_share": [row["last_share"] for row in rows],
+        "last_steps": [late.steps for late in lateness],
+        "waits_us": [_whole_us(row["others_wait_ps"]) for row in rows],
+        "waited_us": [_whole_us(row["waits_ps"]) for row in rows],
+        "late_us": [late.late_us for late in lateness],
+        "duty_cycle": [row["duty_cycle"] for row in rows],
+        "span_us": [
+            sum(device["span_ps"] for device in host.document["devices"]) // _US for host in comparison.hosts
+        ],
+        "compiles": [row["compiles"] for row in rows],
+        "offset_us": [_exact_us(row["clock_offset_ps"]) for row in rows],
+        "residual_us": [_exact_us(row["residual_ps"]) for row in rows],
+        "too_wide": [late.is_too_wide for late in lateness],
+        "differs": [difference["class"] if difference else None for difference in differences],
+        "differs_us": [
+            _longer_us(comparison, host, difference["class"]) if difference else None
+            for host, difference in enumerate(differences)
+        ],
+        "once": [
+            _differs_once(comparison, host) if difference else False
+            for host, difference in enumerate(differences)
+        ],
+        "worst_step": [late.worst_step for late in lateness],
+        "named": [host in named for host in range(len(rows))],
+    }
 
 
 def most_charged_hosts(arrivals: Arrivals, charges: Int64) -> NDArray[np.intp]:
@@ -66,17 +85,16 @@ def most_charged_hosts(arrivals: Arrivals, charges: Int64) -> NDArray[np.intp]:
 
 def _lateness(
     comparison: HostComparison, host: int, most_charged: NDArray[np.intp], max_late: Int64
-) -> dict[str, Any]:
-    """Returns the columns of a host that are about how late it is."""
+) -> _Lateness:
     clocks = comparison.arrivals.clocks
     steps, late_ps = np.flatnonzero(most_charged == host), max_late[:, host]
-    return {
-        "last_steps": len(steps),
-        "late_us": int(np.median(late_ps[steps])) // _US if len(steps) else None,
-        "too_wide": bool(clocks.is_known[host])
+    return _Lateness(
+        steps=len(steps),
+        late_us=int(np.median(late_ps[steps])) // _US if len(steps) else None,
+        is_too_wide=bool(clocks.is_known[host])
         and int(clocks.residual_ps[host]) > max(int(late_ps.max(initial=0)), 0),
-        "worst_step": int(late_ps.argmax()) if len(late_ps) and late_ps.max() >= 0 else -1,
-    }
+        worst_step=int(late_ps.argmax()) if len(late_ps) and late_ps.max() >= 0 else -1,
+    )
 
 
 def _longer_us(comparison: HostComparison, host: int, class_name: str) -> int:
@@ -111,7 +129,7 @@ def _exact_us(time_ps: int | None) -> float | None:
     return None if time_ps is None else round(time_ps / _US, 2)
 
 
-def core_rows(comparison: HostComparison) -> list[dict[str, Any]] | None:
+def core_rows(comparison: HostComparison) -> list[HostCore] | None:
     """Returns the view's `cores`: those of the late hosts, or of the only host."""
     if comparison.core_arrivals:
         max_late = comparison.core_arrivals.max_late_ps()
@@ -129,7 +147,7 @@ def core_rows(comparison: HostComparison) -> list[dict[str, Any]] | None:
     return [row for host in late_hosts for row in _core_rows_of(comparison, host)] or None
 
 
-def _core_rows_of(comparison: HostComparison, host: int) -> list[dict[str, Any]]:
+def _core_rows_of(comparison: HostComparison, host: int) -> list[HostCore]:
     """Returns a row per core of a host, from the instances in which all of its cores take part."""
     collectives = comparison.hosts[host].collectives
     instance_of_row = comparison.arrivals.instances.instance_of_row[host]

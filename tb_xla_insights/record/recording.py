@@ -106,7 +106,8 @@ class Recorder:
         self._add_text("pt_xla_debug.txt", text or None)
         if self._debug and " Analysis: " not in text:
             _log.warning(
-                "record: no debug text came; set PT_XLA_DEBUG_LEVEL=2 before the script starts, and run PyTorch/XLA"
+                "record: no debug text was received; set PT_XLA_DEBUG_LEVEL=2 before the script starts, and run "
+                "PyTorch/XLA"
             )
         session = self._session_directory()
         document = {

@@ -142,7 +142,7 @@ def tracer(server: str | None, python: bool) -> Tracer:
         except (ImportError, OSError) as error:
             reason = " ".join(str(error).split())
             raise InputError(
-                f"record: {name} cannot be imported ({reason}); mend its installation"
+                f"record: {name} cannot be imported ({reason}); repair its installation"
             ) from error
         except InputError:
             if not server:

@@ -53,5 +53,5 @@ def compile_reason(row: Mapping[str, Any]) -> str:
     if sentences:
         return " ".join(sentences)
     if row["warm_up"]:
-        return "The first steps compile each graph once: nothing to mend."
+        return "The first steps compile each graph once: nothing to fix."
     return "The trace does not say why the graph is new."

@@ -103,23 +103,29 @@ def device_row(device: Row, definition: str) -> Row:
 
 def condensed_device_rows(devices: Sequence[Row], definition: str) -> list[Row]:
     """The devices with the lowest duty cycles, all others, and all, as rows with mean times per core."""
-    named, others, all_devices = split_devices(devices, definition)
-    groups = [(_name_range(group.names), group) for group in named]
+    named, others, _ = split_devices(devices, definition)
+    rows = [_group_row(_name_range(group.names), group) for group in named]
     if others and named:
-        groups.append((f"{units.count(len(others.names))} others", others))
-    groups.append((f"all {units.count(len(devices))} cores", all_devices))
-    return [
-        {
-            "name": name,
-            "host": group.host,
-            "duty_cycle": group.duty,
-            "span_ps": group.span_ps,
-            "busy_ps": group.busy_ps,
-            "idle_ps": group.span_ps - group.busy_ps,
-            "stall_ps": group.stall_ps,
-        }
-        for name, group in groups
-    ]
+        rows.append(_group_row(f"{units.count(len(others.names))} others", others))
+    return [*rows, mean_device_row(devices, definition)]
+
+
+def mean_device_row(devices: Sequence[Row], definition: str) -> Row:
+    """All devices as one row: mean times per core, and the duty cycle of all together."""
+    group = _device_group(devices, definition, "")
+    return _group_row(f"mean of {units.count(len(devices))} cores", group)
+
+
+def _group_row(name: str, group: DeviceGroup) -> Row:
+    return {
+        "name": name,
+        "host": group.host,
+        "duty_cycle": group.duty,
+        "span_ps": group.span_ps,
+        "busy_ps": group.busy_ps,
+        "idle_ps": group.span_ps - group.busy_ps,
+        "stall_ps": group.stall_ps,
+    }
 
 
 def _name_range(names: Sequence[str]) -> str:

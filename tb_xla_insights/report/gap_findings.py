@@ -30,7 +30,7 @@ def more_to_gain(gap: Mapping[str, Any], explained: Mapping[str, int], report: M
     limit = leading_limit(report)
     if limit is None or not why_gap(gap, explained, report):
         return ""
-    return f"More is to gain beyond that: {limit_text(limit, report['mistakes'])}."
+    return f"There is more to gain beyond that: {limit_text(limit, report['mistakes'])}."
 
 
 def findings_of_gap(gap: Mapping[str, Any], host: str, report: Mapping[str, Any]) -> dict[str, int]:

@@ -239,7 +239,7 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
         yield Diagnostic(
             "debug_log_disagrees",
             "info" if explained else "warning",
-            f"{files} tells of {number} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
+            f"{files} covers {number} of the {plural(len(compiled), 'graph')} compiled in the capture: {meaning}.",
         )
     launches = sum(len(find_launches(trace)) for trace in session.traces)
     one_host = len(session.traces) == 1
@@ -252,7 +252,7 @@ def _log_disagreements(session: SessionTrace, sidecars: Sidecars) -> Iterator[Di
         yield Diagnostic(
             "debug_log_disagrees",
             "info",
-            f"{files} tells of {plural(len(sidecars.executions), 'execution')} in an order that does not fit the "
+            f"{files} covers {plural(len(sidecars.executions), 'execution')} in an order that does not fit the "
             f"capture's {launches}: no execution gets a cause from it.",
         )
 

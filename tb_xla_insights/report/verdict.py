@@ -133,13 +133,13 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
         step_idle = report["step_idle"]
         idle_clause = (
             _main_activity(report, step_idle["by_class_ps"] or {}, step_idle["idle_ps"] or 0)
-            or ", too few runs to tell what is in the way"
+            or ", too few runs to identify the cause"
         )
         return {"text": f"{text}{idle_clause}.", "severity": "warning"}
     if not reasons and not report["steps"] and all(device.get("modules", 0) <= 1 for device in devices):
         # A time, since a share would need a reference.
         work = f"{brief_time(busy // len(devices))}{' each' if len(devices) > 1 else ''}"
-        text = f"{subject} at work for {work}, in too few runs to tell what is in the way."
+        text = f"{subject} at work for {work}, in too few runs to identify the cause."
         return {"text": text, "severity": "warning"}
     unknown_work = any(not device["ops"] for device in devices)
     if not reasons:
@@ -154,7 +154,7 @@ def _verdict_inside_span(report: Mapping[str, Any], max_chars: int) -> Verdict:
     warm_up = _warm_up_clause(report, span - busy)
     idle_clause = note = ""
     if unknown_reason:
-        note = f"; what else is in the way is not known, as {unknown_reason}"
+        note = f"; other causes are not known, as {unknown_reason}"
     elif (
         not warm_up
         and busy < DEVICE_BOUND_SHARE * span

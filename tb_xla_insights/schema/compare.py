@@ -298,8 +298,8 @@ class ComparedCompiles(TimePair):
     """Number of compilations in A and in B."""
 
 
-class Comparison(TypedDict):
-    """Two sessions side by side."""
+class ComparisonWithoutSteps(TypedDict):
+    """The keys of a comparison without `steps`."""
 
     schema: int
     """Increases if a key changes its meaning or is removed."""
@@ -315,8 +315,6 @@ class Comparison(TypedDict):
     """Figures of both."""
     classes: list[ClassDifference]
     """Host time per step by class."""
-    steps: ComparedSteps
-    """Steps of both."""
     annotations: list[ComparedAnnotation]
     """By path of annotation."""
     device_work: ComparedDeviceWork
@@ -331,3 +329,10 @@ class Comparison(TypedDict):
     """`null` unless dynamo launched in exactly one of them."""
     pairs: NotRequired[Pairs]
     """The table of speed-ups from a file of pairs, with `--pairs`."""
+
+
+class Comparison(ComparisonWithoutSteps):
+    """Two sessions side by side."""
+
+    steps: ComparedSteps
+    """Steps of both."""

@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.catalog.classes import ClassName
 
+TestVerdict = Literal["better", "worse", "same", "chance", "few"]
+
 
 class TimePair(TypedDict):
     """A time in both sessions."""
@@ -31,7 +33,7 @@ class Judged(TypedDict):
     """Probability that chance alone causes such a difference; `null` where it was not tested."""
     chance: float | None
     """Largest difference, as a share of A's value, that may be chance; `null` if this one is not."""
-    verdict: Literal["better", "worse", "same", "chance", "few"] | None
+    verdict: TestVerdict | None
     """`same`: at most 3 % apart; `chance`: it may be; `few`: too few steps to tell; `null`: not tested."""
 
 
@@ -64,12 +66,12 @@ class Measure(Judged):
     """Difference."""
 
 
-_OfClass = TypedDict("_OfClass", {"class": ClassName})
+OfClass = TypedDict("OfClass", {"class": ClassName})
 
 
-class ClassDifference(_OfClass, JudgedTimePair):
+class ClassDifference(OfClass, JudgedTimePair):
     """Mean host time per step of one class; all rows add up to the mean step."""
 
 
-class GapClass(_OfClass, TimePair):
+class GapClass(OfClass, TimePair):
     """Idle time per step and core while the host did one thing."""

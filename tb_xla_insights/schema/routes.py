@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.capture_route import CaptureAnswer
+from tb_xla_insights.schema.compare_route import CompareAnswer
 from tb_xla_insights.schema.compiles_route import Compiles
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
+from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
 from tb_xla_insights.schema.overview_route import Overview
+from tb_xla_insights.schema.propagation_route import PropagationAnswer
 from tb_xla_insights.schema.route_parts import Counts
 from tb_xla_insights.schema.session_route import SessionAnswer, SessionList, Stopped
 from tb_xla_insights.schema.timeline_route import (
@@ -46,6 +49,14 @@ class Routes(TypedDict):
     """The events of a window."""
     scopes: TimelineRows
     """All rows of the timeline."""
+    propagation: PropagationAnswer
+    """The device time of annotations."""
+    hosts: HostsAnswer
+    """Which host holds up the others, and why."""
+    host_steps: HostSteps
+    """What one host did in each step."""
+    compare: CompareAnswer
+    """Two sessions side by side."""
     waits: Waits
     """Waits of cores for other hosts."""
     collective: CollectiveAnswer

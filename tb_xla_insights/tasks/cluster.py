@@ -71,7 +71,7 @@ def run_on_cluster(
             except KilledWorker:
                 yield Failure(
                     host,
-                    f"{host.path}: the workers that read it ended, often for want of memory; "
+                    f"{host.path}: the workers that read it ended, often because it ran out of memory; "
                     "give workers more, or fewer threads each",
                 )
             except (CancelledError, OSError, TimeoutError) as error:
@@ -101,8 +101,8 @@ def _wait_for(future: Future, host: HostCapture, client: Client, scheduler: str)
 
 def _no_worker_text(scheduler: str, host: HostCapture, waited: str = "") -> str:
     return (
-        f"{scheduler}: no worker is left to read {host.name}{waited}; workers end mostly for want of memory: give them "
-        f"more, and start some with: dask worker {scheduler}"
+        f"{scheduler}: no worker is left to read {host.name}{waited}; workers often end because they run out of "
+        f"memory: give them more, and start some with: dask worker {scheduler}"
     )
 
 

@@ -88,7 +88,7 @@ def run_in_processes(
             host = pending.pop(0)
             yield Failure(
                 host,
-                f"{host.path}: the process that read it was killed, often for want of memory; "
+                f"{host.path}: the process that read it was killed, often because it ran out of memory; "
                 "close other programs, or use a machine with more",
             )
 

@@ -36,7 +36,7 @@ _NO_SCOPE, _NOTHING = -1, -2
 _MAX_LISTED_KINDS = 4
 _REASONS = {
     "bare": "their op names have no scope, as those of the backward pass",
-    "none": "the compiler made them, or their program tells nothing",
+    "none": "the compiler created them, or their program has no scopes",
 }
 
 

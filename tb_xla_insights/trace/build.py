@@ -128,7 +128,9 @@ def _clear_impossible_times(space: XSpace, source: Source) -> list[Diagnostic]:
         if times.size and (times.min() < low or times.max() > MAX_DISTANCE_PS):
             invalid = (times < low) | (times > MAX_DISTANCE_PS)
             position = f"the first at byte {space.event_offsets.find(source, int(invalid.argmax()))}"
-            text = f"{invalid.sum()} events {problem} where they cannot, {position}; that time counts as 0."
+            text = (
+                f"{invalid.sum()} events {problem} at an impossible time, {position}; that time counts as 0."
+            )
             diagnostics.append(Diagnostic("corrupt_file", "warning", text))
             times[invalid] = 0
     return diagnostics

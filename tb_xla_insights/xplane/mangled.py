@@ -20,8 +20,8 @@ _FORMATS = (
     (rb"PK\x03\x04", "is a ZIP archive; unpack it, and name a .xplane.pb file in it"),
     (rb".{257}ustar", "is a tar archive; unpack it, and name a .xplane.pb file in it"),
     (rb"version https://git-lfs", "is a Git LFS pointer, not the file itself; fetch that (git lfs pull)"),
-    (rb"\s*<(!doctype html|html)", f"is a web page, as a server sends that wants a login; {_LOG_IN}"),
-    (rb"\s*<(\?xml|Error)", f"is XML, as a store answers that refuses; {_LOG_IN}"),
+    (rb"\s*<(!doctype html|html)", f"is a web page, such as a server's login page; {_LOG_IN}"),
+    (rb"\s*<(\?xml|Error)", f"is XML, such as a store's refusal; {_LOG_IN}"),
     (rb"\s*[\[{]\s*[\[{\"]", "is JSON; name the .xplane.pb file of the profile"),
     (rb"\xff\xfe|\xfe\xff", _LOSSY_TRANSFER.format("was written as UTF-16 text, as PowerShell redirects it")),
     (rb"[A-Za-z0-9+/]{60}[A-Za-z0-9+/=\r\n]*\Z", "is base64 text; decode it (base64 -d)"),
@@ -42,7 +42,7 @@ def identify_damage(source: Source) -> str | None:
 def _other_format(head: bytes) -> str | None:
     if head and not head.strip(b"\0"):
         return (
-            "the file begins with zeros alone, as where a disk was full or a transfer was cut; copy it again"
+            "the file begins with zeros only, as after a full disk or an interrupted transfer; copy it again"
         )
     for pattern, message in _FORMATS:
         if re.match(pattern, head, re.DOTALL | re.IGNORECASE):

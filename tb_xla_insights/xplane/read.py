@@ -139,7 +139,7 @@ class _Reader:
         fields_of_file: _FieldRanges = {n: [] for n in (1, 2, 3, 4)}
         self._collect_ranges(0, source.size, fields_of_file, "")
         if not fields_of_file[1]:
-            message = "byte 0: not an XPlane file (it holds no plane); name a .xplane.pb file of a profile"
+            message = "byte 0: not an XPlane file (it contains no plane); name a .xplane.pb file of a profile"
             raise InputError(f"{source.path}: {identify_damage(source) or message}")
         ranges = [
             self._plane_ranges(number, start, start + length)

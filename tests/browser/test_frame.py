@@ -1,4 +1,4 @@
-"""The frame around the views: what is open, what the link says, what stands there when nothing can be shown."""
+"""The frame around the views: header, tabs, link state, loading, errors and empty states."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from playwright.sync_api import Page, Route, expect
 
 def answer(page: Page, route: str, *bodies: object, status: int = 200) -> None:
     """Answers a route of the plugin with these documents in turn, then lets requests through."""
-    left = list(bodies)
+    remaining = list(bodies)
 
-    def fulfil(it: Route) -> None:
-        if left:
-            it.fulfill(status=status, content_type="application/json", body=json.dumps(left.pop(0)))
+    def fulfil(request: Route) -> None:
+        if remaining:
+            request.fulfill(status=status, content_type="application/json", body=json.dumps(remaining.pop(0)))
         else:
-            it.continue_()
+            request.continue_()
 
     page.route(f"**/data/{route}*", fulfil)
 
@@ -30,13 +30,13 @@ def test_first_view_takes_three_requests(xi: Xi, page: Page, case_study: str) ->
         lambda request: routes.append(request.url) if "/xla_insights/data/" in request.url else None,
     )
     xi.open(case_study, v="")
-    asked = [url.split("/data/")[-1].split("?")[0] for url in routes]
-    # While a file is read the page asks again how far it is.
-    assert list(dict.fromkeys(asked)) == ["sessions", "session", "overview"]
-    assert asked.count("sessions") == asked.count("overview") == 1
+    requested = [url.split("/data/")[-1].split("?")[0] for url in routes]
+    # While a file is read the page polls the progress.
+    assert list(dict.fromkeys(requested)) == ["sessions", "session", "overview"]
+    assert requested.count("sessions") == requested.count("overview") == 1
 
 
-def test_a_logdir_opens_on_its_newest_session_and_what_is_said_of_it(
+def test_a_logdir_opens_on_its_newest_session_with_its_description(
     page: Page, tensorboard: str, case_study: str
 ) -> None:
     page.goto(f"{tensorboard}/data/plugin_entry.html?name=xla_insights")
@@ -45,7 +45,9 @@ def test_a_logdir_opens_on_its_newest_session_and_what_is_said_of_it(
     expect(page.get_by_test_id("synthetic")).to_be_visible()
 
 
-def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline: str) -> None:
+def test_the_header_names_session_hosts_and_devices(
+    xi: Xi, page: Page, case_study: str, baseline: str
+) -> None:
     xi.open(case_study, f="cause:compile,pat:0", q="XRT", o="-start")
     expect(page.get_by_test_id("session-select")).to_have_value(case_study)
     expect(page.get_by_test_id("synthetic")).to_be_visible()
@@ -56,21 +58,22 @@ def test_header_names_what_is_open(xi: Xi, page: Page, case_study: str, baseline
     xi.ready()
     expect(page.get_by_test_id("synthetic")).to_be_hidden()
     assert xi.link() == {"v": "timeline", "s": baseline}, (
-        "what narrows one session says nothing of another one"
+        "selections of a session do not apply to another one"
     )
 
 
 def test_views_share_what_they_ask_of_a_session(xi: Xi, page: Page, baseline: str) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
     page.on(
-        "request", lambda request: asked.append(request.url.partition("/data/plugin/")[2].partition("?")[0])
+        "request",
+        lambda request: requested.append(request.url.partition("/data/plugin/")[2].partition("?")[0]),
     )
     xi.open(baseline)
     for view in ("overview", "gaps", "timeline"):
         page.get_by_test_id(f"tab-{view}").click()
         xi.ready()
     for route in ("overview", "gaps"):
-        assert sum(it.endswith(f"data/{route}") for it in asked) == 1, asked
+        assert sum(url.endswith(f"data/{route}") for url in requested) == 1, requested
 
 
 def test_tabs_count_before_their_views_are_looked_at(xi: Xi, page: Page, baseline: str) -> None:
@@ -186,9 +189,7 @@ def test_help_lists_the_keys_and_gives_the_focus_back(xi: Xi, page: Page, baseli
     expect(sheet).to_be_visible()
 
 
-def test_a_word_says_what_it_means_under_the_pointer_and_where_it_has_the_focus(
-    xi: Xi, page: Page, case_study: str
-) -> None:
+def test_a_term_is_explained_on_hover_and_on_focus(xi: Xi, page: Page, case_study: str) -> None:
     xi.open(case_study, v="gaps")
     tip = page.get_by_test_id("term-tip")
     page.get_by_test_id("gap-list").get_by_text("starved").first.hover()
@@ -216,7 +217,7 @@ def test_reading_shows_progress_and_stops_on_demand(
     xi: Xi, page: Page, baseline: str, complaints: list[str]
 ) -> None:
     refused = "start TensorBoard with --xla_insights_hosts=lab.example"
-    asked: list[Any] = []
+    requested: list[Any] = []
     stopped: list[str] = []
     hosts = [
         {"name": "w-0", "state": "ready", "bytes_read": 400_000_000, "bytes": 400_000_000, "message": None},
@@ -239,8 +240,8 @@ def test_reading_shows_progress_and_stops_on_demand(
             route.fulfill(content_type="application/json", body=json.dumps(loading))
 
     def stop(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        if len(asked) == 1:
+        requested.append(route.request.post_data_json)
+        if len(requested) == 1:
             route.fulfill(status=403, content_type="application/json", body=json.dumps({"error": refused}))
             return
         stopped.append(route.request.url)
@@ -263,7 +264,7 @@ def test_reading_shows_progress_and_stops_on_demand(
     assert "403" in complaints.pop()
     progress.get_by_role("button", name="Stop").click()
     xi.ready()
-    assert asked == [{"session": baseline}] * 2
+    assert requested == [{"session": baseline}] * 2
 
 
 def test_findings_are_waited_for_while_the_timeline_is_ready(xi: Xi, page: Page, baseline: str) -> None:
@@ -333,7 +334,7 @@ def test_what_is_only_to_be_known_stands_behind_a_number_in_the_header(
     expect(button).to_have_text("1\u00a0note")
     expect(listed).to_be_hidden()
     lines = page.get_by_test_id("diagnostics").locator(".diagnostic")
-    assert lines.evaluate_all("all => all.map(it => it.dataset.testid)") == ["diagnostic-stale"]
+    assert lines.evaluate_all("lines => lines.map(line => line.dataset.testid)") == ["diagnostic-stale"]
     button.click()
     expect(listed.get_by_test_id("diagnostic-no_device_plane")).to_contain_text(
         "No device plane, as on a CPU"

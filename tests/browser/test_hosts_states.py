@@ -49,7 +49,7 @@ def made(page: Page, server: str, origins: list[str]) -> Xi:
 
 def test_one_host_waits_for_no_other(made: Xi, page: Page) -> None:
     made.open("alone/one", v="hosts")
-    assert made.text("hosts-verdict").startswith("One host: there is none to wait for.")
+    assert made.text("hosts-verdict").startswith("One host: there are no others to wait for.")
     expect(page.get_by_test_id("hosts-heat")).to_have_count(0)
     expect(page.get_by_test_id("cores-table").locator("tbody tr")).to_have_count(4)
     cells = page.get_by_test_id("host-row-0").locator("td").all_inner_texts()
@@ -144,7 +144,7 @@ def test_a_warning_names_hosts_with_unrelated_clocks(xi: Xi, page: Page, demo: s
 
 
 def test_sums_of_a_part_of_the_hosts_are_lower_limits(xi: Xi, page: Page, demo: str) -> None:
-    replace_answer(page, read={"of": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
+    replace_answer(page, read={"hosts_in_all": 20}, partial={"hosts_read": 16, "hosts_in_all": 20})
     xi.open(demo, v="hosts")
     verdict = page.get_by_test_id("hosts-verdict")
     expect(verdict.get_by_role("status")).to_have_text(

@@ -115,6 +115,6 @@ def test_hosts_of_another_session_are_not_shown(xi: Xi, page: Page, case_study: 
     page.get_by_test_id("host-worst-step").click()
     with page.expect_request("**/data/host_steps?*"):
         page.get_by_test_id("hosts-timeline").click()
-    switch(page, case_study, re.compile("^One host: there is none to wait for."))
+    switch(page, case_study, re.compile("^One host: there are no others to wait for."))
     held.release(xi)
     assert xi.link()["v"] == "hosts"

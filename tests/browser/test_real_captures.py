@@ -62,8 +62,6 @@ def test_a_compilation_that_the_capture_cuts_says_so(
     expect(page.get_by_test_id("compile-diff")).to_contain_text("s64[8,35] became s64[8,36]")
     last.locator("td").nth(4).click()
     expect(page.locator(".why h2")).to_have_text("unknown graph: unfinished where the capture ends")
-    expect(page.get_by_test_id("compile-diff")).to_contain_text(
-        "Capture from before it begins until it is over"
-    )
+    expect(page.get_by_test_id("compile-diff")).to_contain_text("Capture from before it begins until it ends")
     cut = page.locator("[data-testid=compile-cell][aria-pressed=true]")
     expect(cut).to_have_text("978.5+")

@@ -32,17 +32,17 @@ COLOURS = (
 
 def last_wait(xi: Xi) -> dict[str, Any]:
     """The last one in the first collective of a step, of the median host's core for the late host."""
-    waits = [it for it in xi.drawn("waits") if it["until_ps"] - it["start_ps"] > 20 * MS]
-    assert {(it["device"], it["last"], it["name"]) for it in waits} == {
+    waits = [wait for wait in xi.drawn("waits") if wait["until_ps"] - wait["start_ps"] > 20 * MS]
+    assert {(wait["device"], wait["last"], wait["name"]) for wait in waits} == {
         (f"{MEDIAN}/TPU:0", LATE, "all-reduce.1")
     }
-    found: dict[str, Any] = waits[-1]
-    return found
+    last: dict[str, Any] = waits[-1]
+    return last
 
 
 def spot(xi: Xi, at_ps: float) -> tuple[float, float]:
     """Where an instant is in the row of that core, on the canvas."""
-    [row] = [it for it in of_host(xi, 3) if it["label"] == "TPU:0"]
+    [row] = [row for row in of_host(xi, 3) if row["label"] == "TPU:0"]
     window, labels = xi.drawn("window"), 188
     part = (at_ps - window["start_ps"]) / (window["end_ps"] - window["start_ps"])
     return labels + part * (xi.lanes()["width"] - labels), row["y"] + row["h"] / 2
@@ -66,7 +66,7 @@ def test_the_part_of_an_op_that_waits_is_drawn_inside_of_it(xi: Xi, page: Page, 
 def test_a_gap_marks_the_collective_that_it_delays(xi: Xi, page: Page) -> None:
     select_gap(xi, "TPU:2")
     marked = xi.drawn("delayed")
-    assert [(it["device"], it["name"], it["until_ps"] > it["start_ps"]) for it in marked] == [
+    assert [(op["device"], op["name"], op["until_ps"] > op["start_ps"]) for op in marked] == [
         (f"{MEDIAN}/TPU:2", "all-reduce.1", True),
         (f"{LATE}/TPU:2", "all-reduce.1", False),
     ]
@@ -131,8 +131,8 @@ def test_while_device_rows_are_moved_nothing_waits(xi: Xi, pod: str) -> None:
 
 
 def test_a_session_of_one_host_asks_for_no_waits(xi: Xi, page: Page, baseline: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    urls: list[str] = []
+    page.on("request", lambda request: urls.append(request.url))
     xi.open(baseline)
     assert xi.drawn("waits") == []
-    assert not [it for it in asked if "/data/waits" in it or "/data/collective" in it]
+    assert not [url for url in urls if "/data/waits" in url or "/data/collective" in url]

@@ -20,15 +20,15 @@ _BUCKETS: _Words = {
 }
 
 _SAME_HLO: _Words = {
-    "lazy": "Make what the step calls{at} (a lambda, a custom function) once, outside of the loop, and keep numbers "
+    "lazy": "Create what the step calls{at} (a lambda, a custom function) once, outside of the loop, and keep numbers "
     "that change in tensors: the program is the same, but PyTorch/XLA's cache did not know it, or is full "
     "(XLA_COMPILATION_CACHE_SIZE).",
-    "dynamo": "Make functions{at} once, outside of the loop, and pass Python floats that change as tensors: the "
+    "dynamo": "Create functions{at} once, outside of the loop, and pass Python floats that change as tensors: the "
     "program is the same, but torch.compile guards on them (TORCH_LOGS=recompiles names the guard).",
-    "jax": "Make the function{at} once and jit it once, outside of the loop: the program is the same, but jax.jit was "
-    "given a new lambda, partial or inner function, or static arguments that do not equal the last ones.",
-    "other": "Find what is new to the cache each time{at}, such as a function that is made in the loop: the program is "
-    "the same.",
+    "jax": "Create the function{at} once and jit it once, outside of the loop: the program is the same, but jax.jit "
+    "was given a new lambda, partial or inner function, or static arguments that do not equal the last ones.",
+    "other": "Find what is new to the cache each time{at}, such as a function created in the loop: the program is the "
+    "same.",
 }
 
 _CONSTANTS: _Words = {
@@ -68,8 +68,8 @@ _ADVICE: Mapping[Change, tuple[_Words, ...]] = {
     ),
     "parameters": (
         {
-            "other": "Make state that comes later{at} (an optimizer's, a cache) before the first step, and run every "
-            "branch once before training."
+            "other": "Create state that appears later{at} (an optimizer's, a cache) before the first step, and run "
+            "every branch once before training."
         },
     ),
     "other_graph": (
@@ -128,7 +128,5 @@ HOW_TO_SEE_WHY: _Words = {
 }
 """How to record where a graph was requested, if no log beside the trace shows it."""
 
-CAPTURE_AGAIN = (
-    "Capture from before it begins until it is over, to see which graph it is and what is new in it."
-)
+CAPTURE_AGAIN = "Capture from before it begins until it ends, to see which graph it is and what is new in it."
 """Advice on a compilation that the capture cuts and of which nothing else is known."""

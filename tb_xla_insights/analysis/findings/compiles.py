@@ -57,7 +57,7 @@ _NEW: dict[Change, str] = {
     "shape": "a parameter has another shape",
     "dtype": "a parameter has another type",
     "parameters": "there are other parameters",
-    "other_graph": "the graph is like none before",
+    "other_graph": "no earlier graph is similar",
 }
 """The change that caused a compilation, as a clause that follows `In 4 of them`."""
 

@@ -135,7 +135,7 @@ def transfer_bound(facts: Facts) -> Finding | None:
         f"{facts.idle_text(taken, recurs)} while {_transfer_text(to_device) if sends else 'the host reads from it'}"
         f"{elsewhere.text}.",
         f"Send the next batch while the device works{facts.words.sends}, and send less: integer labels, bfloat16, "
-        "constants made on the device."
+        "constants created on the device."
         if sends
         else "Read less from the device, and later: add up on the device, and fetch many values at once.",
         cost,

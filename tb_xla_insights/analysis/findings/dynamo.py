@@ -163,7 +163,7 @@ def _guard_advice(guard: Guard | None) -> str:
     if "size mismatch" in condition or "stride mismatch" in condition or ".size()" in condition:
         return (
             f"Pad the shapes that reach torch.compile{at} to a few fixed ones and run each once before training; "
-            "dynamic=True spares Dynamo's part alone, as XLA compiles each shape."
+            "dynamic=True avoids only Dynamo's part, as XLA compiles each shape."
         )
     if ".item()" in source or "___stack" in condition:
         return (
@@ -176,7 +176,7 @@ def _guard_advice(guard: Guard | None) -> str:
             "and guards it."
         )
     if guard:
-        return f"Keep what the guard{at} looks at the same from step to step, or pass it as a tensor."
+        return f"Keep the value that the guard{at} checks the same from step to step, or pass it as a tensor."
     return (
         "Find the guard that fails with TORCH_LOGS=recompiles; make a Python number that changes (.item(), a float "
         "attribute) a tensor, and pad a shape that changes."

@@ -178,7 +178,9 @@ def _advise_launching_less(facts: Facts, dominant_class: str) -> str:
     per_step = int((launches.step >= 0).sum()) / facts.steps if facts.steps else 0.0
     if dominant_class == "sync_prepare":
         if ((launches.step >= 0) & (launches.kind == DYNAMO_KIND)).any():
-            return "Leave nothing lazy between the graphs of torch.compile: each step prepares what is left there anew."
+            return (
+                "Leave no lazy operations between the graphs of torch.compile: each step prepares them again."
+            )
         smaller = "Make the graph smaller (layers repeated in a scan)"
         return f"{smaller}, and sync once a step." if per_step >= _MAX_MEAN_OF_ONE_LAUNCH else f"{smaller}."
     if not per_step:

@@ -51,20 +51,23 @@ def rank_findings(facts: Facts, findings: Sequence[Finding]) -> list[Finding]:
     is the share of the devices' spans that the finding explains.
     """
     trace, once_fixes = facts.trace, _fixes_of_once(findings)
-    step, usual = step_without(trace), step_without(trace, *once_fixes)
+    step = step_without(trace)
+    usual = step_without(trace, *once_fixes) if once_fixes else step
     ranked: list[Finding] = []
     for finding in sorted(findings, key=lambda finding: finding.id in LIMITS):
         fixed_ps = fixed_most_ps = gain = gain_at_worst = None
         base_ps = 0
         if finding.fix and step and usual:
-            fixed_ps, fixed_most_ps = _fixed_steps_ps(trace, [], finding.fix)
+            fixed_ps, fixed_most_ps = fixed = _fixed_steps_ps(trace, [], finding.fix)
             base_ps, base_fixes = step, list[Fix]()
             if finding.id in LIMITS:
                 base_fixes = _fixes_of("mistake", ranked)
             elif finding.recurs != "once":
                 base_ps, base_fixes = usual, once_fixes
-            base_ps = (step_without(trace, *base_fixes) if base_fixes else None) or base_ps
-            gain, gain_at_worst = _gains(trace, base_ps, base_fixes, finding.fix)
+            if base_fixes:
+                base_ps = step_without(trace, *base_fixes) or base_ps
+                fixed = _fixed_steps_ps(trace, base_fixes, finding.fix)
+            gain, gain_at_worst = _gains(base_ps, *fixed)
         elif finding.cost_ps:
             gain = facts.share(finding.cost_ps)
         # A limit may have no gain because another limit takes over; it is reported for its cost.
@@ -104,10 +107,9 @@ def _detail(trace: Trace, finding: Finding, step_ps: int | None, gained_ps: floa
     )
 
 
-def _gains(trace: Trace, step_ps: int, base_fixes: Sequence[Fix], fix: Fix) -> tuple[float, float]:
-    """The share of a step that a fix saves at best and at worst, in addition to `base_fixes`, with which the step takes
-    `step_ps` at best."""
-    fixed_ps, fixed_most_ps = _fixed_steps_ps(trace, base_fixes, fix)
+def _gains(step_ps: int, fixed_ps: int, fixed_most_ps: int) -> tuple[float, float]:
+    """The share of a step that a fix saves at best and at worst; `fixed_ps` and `fixed_most_ps` are the step after it,
+    `step_ps` the step before it at best."""
     # At worst, host and devices take turns, which may use up what the other fixes save at best.
     fixed_most_ps = max(fixed_ps, min(fixed_most_ps, step_ps))
     return (step_ps - fixed_ps) / step_ps, (step_ps - fixed_most_ps) / step_ps
@@ -197,14 +199,14 @@ def mistakes_report(trace: Trace, findings: Sequence[Finding]) -> Mistakes:
     saves; and `step_without_limit_ps`, the step also without the largest limit. Times are None if nothing can be
     replayed."""
     mistakes, limit = _fixes_of("mistake", findings), _fixes_of("limit", findings)[:1]
-    step = step_without(trace)
+    once_fixes, step = _fixes_of_once(findings), step_without(trace)
     fixed = step_without(trace, *mistakes) if mistakes else step
     return {
         "count": sum(
             (finding.gain or 0.0) >= INFO_SHARE for finding in findings if finding_kind(finding) == "mistake"
         ),
         "step_ps": step,
-        "usual_step_ps": step_without(trace, *_fixes_of_once(findings)),
+        "usual_step_ps": step_without(trace, *once_fixes) if once_fixes else step,
         "step_if_fixed_ps": fixed,
         "step_without_limit_ps": step_without(trace, *mistakes, *limit) if limit else fixed,
         "gain": (step - fixed) / step if step and fixed is not None else None,

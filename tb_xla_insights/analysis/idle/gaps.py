@@ -100,15 +100,12 @@ def _patterns(session: SessionTrace, gaps_of_hosts: list[Gaps]) -> list[GapPatte
         steps, names = union(*step_times(trace)), _program_names(trace)
         in_steps = covered_times(steps.start_ps, steps.end_ps, gaps.start_ps, gaps.end_ps)
         cores = max(1, len(devices_with_work(trace)))
-        groups, group_of_gap = np.unique(
-            np.stack((gaps.before, gaps.after, gaps.inside)), axis=1, return_inverse=True
-        )
-        order = np.argsort(group_of_gap.ravel(), kind="stable")
-        ends = np.cumsum(np.bincount(group_of_gap.ravel(), minlength=groups.shape[1]))
-        for (before, after, inside_run), rows in zip(
-            groups.T.tolist(), np.split(order, ends[:-1]), strict=False
-        ):
-            key = names[before], names[after], bool(inside_run)
+        pair = (gaps.before + np.int64(1)) * len(names) + gaps.after + 1
+        _, first, group_of_gap = np.unique(2 * pair + gaps.inside, return_index=True, return_inverse=True)
+        order = np.argsort(group_of_gap, kind="stable")
+        ends = np.cumsum(np.bincount(group_of_gap, minlength=len(first)))
+        for gap, rows in zip(first.tolist(), np.split(order, ends[:-1]), strict=False):
+            key = names[gaps.before[gap]], names[gaps.after[gap]], bool(gaps.inside[gap])
             patterns.setdefault(key, _Pattern()).add(gaps, rows, int(in_steps[rows].sum()), cores)
     count = sum(len(steps_of(trace)) for trace in session.traces if devices_with_work(trace))
     pattern_rows = [pattern.row(*key, count) for key, pattern in patterns.items()]

@@ -270,5 +270,8 @@ def robust_line(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, 
         residuals = np.abs(y - intercept - slope * x)
         scale = 1.4826 * float(np.median(residuals))
         tolerance = 1.345 * scale if scale else 1e-9  # most points are on the line: the others hardly count
-        weight = np.minimum(1.0, tolerance / np.maximum(residuals, 1e-9))
+        next_weight = np.minimum(1.0, tolerance / np.maximum(residuals, 1e-9))
+        if np.array_equal(next_weight, weight):
+            break
+        weight = next_weight
     return intercept, slope

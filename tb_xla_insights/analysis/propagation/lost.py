@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from tb_xla_insights.analysis.launches.launches import DYNAMO_KIND, find_launches
 from tb_xla_insights.analysis.names import is_loading_annotation
-from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE, STATES
+from tb_xla_insights.analysis.propagation.hlo_scopes import BARE, NONE
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.propagation.ops import Ops, find_ops
 from tb_xla_insights.analysis.propagation.scopes import without_numbers
@@ -50,7 +50,7 @@ class Unexplained:
 
     op: str
     source: str
-    state: str
+    state: Literal["bare", "none"]
     device_ps: int
     count: int
 
@@ -142,9 +142,10 @@ def _with_enclosing(paths: Iterable[str]) -> set[str]:
 def group_unexplained(ops: Ops, time: Int64, count: Int64) -> list[Unexplained]:
     """Device time of ops without a scope by kind of op, line and state, the longest first. `time`, `count`: per
     distinct op."""
-    sums: dict[tuple[str, str, str], list[int]] = {}
+    sums: dict[tuple[str, str, Literal["bare", "none"]], list[int]] = {}
     for key in np.flatnonzero((count > 0) & ((ops.state == BARE) | (ops.state == NONE))).tolist():
-        total = sums.setdefault((op_kind(ops, key), op_source(ops, key), STATES[ops.state[key]]), [0, 0])
+        state: Literal["bare", "none"] = "bare" if ops.state[key] == BARE else "none"
+        total = sums.setdefault((op_kind(ops, key), op_source(ops, key), state), [0, 0])
         total[0] += int(time[key])
         total[1] += int(count[key])
     rows = [Unexplained(*group, *total) for group, total in sums.items()]

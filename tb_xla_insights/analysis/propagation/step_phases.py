@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +19,16 @@ from tb_xla_insights.analysis.propagation.order import (
 from tb_xla_insights.analysis.propagation.tree import select_runs
 from tb_xla_insights.name_limit import shorten_name
 from tb_xla_insights.trace.model import Trace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import Lost
+    from tb_xla_insights.schema.propagation_route import (
+        DevicePhase,
+        HostPhase,
+        PhaseRun,
+        PhaseTime,
+        StepPhases,
+    )
 
 _MAX_SEGMENTS = 400
 
@@ -37,20 +47,23 @@ def _phase_index(trace: Trace) -> dict[tuple[str, int], int]:
 
 
 def phase_strips(
-    trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, str]
-) -> dict[str, Any]:
+    trace: Trace | None, step: int | None, device: int | None, lost: Mapping[str, Lost]
+) -> StepPhases:
     """The keys `phases`, `strips`, `ribbons` and `order` of the propagation view (see `propagation_view`)."""
     if trace is None or step is None or device is None:
-        no_strips: dict[str, Any] = {"host": [], "device": [], "runs": []}
-        no_order = {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []}
-        return {"phases": [], "strips": no_strips, "ribbons": [], "order": no_order}
+        return {
+            "phases": [],
+            "strips": {"host": [], "device": [], "runs": []},
+            "ribbons": [],
+            "order": {"runs": 0, "phases": 0, "inversion_share": 0.0, "by_phase": []},
+        }
     phases = find_phases(trace)
     paths = {index: path for path, index in phase_indices(trace).items()}
     segments = device_phase_segments(trace, device, select_runs(trace, step, device))
     host = _host_strip(trace, step)
     shown, merged = _join_short(segments)
     run = np.unique(shown.run)
-    device_strip = [
+    device_strip: list[DevicePhase] = [
         {
             "phase": None if phase < 0 else phase,
             "start_ps": start,
@@ -90,9 +103,9 @@ def phase_strips(
     }
 
 
-def _by_phase(segments: PhaseSegments) -> list[dict[str, Any]]:
+def _by_phase(segments: PhaseSegments) -> list[PhaseTime]:
     """A row per phase in the order of the host; ops without a phase last."""
-    rows = []
+    rows: list[PhaseTime] = []
     for phase in sorted(np.unique(segments.phase).tolist(), key=lambda phase: (phase < 0, phase)):
         of_phase = segments.where(segments.phase == phase)
         rows.append(
@@ -108,7 +121,7 @@ def _by_phase(segments: PhaseSegments) -> list[dict[str, Any]]:
     return rows
 
 
-def _host_strip(trace: Trace, step: int) -> list[dict[str, Any]]:
+def _host_strip(trace: Trace, step: int) -> list[HostPhase]:
     """The phases of one step and its step markers, sorted by start."""
     phases, host, launches, index_of_phase = (
         host_phases(trace),
@@ -158,11 +171,17 @@ def _join_short(segments: PhaseSegments) -> tuple[PhaseSegments, list[int]]:
     return joined, np.diff(np.append(first, len(segments))).tolist()
 
 
-def _run_rows(trace: Trace, runs: list[int]) -> list[dict[str, Any]]:
+def _run_rows(trace: Trace, runs: list[int]) -> list[PhaseRun]:
     launches = find_launches(trace)
-    rows = []
+    rows: list[PhaseRun] = []
     for run in runs:
         name, id_ = launches.programs[launches.runs.program[run]]
-        times = {"start_ps": int(launches.runs.start_ps[run]), "end_ps": int(launches.runs.end_ps[run])}
-        rows.append({"program": shorten_name(name), "program_id": id_, **times})
+        rows.append(
+            {
+                "program": shorten_name(name),
+                "program_id": id_,
+                "start_ps": int(launches.runs.start_ps[run]),
+                "end_ps": int(launches.runs.end_ps[run]),
+            }
+        )
     return rows

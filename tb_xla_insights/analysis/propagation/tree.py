@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -193,11 +194,9 @@ def _launches_by_program(trace: Trace, mask: NDArray[np.bool_]) -> dict[str, int
     launches = find_launches(trace)
     runs = launches.runs
     rows = np.flatnonzero(mask & (runs.launch >= 0))
-    pairs = np.unique(np.stack((runs.program[rows], runs.launch[rows]), 1), axis=0)
+    pairs = set(zip(runs.program[rows].tolist(), runs.launch[rows].tolist(), strict=True))
     launches_of: dict[str, int] = {}
-    for program, count in zip(
-        *(column.tolist() for column in np.unique(pairs[:, 0], return_counts=True)), strict=True
-    ):
+    for program, count in Counter(program for program, _ in pairs).items():
         id_ = launches.programs[program][1]
         if id_:
             key = str(int(id_) % 2**64)

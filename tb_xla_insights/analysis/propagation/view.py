@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,12 @@ from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Coverage
+    from tb_xla_insights.schema.propagation_route import (
+        AnnotationNode,
+        PropagationStep,
+        PropagationView,
+        StepNumbers,
+    )
 
 _MAX_ROWS = 500
 _MAX_OPS = 30
@@ -33,45 +39,11 @@ def propagation_view(
     device: str | None = None,
     step_number: str | None = None,
     usual: int | None = None,
-) -> dict[str, Any]:
+) -> PropagationView:
     """The propagation view of one step and device. `step`: an index into the report's `steps`; `device`: an id (None:
     the step's first). Without an index, the step with the number `step_number` is shown (an index if steps have no
     numbers), or else the `usual` step, also an index (see `_find_step`). Raises InputError if the session has no such
-    step or device.
-
-        state       "shown" | "no_ops" (no device ops were recorded) | "flag_off" (ops carry no scopes)
-        hint        advice about the state, else None
-        step        {index, number, name, start_ps, duration_ps} | None
-        steps       {first, numbers}: the numbers (None: no number) of the host's steps from index `first` on, at most
-                    2,000 around the step shown
-        device      {id, name} | None
-        coverage    {device_ps, direct_ps, recovered_ps, bare_ps, none_ps} of the step on the device
-        total       the report's `propagation`: coverage of the whole session, and the order per program
-        means       {steps, devices}: the numbers behind the tree's means
-        tree        [{path, name, depth, kind, count, host_ps, device_ps, device_ops, executions, programs, lost,
-                    mean_host_ps, mean_device_ps, step_host_ps, step_device_ps, step_device_ops, host_place,
-                    device_place, phase}]: each path before those nested in it. Means are per step, device times also
-                    per device; `step_…` and the places are of the step and device; a place is [begin, end], from the
-                    first to the last of the path's annotations or ops (None without any); `phase` is an index into
-                    `phases` if the path is a phase, else None
-        unannotated {device_ps, device_ops, mean_device_ps, step_device_ps, step_device_ops}: states bare and none
-        phases      [{name, repetition, lost}] in the order of the host
-        strips      {host: [{phase|null, name, start_ps, end_ps}],
-                    device: [{phase|null, start_ps, end_ps, device_ps, ops, run, inverted, merged}],
-                    runs: [{program, program_id, start_ps, end_ps}]}. `phase` is None for step markers and for ops
-                    without a phase; `run` is an index into `runs`; `merged` is the number of short segments joined
-                    into one without a phase (1: not joined)
-        ribbons     [{host, device, inverted}]: links from an entry of the host's strip to the device's segments of its
-                    phase
-        order       {runs, phases, inversion_share} of the step on the device, and `by_phase`: [{phase|null, runs,
-                    device_ps, start_ps, end_ps, inverted_ps}]; times from the first begin to the last end
-        lost        [{path, reason, advice}]
-        unexplained [{op, source, state, device_ps, count}]: device time of the step without annotation, longest first
-        mixed       [{op, name, source, device_ps, parts: [{path, share}], unscoped_share}]: ops of the step with
-                    several scopes, whose time is divided by their parts' shares; `unscoped_share` is the share of parts
-                    without a scope
-        lines       [{source, path|null, device_ps, ops}]: device time of the step by line of Python and annotation
-        left_off    {tree, unexplained, mixed, lines}: the number of rows left out of each list
+    step or device. `schema.propagation_route` documents the keys.
     """
     report = propagation_report(session)
     lost = session_lost(session)
@@ -171,7 +143,7 @@ def _find_device(session: SessionTrace, trace: Trace, step: int | None, device: 
     return int(with_work.min()) if with_work.size else 0 if trace.devices else None
 
 
-def _step_row(session: SessionTrace, host: int, index: int) -> dict[str, Any]:
+def _step_row(session: SessionTrace, host: int, index: int) -> PropagationStep:
     trace, offset = list(traces_with_step_offsets(session))[host]
     step = steps_of(trace)[index]
     return {
@@ -183,7 +155,7 @@ def _step_row(session: SessionTrace, host: int, index: int) -> dict[str, Any]:
     }
 
 
-def _step_numbers(session: SessionTrace, host: int, index: int | None) -> dict[str, Any]:
+def _step_numbers(session: SessionTrace, host: int, index: int | None) -> StepNumbers:
     if not session.traces:
         return {"first": 0, "numbers": []}
     trace, offset = list(traces_with_step_offsets(session))[host]
@@ -206,7 +178,7 @@ def _select_ops(trace: Trace, step: int | None, device: int) -> OpSelection:
     return find_ops(trace).of_runs(select_runs(trace, step, device), device)
 
 
-def _largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _largest(rows: list[AnnotationNode]) -> list[AnnotationNode]:
     """The rows with most time, in their original order. Outer paths are kept, because they take at least as long as the
     paths nested in them."""
     order = sorted(

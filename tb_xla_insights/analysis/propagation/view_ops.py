@@ -13,25 +13,35 @@ from tb_xla_insights.analysis.propagation.tree import find_nodes
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
+    from tb_xla_insights.schema.annotations import MixedOp, SourceLine, UnexplainedOp
     from tb_xla_insights.schema.parts import ScopedOps
 
 Rows = list[dict[str, Any]]
 
 
-def unexplained_ops(trace: Trace, selection: OpSelection) -> Rows:
+def unexplained_ops(trace: Trace, selection: OpSelection) -> list[UnexplainedOp]:
     """Time of selected ops without an annotation by kind of op, line and state: `op`, `source`, `state`, `device_ps`,
     `count`; the longest first."""
     ops = find_ops(trace)
     _, time, count = ops.sums(selection)
-    return [vars(row) for row in group_unexplained(ops, time, count)]
+    return [
+        {
+            "op": row.op,
+            "source": row.source,
+            "state": row.state,
+            "device_ps": row.device_ps,
+            "count": row.count,
+        }
+        for row in group_unexplained(ops, time, count)
+    ]
 
 
-def mixed_ops(trace: Trace, selection: OpSelection) -> Rows:
+def mixed_ops(trace: Trace, selection: OpSelection) -> list[MixedOp]:
     """Selected ops whose parts have several annotations: `op`, `name`, `source`, `device_ps`, `parts` (path and share
     of the op's time), `unscoped_share` (the share of its parts without a scope); the longest first."""
     ops, paths = find_ops(trace), host_annotations(trace).paths
     _, time, count = ops.sums(selection)
-    rows = []
+    rows: list[MixedOp] = []
     for key in np.flatnonzero((np.diff(ops.first) > 1) & (count > 0)).tolist():
         origin = ops.origin[key]
         total = sum(weight for _, weight in origin.parts)
@@ -53,7 +63,7 @@ def mixed_ops(trace: Trace, selection: OpSelection) -> Rows:
     return sorted(rows, key=lambda row: (-row["device_ps"], row["name"]))
 
 
-def source_lines(trace: Trace, selection: OpSelection) -> Rows:
+def source_lines(trace: Trace, selection: OpSelection) -> list[SourceLine]:
     """Time of selected ops by the line of Python that created them and by annotation: `source` (empty if not recorded),
     `path` (None: no annotation), `device_ps`, `ops`; the longest first. A mixed op's time is divided by its parts'
     shares, so that the rows add up to the ops' own time; the op counts once for each path."""
@@ -71,7 +81,7 @@ def source_lines(trace: Trace, selection: OpSelection) -> Rows:
             total = sums.setdefault((source, path), [0, 0])
             total[0] += part_ps
             total[1] += int(count[key])
-    rows = [
+    rows: list[SourceLine] = [
         {"source": source, "path": path, "device_ps": time, "ops": number}
         for (source, path), (time, number) in sums.items()
     ]

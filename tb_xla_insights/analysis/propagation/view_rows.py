@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from tb_xla_insights.trace.model import Int64, SessionTrace, Trace
 
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Lost
+    from tb_xla_insights.schema.propagation_route import AnnotationNode, MeanCounts, UnannotatedWork
 
 Interval = tuple[int, int]
 """Begin and end in ps."""
@@ -37,12 +38,12 @@ def tree_rows(
     device: int | None,
     selection: OpSelection,
     lost: dict[str, Lost],
-) -> tuple[list[dict[str, Any]], dict[str, int], dict[str, int]]:
+) -> tuple[list[AnnotationNode], UnannotatedWork, MeanCounts]:
     """The rows, the row of work without an annotation, and the numbers of steps and devices of the means."""
     step_rows = {} if trace is None else {row.path: row for row in annotation_rows(trace, step, device)}
     steps, cores = 0, 0
     host_in_steps, device_in_steps = dict[str, int](), dict[str, int]()
-    unannotated = {
+    unannotated: UnannotatedWork = {
         "device_ps": 0,
         "device_ops": 0,
         "mean_device_ps": 0,
@@ -75,7 +76,7 @@ def tree_rows(
     unannotated["mean_device_ps"] = unannotated_in_steps // per_core
     intervals_on_host = {} if trace is None else host_intervals(trace, step)
     intervals_on_device = {} if trace is None else device_intervals(trace, selection)
-    rows = []
+    rows: list[AnnotationNode] = []
     for row in session_rows(session):
         step_row = step_rows.get(row.path, Row(row.path))
         rows.append(

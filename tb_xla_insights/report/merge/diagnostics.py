@@ -97,7 +97,7 @@ def differing_hosts_diagnostic(parts: Sequence[HostPart]) -> Diagnostic | None:
         text = f"{have} of steps ({numbers}), and means weigh hosts by their steps."
         return _diagnostic("info", f"{subject} {text} Capture all hosts for the same time.")
     verb = "runs" if len(differing) == 1 else "run"
-    text = f"{verb} something other than the others ({examples}): means over all steps blend them."
+    text = f"{verb} something other than the others ({examples}): means over all steps mix them."
     return _diagnostic(
         "warning", f"{subject} {text} Capture hosts of one job together, or look at each alone."
     )
@@ -110,7 +110,7 @@ def _all_differ(parts: Sequence[HostPart]) -> Diagnostic:
         subject = "Both hosts run something of their own"
     return _diagnostic(
         "warning",
-        f"{subject} ({_list_steps(parts)}): means over all steps blend them. Look at each alone; only stages of one "
+        f"{subject} ({_list_steps(parts)}): means over all steps mix them. Look at each alone; only stages of one "
         "pipeline belong together.",
     )
 

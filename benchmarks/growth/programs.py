@@ -1,0 +1,108 @@
+"""Captures whose compiled program has n instructions, computations or scopes."""
+
+from __future__ import annotations
+
+from synthetic.hlo import Computation, Instruction
+from synthetic.writer import Space
+
+from benchmarks.growth.training import US, Training, axis, module
+
+
+@axis
+def hlo_chain(n: int) -> Space:
+    """Copies that each read the one before, none with a name."""
+    chain = [Instruction(i + 1, f"copy.{i}", "copy", operands=[i] if i else []) for i in range(n)]
+    return _ran(module(chain), [f"copy.{i}" for i in range(n)])
+
+
+@axis
+def hlo_star(n: int) -> Space:
+    """Copies that all read one instruction without a name, and one that reads all."""
+    star = [
+        Instruction(1, "bitcast.0", "bitcast"),
+        *(Instruction(i + 2, f"copy.{i}", "copy", operands=[1]) for i in range(n)),
+    ]
+    star.append(Instruction(n + 2, "tuple.1", "tuple", operands=[instruction.id for instruction in star]))
+    return _ran(module(star), [f"copy.{i}" for i in range(n)])
+
+
+@axis
+def hlo_calls(n: int) -> Space:
+    """Computations that each call the next one, with a scope of their own in each; all of them ran."""
+    bodies = [
+        Computation(i, f"b{i}", [
+            Instruction(3 * i + 10, f"dot.{i}", "dot", f"step.1/part{i}.1/aten__mm"),
+            Instruction(3 * i + 11, f"call.{i}", "call", calls=[i + 1] if i < n else []),
+        ]) for i in range(1, n + 1)
+    ]  # fmt: skip
+    return _ran(
+        module([Instruction(5, "call.0", "call", calls=[1])], bodies), [f"call.{i}" for i in range(n)]
+    )
+
+
+@axis
+def hlo_whiles(n: int) -> Space:
+    """Loops inside each other."""
+    bodies = [
+        Computation(
+            i, f"b{i}", [Instruction(3 * i + 11, f"while.{i}", "while", calls=[i + 1] if i < n else [])]
+        )
+        for i in range(1, n + 1)
+    ]
+    return _ran(
+        module([Instruction(5, "while.0", "while", calls=[1])], bodies), [f"while.{i}" for i in range(n)]
+    )
+
+
+@axis
+def hlo_doubling(n: int) -> Space:
+    """Computations that each call the next one twice: 2^n instructions in all."""
+    bodies = [
+        Computation(i, f"b{i}", [
+            Instruction(3 * i + 10, f"x.{i}", "call", calls=[i + 1]),
+            Instruction(3 * i + 11, f"y.{i}", "call", calls=[i + 1]),
+            Instruction(3 * i + 12, f"dot.{i}", "dot", f"step.1/part{i % 3}.1/aten__mm"),
+        ]) for i in range(1, n + 1)
+    ]  # fmt: skip
+    bodies.append(Computation(n + 1, "last", [Instruction(1, "dot.0", "dot", "step.1/part9.1/aten__mm")]))
+    return _ran(module([Instruction(5, "fusion.1", "fusion", calls=[1])], bodies), ["fusion.1"])
+
+
+@axis
+def hlo_shared(n: int) -> Space:
+    """n fusions that all call one computation of n scopes."""
+    body = Computation(1, "b", [
+        Instruction(i + 10, f"add.{i}", "add", f"step.1/part{i}.1/aten__add") for i in range(n)
+    ])  # fmt: skip
+    entry = [Instruction(10**5 + i, f"fusion.{i}", "fusion", calls=[1]) for i in range(n)]
+    return _ran(module(entry, [body]), [f"fusion.{i}" for i in range(n)])
+
+
+@axis
+def hlo_scopes(n: int) -> Space:
+    """Instructions, each in a scope of its own."""
+    entry = [Instruction(i + 1, f"dot.{i}", "dot", f"step.1/part{i}.1/aten__mm", source_file=f"f{i}.py", source_line=i)
+             for i in range(n)]  # fmt: skip
+    return _ran(module(entry), [f"dot.{i}" for i in range(n)])
+
+
+@axis
+def hlo_deep_scope(n: int) -> Space:
+    """A scope of n levels in a program."""
+    return _ran(
+        module([Instruction(1, "dot.1", "dot", "/".join(f"s{i}.1" for i in range(n)) + "/aten__mm")]),
+        ["dot.1"],
+    )
+
+
+@axis
+def hlo_lowerings(n: int) -> Space:
+    """A name that is lowerings all through."""
+    return _ran(module([Instruction(1, "dot.1", "dot", "aten__add.1/" * n + "aten__add")]), ["dot.1"])
+
+
+def _ran(program: bytes, ops: list[str]) -> Space:
+    made = Training(3, program, ops=False)
+    for i, name in enumerate(ops):
+        made.op(name, 740 * US + i * 10_000, 8_000)
+    return made.space

@@ -1,0 +1,96 @@
+"""Captures with n events at the same or overlapping times, and n steps and gaps."""
+
+from __future__ import annotations
+
+from synthetic.writer import Space
+
+from benchmarks.growth.training import EPOCH, STEP, US, Training, axis, named
+
+
+@axis
+def same_start(n: int) -> Space:
+    """Annotations that begin at one instant, the longer first."""
+    made = Training()
+    for i in range(n):
+        made.python.event("forward", 100 * US, n - i)
+    return made.space
+
+
+@axis
+def same_time(n: int) -> Space:
+    """Events of no duration at one instant: annotations, launches, runs, ops."""
+    made = Training()
+    for _ in range(n):
+        made.python.event("forward", 3 * STEP, 0)
+        made.python.event("DoEnqueueProgram", 3 * STEP, 0)
+        made.modules.event("SyncTensorsGraph.1(7)", 3 * STEP, 0)
+        made.op("fusion.1", 3 * STEP, 0)
+    return made.space
+
+
+@axis
+def staircase(n: int) -> Space:
+    """Events that each begin inside the one before and end after it, on a thread and as ops."""
+    made = Training()
+    for i in range(n):
+        made.python.event("forward", 3 * STEP + i, n)
+        made.op("fusion.1", 3 * STEP + i, n)
+    return made.space
+
+
+@axis
+def many_annotations(n: int) -> Space:
+    made = Training()
+    for i in range(n):
+        made.python.event(named(made.host, f"part_{i}"), 100 * US + 10 * i, 5)
+    return made.space
+
+
+@axis
+def many_steps(n: int) -> Space:
+    return Training(n).space
+
+
+@axis
+def alike_steps(n: int) -> Space:
+    """Steps that all have one number."""
+    made = Training()
+    for i in range(n):
+        made.python.event("Training_Step", (3 + i) * STEP, STEP, _r=1, step_num=1)
+    return made.space
+
+
+@axis
+def steps_at_once(n: int) -> Space:
+    """Steps on n threads at the same time."""
+    made = Training()
+    for i in range(n):
+        made.host.line("python", id=9 + i, timestamp_ns=EPOCH).event(
+            "Training_Step", 0, STEP, _r=1, step_num=i
+        )
+    return made.space
+
+
+@axis
+def many_gaps(n: int) -> Space:
+    """Pauses of the device, all different."""
+    made = Training()
+    at = 3 * STEP
+    for i in range(n):
+        at += 20 * US + i
+        made.op(f"fusion.{i % 7}", at, US)
+    return made.space
+
+
+@axis
+def one_gap(n: int) -> Space:
+    """A gap during which n things happen on n threads."""
+    made = Training()
+    for i in range(n):
+        made.python.event(
+            ("forward", "TransferToDevice", "f", "TransferFromDevice")[i % 4], 3 * STEP + 50 * US * i, 20 * US
+        )
+        line = made.host.line("Thread-3", id=9 + i, timestamp_ns=EPOCH)
+        line.event("PjRtCpuClient::Compile", 3 * STEP + 50 * US * i, 20 * US)
+    made.launch(3 * STEP + 50 * US * n, 99_999)
+    return made.space

@@ -1,0 +1,87 @@
+"""The answer of `data/compare`."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.compare import ComparedSteps, ComparisonWithoutSteps
+from tb_xla_insights.schema.differences import OfClass
+
+
+class StepInterval(TypedDict):
+    """An interval, counted from the session's start."""
+
+    start_ps: int
+    """Start."""
+    duration_ps: int
+    """Duration."""
+
+
+class StepPhase(StepInterval):
+    """A phase of a step."""
+
+    name: str
+    """Name of the phase."""
+
+
+class StepClass(OfClass, StepInterval):
+    """Adjacent pieces of a step in which one class takes most time; a step has 480 pieces."""
+
+
+class StepRun(StepInterval):
+    """A run that overlaps a step."""
+
+    program: str
+    """Name of the program."""
+
+
+class StepGap(StepInterval):
+    """A gap, cut at the edges of a step."""
+
+    cause: ClassName
+    """The cause of the gap."""
+
+
+class UsualStep(StepInterval):
+    """The step that other views show first as well."""
+
+    number: int | None
+    """Number that the program gave the step."""
+    name: str
+    """Name of the step."""
+    phases: list[StepPhase]
+    """Its phases on the host."""
+    host: list[StepClass]
+    """What the host does."""
+    device: str | None
+    """Id of the first device; `null` without devices."""
+    runs: list[StepRun]
+    """The runs of the first device."""
+    gaps: list[StepGap]
+    """The gaps of the first device; of many the longest."""
+
+
+class UsualSteps(TypedDict):
+    """The usual step of both sessions."""
+
+    a: UsualStep | None
+    """A; `null` without steps."""
+    b: UsualStep | None
+    """B; `null` without steps."""
+
+
+class ListedSteps(ComparedSteps):
+    """Steps of both sessions, the first pairs."""
+
+    count: int
+    """Number of pairs."""
+
+
+class CompareAnswer(ComparisonWithoutSteps):
+    """`data/compare`: two sessions side by side; long tables are cut."""
+
+    steps: ListedSteps
+    """Steps of both."""
+    step: UsualSteps
+    """The usual step of both."""

@@ -1,0 +1,212 @@
+"""The answers of `data/hosts` and `data/host_steps`.
+
+Hosts, steps and classes are referred to by index into `hosts.name`, `steps.number` and `classes`. Keys that end in
+`_us` are whole microseconds. A whole number is -1 where it is not known, unless `null` is mentioned.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.catalog.classes import ClassName
+from tb_xla_insights.schema.findings import VerdictSeverity
+from tb_xla_insights.schema.route_parts import PartialAnswer
+
+HostsState = Literal["compared", "one_host", "no_collectives", "clocks_apart"]
+
+LateKind = Literal["late", "changing", "none", "unknown"]
+
+
+class HostsRead(TypedDict):
+    """How many hosts are compared."""
+
+    hosts: int
+    """Number of hosts that were read."""
+    hosts_in_all: int
+    """Number of hosts of the session."""
+
+
+class HostsVerdict(TypedDict):
+    """Who holds up the others, in one sentence."""
+
+    text: str
+    """The sentence."""
+    severity: VerdictSeverity
+    """How much it matters."""
+    kind: LateKind
+    """`late`: `hosts` hold up the others; `changing`: a different one each time."""
+    hosts: list[int]
+    """The late hosts, the worst first."""
+    core: str | None
+    """Id of a core that alone is the cause."""
+    cause: str | None
+    """The class that takes longer on the first late host than on the median host, or `device`."""
+    annotation: str | None
+    """The annotation with most of it."""
+    cause_us: int | None
+    """Its time per step on the late host; `null` without a cause."""
+    median_cause_us: int | None
+    """Its time per step on the median host; `null` without a cause."""
+    steps: list[int]
+    """The steps in which the first late host was last."""
+
+
+class HostsFigures(TypedDict):
+    """The mean step; `null` where a figure is not known."""
+
+    step_ps: int | None
+    """Its duration."""
+    waits_ps: int | None
+    """How long a host waits for others in it, as the mean over all hosts."""
+    step_if_fixed_ps: int | None
+    """Its duration at best if the late hosts arrived with the median one."""
+
+
+class HostsSteps(TypedDict):
+    """The steps that the hosts have in common, as columns."""
+
+    number: list[int | None]
+    """Number that the program gave the step."""
+    name: list[str]
+    """Name of the step."""
+    last: list[int]
+    """The host that most waiting of the step is charged to."""
+    clear: list[bool]
+    """Whether that is a late host, later than clock errors explain."""
+    step_us: list[int]
+    """The median of the hosts' times."""
+
+
+class HostColumns(TypedDict):
+    """The hosts, a column per property."""
+
+    name: list[str]
+    """Name of the host."""
+    steps: list[int]
+    """Number of whole steps."""
+    step_ps: list[int | None]
+    """Median duration of its steps in picoseconds; `null` without steps."""
+    collectives: list[int]
+    """Number of shared collectives."""
+    last: list[int | None]
+    """Number of these at which it arrived last; `null` where not known."""
+    last_share: list[float | None]
+    """The same as a share of the shared collectives."""
+    last_steps: list[int]
+    """Number of steps in which most waiting is charged to it."""
+    waits_us: list[int | None]
+    """How long the other hosts wait for it, in total; `null` where not known."""
+    waited_us: list[int | None]
+    """How long it waits for other hosts, in total; `null` where not known."""
+    late_us: list[int | None]
+    """The median of its lateness in these steps; `null` without such steps."""
+    duty_cycle: list[float | None]
+    """Busy time over span of its devices; `null` without devices."""
+    span_us: list[int]
+    """Sum of the spans of its devices."""
+    compiles: list[int]
+    """Number of compilations."""
+    offset_us: list[float | None]
+    """How far its clock is ahead of the session's; `null` where not known."""
+    residual_us: list[float | None]
+    """Uncertainty of that; `null` where not known."""
+    too_wide: list[bool]
+    """Whether that uncertainty exceeds the host's largest lateness."""
+    differs: list[str | None]
+    """The class that differs most from the median host, or `device`; `null` without a difference."""
+    differs_us: list[int | None]
+    """By how much it differs per step; `null` without a difference."""
+    once: list[bool]
+    """Whether most of the difference is in one step."""
+    worst_step: list[int]
+    """The step in which it was latest."""
+    named: list[bool]
+    """Whether it has its own row in the heat map."""
+
+
+class Charges(TypedDict):
+    """The hosts and steps in which a host was last or is charged with waiting, as columns."""
+
+    host: list[int]
+    """The host."""
+    step: list[int]
+    """The step."""
+    last: list[int]
+    """How many times it was last."""
+    waits_us: list[int]
+    """How long the others waited for it."""
+
+
+class HostCore(TypedDict):
+    """A core of a late host, or of the only host."""
+
+    host: int
+    """The host."""
+    id: str
+    """Id of the device."""
+    last: int
+    """How many times the core arrived last in its host."""
+    late_us: int
+    """How late it arrived after the median core, as the median."""
+    device_us: int
+    """Its own work in the mean step."""
+
+
+class HostsAnswer(PartialAnswer):
+    """`data/hosts`: which host holds up the others, and why."""
+
+    schema: int
+    """Increases if a key changes its meaning or is removed."""
+    state: HostsState
+    """`one_host`: there are no others to wait for, and its cores are compared; `no_collectives`: nothing connects the
+    hosts; `clocks_apart`: no clocks can be related."""
+    note: str | None
+    """One sentence about hosts that could not be compared; `null` if all could."""
+    read: HostsRead
+    """How many hosts are compared."""
+    collectives: int
+    """Number of shared collectives that are compared."""
+    sampled: float
+    """The share of the recorded collectives that is compared; below 1 in long captures."""
+    kind: str | None
+    """The kind of most of them: `all-reduce`; `null` without any."""
+    classes: list[ClassName | Literal["device"]]
+    """The classes of host time that occur, then `device`: the devices' own work in a step."""
+    verdict: HostsVerdict
+    """Who holds up the others, in one sentence."""
+    figures: HostsFigures
+    """The mean step."""
+    median_host: int | None
+    """The median of the hosts that are not late; `null` where not known."""
+    steps: HostsSteps
+    """The steps."""
+    hosts: HostColumns
+    """The hosts."""
+    order: list[int]
+    """The hosts by how long the others wait for them, longest first, then by name."""
+    late_us: list[list[int]]
+    """Per host and step, its largest lateness at the step's collectives, relative to the median host; 0: not late."""
+    step_apart_us: list[list[int | None]]
+    """Per host and step, its time minus `steps.step_us`; `null`: the host has no such step."""
+    charges: Charges
+    """What each host is charged with."""
+    class_us: list[list[int]]
+    """Per host and class, the mean step."""
+    step_class_us: dict[str, list[list[int] | None]]
+    """By index of each named host and of the median one (as text), per step and class, its time; `null`: no such step.
+    `data/host_steps` has those of other hosts."""
+    cores: list[HostCore] | None
+    """The cores of the late hosts, or of the only host of a session; `null` without such cores."""
+
+
+class HostSteps(PartialAnswer):
+    """`data/host_steps`: what one host did in each step; `null` where it has no such step."""
+
+    step_class_us: list[list[int] | None]
+    """Per step and class of `data/hosts`, its time."""
+    start_ps: list[int | None]
+    """Start of the step, in picoseconds from the session's start."""
+    duration_ps: list[int | None]
+    """Duration of the step in picoseconds."""
