@@ -291,8 +291,8 @@ export function paintRoofline(
   const [selected, hovered] = [chosen, lifted].map((id) => dots.find(({ row }) => row.id === id));
   if (hovered) ring(hovered, 1);
   if (selected) ring(selected, 2);
-  write(palette.ink2, 'area of a dot: self time', LEFT + 8, TOP + 10);
-  taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: self time'), h: 14 });
+  write(palette.ink2, 'area of a dot: own time', LEFT + 8, TOP + 10);
+  taken.push({ x: LEFT + 8, y: TOP + 3, w: textWidth('area of a dot: own time'), h: 14 });
   const labelled = [...new Set([...(selected ? [selected] : []), ...passing.slice(0, all ? MAX_LABELS : LABELS)])];
   const key = JSON.stringify([width, height, axes, roof, labelled.map(({ row, x: at }) => [row.id, row.ps, at])]);
   if (labelCache.key !== key) {

@@ -1,4 +1,4 @@
-"""Nesting of the events of a line: depth, parent, and self time."""
+"""Nesting of the events of a line: depth, parent, and own time."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class _ThreadEvents:
         return bool(names) and all(map(catalog.describes_loading, names))
 
     def work_ps(self, line: Line) -> dict[str, float]:
-        """The self time of the line's events by class."""
+        """The own time of the line's events by class."""
         class_index = self.trace.class_indices(line.rows)
         has_class = class_index >= 0
         trace, rows = self.trace, line.rows
