@@ -41,10 +41,10 @@ export function opRows(document) {
   const { ops, programs, categories, paths, sources, rows } = document;
   const divideBy = divisor(document);
   /** @type {Map<string, number>} */
-  const named = new Map();
+  const occurrences = new Map();
   return ops.op.map((op, at) => {
-    const occurrence = (named.get(op) ?? 0) + 1;
-    named.set(op, occurrence);
+    const occurrence = (occurrences.get(op) ?? 0) + 1;
+    occurrences.set(op, occurrence);
     const [flops, bytes, run] = [ops.flops[at], ops.hbm_bytes[at], ops.run[at]];
     return {
       id: occurrence > 1 ? `${op}~${occurrence}` : op,
@@ -95,8 +95,8 @@ export function treeRows(document) {
   tree.path.forEach((pathIndex, at) => {
     if (pathIndex < 0) return;
     const around = paths[pathIndex].slice(0, Math.max(0, paths[pathIndex].lastIndexOf('/')));
-    const place = annotated.has(around) ? around : '';
-    inside.set(place, [...inside.get(place) ?? [], at]);
+    const parent = annotated.has(around) ? around : '';
+    inside.set(parent, [...inside.get(parent) ?? [], at]);
   });
   /** @param {number} at @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
   function row(at, depth, ownTime) {
@@ -122,11 +122,11 @@ export function treeRows(document) {
   function below(around, depth) {
     return (inside.get(around) ?? []).flatMap((at) => {
       const path = paths[tree.path[at]];
-      const has = inside.has(path);
+      const hasNested = inside.has(path);
       return [
         row(at, depth, false),
         ...below(path, depth + 1),
-        ...(has && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
+        ...(hasNested && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
       ];
     });
   }

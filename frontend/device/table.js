@@ -1,4 +1,4 @@
-/** The table of ops by self time: the longest are listed, all others fold into one row. */
+/** The table of ops by own time: the longest are listed, all others fold into one row. */
 
 import { button, h } from '../lib/dom.js';
 import { cutName, lengthBar, link, showButton } from '../lib/cards.js';

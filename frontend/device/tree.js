@@ -276,7 +276,7 @@ export function unknownNote(document, rows, explained, toggle) {
 export const treeCard = (tree, unknown) =>
   card(
     'What the device works on',
-    { note: 'by annotation, self time of ops', class: 'device-tree-card' },
+    { note: 'by annotation, own time of ops', class: 'device-tree-card' },
     h('div', { class: 'scroll' }, tree),
     unknown,
   );

@@ -25,12 +25,12 @@ const BOUND_TEXTS = {
 /** Marks a part of a sentence as bold. @param {string} text @returns {[string]} */
 const strong = (text) => [text];
 
-/** An annotation with this share of the time is uninformative, if a part of it has at least `TELLING`. */
+/** An annotation with this share of the time is uninformative, if a part of it has at least `MIN_PART_SHARE`. */
 const NEARLY_ALL = 0.9;
-const TELLING = 0.1;
+const MIN_PART_SHARE = 0.1;
 /** Minimum share of work with known rates for a statement about all work. */
 const MIN_KNOWN_SHARE = 0.5;
-const LONGEST_NAME = 60;
+const MAX_NAME_LETTERS = 60;
 
 /** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceAnswer} document */
 const wholeText = ({ chosen: { st, category } }) =>
@@ -38,7 +38,7 @@ const wholeText = ({ chosen: { st, category } }) =>
   `${category === null ? 'op time' : `time in ${category}`}`;
 
 /** An op's share of its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
-function near({ flops_share, bytes_share }) {
+function roofShareText({ flops_share, bytes_share }) {
   if (flops_share === null && bytes_share === null) return '';
   return (bytes_share ?? 0) >= (flops_share ?? 0)
     ? `, at ${share(bytes_share)} of HBM bandwidth`
@@ -46,7 +46,7 @@ function near({ flops_share, bytes_share }) {
 }
 
 /** ` at 17 % of peak FLOP/s and 48 % of HBM bandwidth`, as far as known. @param {TreeRow} row */
-function rates({ flops_share, bytes_share }) {
+function ratesText({ flops_share, bytes_share }) {
   const parts = [
     ...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]),
     ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`]),
@@ -66,7 +66,7 @@ function mainRow(tree, totalPs) {
   const row =
     tree.filter(({ ps }) => 2 * ps >= totalPs).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
   const part = largest(({ parent }) => !parent);
-  return row.ps >= NEARLY_ALL * totalPs && part.ps >= TELLING * totalPs ? part : row;
+  return row.ps >= NEARLY_ALL * totalPs && part.ps >= MIN_PART_SHARE * totalPs ? part : row;
 }
 
 /** @param {TreeRow} row @param {boolean} [inside] of a sentence */
@@ -130,7 +130,7 @@ export function verdictParts(document, tree, rows, rest) {
         ]
       : [strong(nameOf(row)), ' takes ', strong(shareOf(row)), ` of ${wholeText(document)}`];
   const alone = (/** @type {OpRow} */ op) =>
-    ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
+    ` ${cutMiddle(op.op, MAX_NAME_LETTERS)} alone is ${timeText(op.ps)}${roofShareText(op)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) {
       return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
@@ -140,7 +140,7 @@ export function verdictParts(document, tree, rows, rest) {
     );
     return [
       ...takes(largest),
-      `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ` +
+      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ` +
       `${whyNot(document, rows)}.`,
     ];
   }
@@ -166,11 +166,11 @@ export function verdictParts(document, tree, rows, rest) {
       ...start,
       '; farthest from the roof is ',
       strong(nameOf(worst, true)),
-      `, ${shareOf(worst)} of the time${rates(worst)}.`,
+      `, ${shareOf(worst)} of the time${ratesText(worst)}.`,
     ];
   }
   const op = rows[verdict.op];
-  return [...takes(worst), `${rates(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
+  return [...takes(worst), `${ratesText(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
 }
 
 /**

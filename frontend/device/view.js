@@ -224,7 +224,7 @@ export function deviceView(app) {
     const mean = answer.chosen.st === 'mean';
     heading.textContent = `${plural(kinds, 'row')}${mean ? ' of all steps' : ''}, ` +
       `${count(Math.round(executions / Math.max(1, answer.core_steps)))} executions${mean ? ' per step' : ''}` +
-      `${answer.cores > 1 ? (mean ? ' and core' : ' per core') : ''}, by self time`;
+      `${answer.cores > 1 ? (mean ? ' and core' : ' per core') : ''}, by own time`;
     if (announce) app.live.announce(`${count(passing.length)} ops.`);
   }
 

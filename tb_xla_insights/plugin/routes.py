@@ -204,9 +204,9 @@ class Routes:
         picked, stale = None, False
         row = arguments.optional_text("row")
         step_number = arguments.optional_text("st")
-        is_free = step is None and not (row or device or step_number)
+        is_unspecified = step is None and not (row or device or step_number)
         loaded = self._sessions.hosts_for(
-            arguments, [row] if row else [], [device] if device else [], step, usual=is_free
+            arguments, [row] if row else [], [device] if device else [], step, usual=is_unspecified
         )
         if row:
             loaded.timeline.find_scopes()
@@ -219,7 +219,7 @@ class Routes:
                 picked = annotation["path"]
                 if step is None and device is None:
                     step, device = annotation["step"], annotation["device"]
-        usual = usual_step(loaded.report) if is_free and loaded.report is not None else None
+        usual = usual_step(loaded.report) if is_unspecified and loaded.report is not None else None
         view = propagation_view(loaded.trace, step, device, step_number, usual)
         if loaded.report is not None:
             view["total"] = _without_ops(loaded.report["propagation"])
@@ -242,7 +242,7 @@ class Routes:
         load, partial_report = self._sessions.partial(arguments)
         source = partial_report or self._sessions.loaded(arguments)
         host = arguments.text("host")
-        names = [known.name for known in source.comparison.hosts]
+        names = [row.name for row in source.comparison.hosts]
         if host not in names:
             raise InputError(f"data/host_steps: no host {host} in this session; choose one of data/hosts")
         view = host_steps_view(source.comparison, names.index(host), _report_of(source)["steps"])
@@ -276,8 +276,8 @@ class Routes:
         step: int | None = None,
         usual: bool = False,
     ) -> dict[str, Any]:
-        """A view of the report of all hosts, with the traces of `_hosts_for`. While hosts are being read, it covers the
-        hosts read so far, and `partial` has their number."""
+        """A view of the report of all hosts, with the traces of `RequestedSessions.hosts_for`. While hosts are being
+        read, it covers the hosts read so far, and `partial` has their number."""
         load, partial_report = self._sessions.partial(arguments)
         if partial_report is not None:
             return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}
