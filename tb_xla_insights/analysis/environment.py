@@ -88,7 +88,7 @@ def _runtime(session: SessionTrace) -> Runtime:
 
 def _has_match(session: SessionTrace, pattern: re.Pattern[str]) -> bool:
     """Whether the name of an event or thread of any host matches."""
-    return any(pattern.match(name) for trace in session.traces for name in _names(trace))
+    return any(any(map(pattern.match, _names(trace))) for trace in session.traces)
 
 
 @memoised

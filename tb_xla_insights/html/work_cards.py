@@ -40,7 +40,7 @@ def compiles_card(document: Row) -> Markup | None:
             "cause": lambda row: element("div", row["cause"] or units.MISSING, class_="text"),
         },
     )
-    return card("Compilations", f"{units.count(len(rows))}; idle time: all cores", compilations, wide=True)
+    return card(COMPILES.title, f"{units.count(len(rows))}; idle time: all cores", compilations, wide=True)
 
 
 def annotations_card(document: Row) -> Markup | None:

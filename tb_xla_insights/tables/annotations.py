@@ -73,7 +73,7 @@ WORK_BY_OP = Definition(
         Column("category", "Category", priority=3),
         Column("annotation", "Annotation", priority=5),
         Column("executions", "Executions", "count", priority=2),
-        Column("self_ps", "Self time", "time"),
+        Column("self_ps", "Own time", "time"),
         Column("share", "Share", "share", derived=True),
         *_RATES,
         Column("source", "Line", priority=1),

@@ -9,6 +9,7 @@ the event there is read from nesting.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from tb_xla_insights.analysis.codes import (
     SYNC,
 )
 from tb_xla_insights.analysis.memo import memoised
-from tb_xla_insights.analysis.names import has_tag
+from tb_xla_insights.analysis.names import has_tag, metadata_tags
 from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 from tb_xla_insights.trace.nesting import nearest_enclosing
 from tb_xla_insights.trace.threads import host_planes
@@ -80,12 +81,15 @@ class CausalPaths:
 @memoised
 def event_flags(trace: Trace) -> Int16:
     """Returns the flags of `codes`, by index of event metadata."""
-    flags = np.zeros(len(trace.metadata.name), np.int16)
-    for flag, tag in _TAGS.items():
-        flags |= (flag * has_tag(trace, tag)).astype(np.int16)
+    flags = np.array([_flags_of_tags(tags) for tags in metadata_tags(trace)], np.int16)
     for meta, text in enumerate(trace.metadata.name):
         flags[meta] |= _NAMES.get(trace.strings[text], 0)
     return flags
+
+
+@cache
+def _flags_of_tags(tags: frozenset[str]) -> int:
+    return sum(flag for flag, tag in _TAGS.items() if tag in tags)
 
 
 @memoised
