@@ -126,9 +126,11 @@ def test_the_worst_annotation_is_that_of_the_view_device() -> None:
     trained = session(trace_of(transformer.build().to_bytes()))
     worst = next(row for row in session_report(trained)["findings"] if row["id"] == BELOW_ROOFLINE)
     view = device_view(trained, "all", "all")
-    assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
+    farthest = view["verdict"]
+    assert farthest is not None
+    assert worst["evidence"]["annotation"] == view["paths"][farthest["path"]]
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
-    assert worst["cost_ps"] * (transformer.STEPS + 1) == view["verdict"]["below_ps"] * transformer.STEPS
+    assert worst["cost_ps"] * (transformer.STEPS + 1) == farthest["below_ps"] * transformer.STEPS
     assert worst["advice"].replace("\u202f", " ") == (
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
         "of HBM bandwidth."

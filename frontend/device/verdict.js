@@ -5,13 +5,13 @@ import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/fo
 import { groupBy, total } from '../lib/totals.js';
 import { divisor, isOf, isReached, treeTexts } from './rows.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
-/** @typedef {import('./types').Bound} Bound */
+/** @typedef {import('../lib/routes').BoundBy} BoundBy */
 
-/** @type {Record<Bound, string>} */
+/** @type {Record<BoundBy, string>} */
 const BOUND_TEXTS = {
   memory: 'bound by memory',
   compute: 'bound by compute',
@@ -32,7 +32,7 @@ const MIN_PART_SHARE = 0.1;
 const MIN_KNOWN_SHARE = 0.5;
 const MAX_NAME_LETTERS = 60;
 
-/** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceDocument} document */
+/** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceAnswer} document */
 const wholeText = ({ chosen: { st, category } }) =>
   `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ` +
   `${category === null ? 'op time' : `time in ${category}`}`;
@@ -75,7 +75,7 @@ const nameOf = (row, inside = false) =>
 
 /**
  * The sentence in parts; bold parts are in arrays.
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
  * @param {RestRow[]} rest
@@ -93,12 +93,12 @@ export function verdictParts(document, tree, rows, rest) {
   }
   const known_ps = verdict?.known_ps ?? 0;
   const knownShare = known_ps / Math.max(1, sums.self_ps - sums.other_ps);
-  const shareOfBound = (/** @type {Bound} */ bound) =>
+  const shareOfBound = (/** @type {BoundBy} */ bound) =>
     total(
       [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
       'ps',
     ) / totalPs;
-  for (const [bound, text] of /** @type {[Bound, string][]} */ ([
+  for (const [bound, text] of /** @type {[BoundBy, string][]} */ ([
     ['wait', 'only waits for copies or other asynchronous ops'],
     ['link', 'is collectives and transfers'],
   ])) {
@@ -183,7 +183,7 @@ const wholeOps = (rows) =>
     .map((parts) => ({ ...parts[0], ps: total(parts, 'ps') }))
     .sort((a, b) => b.ps - a.ps);
 
-/** Why the distance to the roof is unknown. @param {DeviceDocument} document @param {OpRow[]} rows */
+/** Why the distance to the roof is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
 function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
   if (flops_per_s === null && bytes_per_s === null) return 'the peaks of this device are not known';
   if (flops_per_s === null || bytes_per_s === null) return 'one of the peaks of this device is not known';
@@ -191,7 +191,7 @@ function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
 }
 
 /**
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
  * @param {RestRow[]} rest

@@ -23,6 +23,7 @@ from tb_xla_insights.row_ids import RowId
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import AnnotationOrder, Propagation
     from tb_xla_insights.schema.compare_route import CompareAnswer
+    from tb_xla_insights.schema.device_route import DeviceAnswer
     from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
     from tb_xla_insights.schema.propagation_route import PropagationAnswer
@@ -247,9 +248,9 @@ class Routes:
         view = host_steps_view(source.comparison, names.index(host), _report_of(source)["steps"])
         return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
-    def device(self, arguments: Arguments) -> dict[str, Any]:
-        """The work of chosen devices in chosen steps, and its efficiency: `device_work.view` documents the keys. `dd`,
-        `st` and `pk` are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
+    def device(self, arguments: Arguments) -> DeviceAnswer:
+        """The work of chosen devices in chosen steps, and its efficiency. `dd`, `st` and `pk` are as in links;
+        `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
         from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
