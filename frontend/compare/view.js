@@ -17,7 +17,9 @@ import {
   unitFor,
 } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
-import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { countColumn, table, textColumn } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { definedColumn } from '../lib/defined-column.js';
 import { deviceCards } from './device.js';
 import { differenceText, lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
@@ -40,8 +42,8 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {string} head of the first column
  * @param {T[]} items
  * @param {(item: T) => any} cell of the first column
- * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the card
- *   is wider than its columns need
+ * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the
+ *   card is wider than its columns need
  */
 function pairCard(title, note, head, items, cell, { testid, bars, foot, isWide = false } = {}) {
   const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
@@ -57,14 +59,15 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot, isWide =
       items,
       columns: [
         { head, cell },
-        timeColumn('A', unit, (/** @type {T} */ { a_ps }) => a_ps),
-        timeColumn('B', unit, 'b_ps'),
+        definedColumn(TABLES.class_differences.a_ps, { timeUnit: unit }),
+        definedColumn(TABLES.class_differences.b_ps, { timeUnit: unit }),
         ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
-        timeColumn('B − A', unit, (/** @type {T} */ { difference_ps }) => difference_ps, {
-          value: (item) => item.difference_ps ?? 0,
+        definedColumn(TABLES.class_differences.difference_ps, {
+          timeUnit: unit,
+          value: (/** @type {T} */ item) => item.difference_ps ?? 0,
           cell: (/** @type {T} */ { a_ps, b_ps }) => differenceText(a_ps, b_ps, unit),
         }),
-        countColumn('B / A', 'ratio', { cell: (item) => ratioCell(item.ratio) }),
+        definedColumn(TABLES.class_differences.ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
         ...(judged
           ? [
               {
@@ -267,15 +270,15 @@ export function compareView(app) {
             items: comparison.measures,
             rowid: ({ name }) => `measure-${name}`,
             columns: [
-              { head: 'Measure', cell: ({ label }) => label },
+              { head: TABLES.measures.label.head, cell: ({ label }) => label },
               ...SIDES.map((which) => ({
-                head: which.toUpperCase(),
+                head: TABLES.measures[which].head,
                 number: true,
                 ps: (/** @type {Measure} */ item) => item[`${which}_ps`],
                 cell: (/** @type {Measure} */ item) => valueCell(item, which),
               })),
               {
-                head: 'B / A',
+                head: TABLES.measures.ratio.head,
                 number: true,
                 cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)),
               },

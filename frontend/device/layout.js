@@ -74,7 +74,7 @@ export function scales({ x, y }, width, height) {
 }
 
 /**
- * The dots, the largest first; areas are proportional to self time.
+ * The dots, the largest first; areas are proportional to own time.
  * @param {OpRow[]} rows
  * @param {Axes} axes
  * @param {number} width

@@ -17,14 +17,13 @@ import {
   timeText,
 } from '../lib/format.js';
 import {
-  countColumn,
   linkedOrder,
   sortableTable,
-  shareColumn,
   sumText,
-  textColumn,
   timeColumn,
 } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { definedColumn } from '../lib/defined-column.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
@@ -61,7 +60,10 @@ export function executionsView(app) {
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
   let compared = null;
-  /** The second session's executions, drawn below those of the open one. @type {import('./run-strip.js').OtherSession|null} */
+  /**
+   * The second session's executions, drawn below those of the open one.
+   * @type {import('./run-strip.js').OtherSession|null}
+   */
   let other = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
@@ -246,9 +248,8 @@ export function executionsView(app) {
       select: goToRun,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
-        textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, {
-          key: 'program',
-          title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
+        definedColumn(TABLES.executions.program, {
+          title: (/** @type {ExecutionRow} */ { program, program_ids }) => [program, ...program_ids].join('\n'),
           cell: (row) => [
             codeCell(row.program, 40),
             row.program_ids.length > 1
@@ -256,18 +257,20 @@ export function executionsView(app) {
               : '',
           ],
         }),
-        countColumn('Launches', 'launches', { key: 'launches' }),
-        countColumn('Runs', 'count', { key: 'count' }),
+        definedColumn(TABLES.executions.launches),
+        definedColumn(TABLES.executions.count),
         ...COSTS.flatMap(cost),
-        shareColumn('Of host', (row) => (row.host_ps ? row.overhead_ps / row.host_ps : null), { key: 'share' }),
+        definedColumn(TABLES.executions.overhead_share, {
+          of: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
+          key: 'share',
+        }),
         {
           head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}` +
             `\u202f${unit.name}`,
           cell: (row) => costBar(row, (key) => per(row, key) / most),
         },
-        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, {
-          key: 'join',
-          title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
+        definedColumn(TABLES.executions.join, {
+          title: (/** @type {ExecutionRow} */ { join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
           cell: ({ join }) => h('span', { class: 'sec' }, join),
         }),
       ],

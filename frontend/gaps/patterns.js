@@ -5,7 +5,9 @@ import { columnUnit } from '../lib/totals.js';
 import { LABELS, classCell, classChip } from '../lib/classes.js';
 import { cutName, hue, miniBar } from '../lib/cards.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
-import { countColumn, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
+import { shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { definedColumn } from '../lib/defined-column.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
@@ -14,7 +16,7 @@ import { countColumn, shareColumn, sortableTable, textColumn, timeColumn } from 
 
 /** What the host did in gaps, a column of both tables. */
 export const HOST_CLASSES = {
-  head: 'What the host did',
+  head: TABLES.gap_patterns.by_class_ps.head,
   cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps),
 };
 
@@ -40,7 +42,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
     label: 'Recurring patterns',
     testid: 'gap-patterns',
     items,
-    sort: '-Total',
+    sort: '-total',
     rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
     select: choose,
     open: (pattern) => {
@@ -51,19 +53,22 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
     columns: [
       program('before'),
       program('after', 'in the middle of its run'),
-      textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), {
+      definedColumn(TABLES.gap_patterns.cause, {
+        value: (/** @type {KnownPattern} */ { cause, causes: [first] }) => causeLabel(first?.cause ?? cause),
         title: causesText,
         cell: causesCell,
       }),
-      countColumn('Count', 'count'),
-      timeColumn('Total', unit, 'total_ps'),
+      definedColumn(TABLES.gap_patterns.count),
+      definedColumn(TABLES.gap_patterns.total_ps, { timeUnit: unit }),
       timeColumn('Median', unit, 'median_ps'),
-      timeColumn('Mean', unit, 'mean_ps'),
+      definedColumn(TABLES.gap_patterns.mean_ps, { timeUnit: unit }),
       {
         head: `Min – max, ${unit.name}`,
         number: true,
-        cell: ({ min_ps, max_ps }) =>
-          [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps || min_ps < unit.ps / 20 ? 3 : 1)).join(' – '),
+        cell: ({ min_ps, max_ps }) => {
+          const decimals = max_ps < unit.ps || min_ps < unit.ps / 20 ? 3 : 1;
+          return [min_ps, max_ps].map((ps) => timeCell(ps, unit, decimals)).join(' – ');
+        },
       },
       shareColumn('Of idle', (pattern) => pattern.total_ps / idle_ps),
       HOST_CLASSES,

@@ -289,9 +289,9 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
   window_annotations: {
     path: { key: 'path', head: 'Annotation', unit: 'text' },
     count: { key: 'count', head: 'Count', unit: 'count' },
-    self_ps: { key: 'self_ps', head: 'Self time', unit: 'time' },
+    self_ps: { key: 'self_ps', head: 'Own time', unit: 'time' },
     share: { key: 'share', head: 'Share', unit: 'share', derived: true },
-    top_ops: { key: 'top_ops', head: 'Most self time in', unit: 'text' },
+    top_ops: { key: 'top_ops', head: 'Most own time in', unit: 'text' },
   },
   window_classes: {
     class: { key: 'class', head: 'Class', unit: 'class' },
@@ -320,14 +320,14 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     class: { key: 'class', head: 'Class', unit: 'class' },
     count: { key: 'count', head: 'Count', unit: 'count' },
     total_ps: { key: 'total_ps', head: 'Total', unit: 'time' },
-    self_ps: { key: 'self_ps', head: 'Self time', unit: 'time' },
+    self_ps: { key: 'self_ps', head: 'Own time', unit: 'time' },
   },
   window_ops: {
     device: { key: 'device', head: 'Device', unit: 'text' },
     host: { key: 'host', head: 'Host', unit: 'text' },
     op: { key: 'op', head: 'Op', unit: 'code' },
     count: { key: 'count', head: 'Count', unit: 'number' },
-    self_ps: { key: 'self_ps', head: 'Self time', unit: 'time' },
+    self_ps: { key: 'self_ps', head: 'Own time', unit: 'time' },
   },
   window_threads: {
     name: { key: 'name', head: 'Thread', unit: 'text' },
@@ -336,7 +336,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     busy_ps: { key: 'busy_ps', head: 'Busy', unit: 'time' },
     events: { key: 'events', head: 'Events', unit: 'count' },
     by_class_ps: { key: 'by_class_ps', head: 'By class', unit: 'by class' },
-    top: { key: 'top', head: 'Most self time in', unit: 'text' },
+    top: { key: 'top', head: 'Most own time in', unit: 'text' },
   },
   work_by_annotation: {
     path: { key: 'path', head: 'Annotation', unit: 'text' },
@@ -352,7 +352,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     category: { key: 'category', head: 'Category', unit: 'text' },
     annotation: { key: 'annotation', head: 'Annotation', unit: 'text' },
     executions: { key: 'executions', head: 'Executions', unit: 'count' },
-    self_ps: { key: 'self_ps', head: 'Self time', unit: 'time' },
+    self_ps: { key: 'self_ps', head: 'Own time', unit: 'time' },
     share: { key: 'share', head: 'Share', unit: 'share', derived: true },
     tflops_per_s: { key: 'tflops_per_s', head: 'TFLOP/s', unit: 'number', derived: true },
     flops_share: { key: 'flops_share', head: 'FLOP/s, of peak', unit: 'share' },

@@ -34,7 +34,7 @@ export const TERMS = {
     'is none.',
   'Before or after all runs': 'Not busy, and before the core’s first or after its last run: in no gap.',
   'Without parts': 'Time of its own: without the events inside of it.',
-  'Self time': 'Time of the op without the ops inside of it.',
+  'Own time': 'Time of the op or event without what is inside of it.',
   'op time': 'Own time of the ops that a step launched, summed; Overview’s device work is by the clock.',
   Compute: 'Op time without collectives, transfers and waits.',
   'Device run': 'From begin to end of a program’s run on a core, with what it idles in between.',

@@ -40,7 +40,7 @@ export function windowContent(answer, act, hosts, slowest) {
       path: path ?? 'no annotation',
     })),
   );
-  const { time, share: part, sum } = partColumns('Self time', ops, 'self_ps');
+  const { time, share: part, sum } = partColumns('Own time', ops, 'self_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`,
@@ -81,7 +81,7 @@ export function windowContent(answer, act, hosts, slowest) {
             table({
               label: 'Device ops in the window, by annotation',
               items: ops,
-              sort: '-Self time',
+              sort: '-Own time',
               columns: [
                 definedColumn(TABLES.window_annotations.path, { cell: ({ path }) => cutMiddle(path, 36) }),
                 definedColumn(TABLES.window_ops.op, { cell: ({ op }) => cutMiddle(op, 36) }),

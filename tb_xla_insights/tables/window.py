@@ -34,12 +34,12 @@ WINDOW_THREADS = Definition(
         Column("busy_ps", "Busy", "time"),
         Column("events", "Events", "count", priority=4),
         Column("by_class_ps", "By class", "by class", priority=1),
-        Column("top", "Most self time in", priority=2),
+        Column("top", "Most own time in", priority=2),
     ),
 )
 
 WINDOW_DEVICES = Definition(
-    "Devices (each core)",
+    "Devices",
     (
         Column("name", "Device"),
         Column("host", "Host", priority=1),
@@ -49,6 +49,7 @@ WINDOW_DEVICES = Definition(
         Column("modules", "Modules", "count", priority=3),
         Column("ops", "Ops", "count", priority=2),
     ),
+    note="each core",
 )
 
 WINDOW_ANNOTATIONS = Definition(
@@ -56,30 +57,31 @@ WINDOW_ANNOTATIONS = Definition(
     (
         Column("path", "Annotation"),
         Column("count", "Count", "count", priority=2),
-        Column("self_ps", "Self time", "time"),
+        Column("self_ps", "Own time", "time"),
         Column("share", "Share", "share", derived=True),
-        Column("top_ops", "Most self time in", priority=1),
+        Column("top_ops", "Most own time in", priority=1),
     ),
 )
 
 WINDOW_OPS = Definition(
-    "Ops (the longest, mean of a core)",
+    "Ops",
     (
         Column("device", "Device"),
         Column("host", "Host"),
         Column("op", "Op", "code"),
         Column("count", "Count", "number"),
-        Column("self_ps", "Self time", "time"),
+        Column("self_ps", "Own time", "time"),
     ),
+    note="the longest, mean of a core",
 )
 
 WINDOW_EVENTS = Definition(
-    "Longest by self time",
+    "Longest by own time",
     (
         Column("name", "Event"),
         Column("class", "Class", "class", priority=1),
         Column("count", "Count", "count", priority=2),
         Column("total_ps", "Total", "time", priority=3),
-        Column("self_ps", "Self time", "time"),
+        Column("self_ps", "Own time", "time"),
     ),
 )

@@ -181,12 +181,12 @@ def test_the_rest_is_one_row_that_opens(shown: Xi) -> None:
     assert len(ops_listed(shown)) == 12
     rest = shown.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text("10 more")
-    listed = ps(column(table, "Self time"))
+    listed = ps(column(table, "Own time"))
     assert sum(listed) + ps(rest.locator("[data-ps]"))[0] == 84_300_000_000
     shown.page.get_by_test_id("op-more").click()
     shown.idle()
     assert len(ops_listed(shown)) == 22
-    assert sum(ps(column(table, "Self time"))) == 84_300_000_000
+    assert sum(ps(column(table, "Own time"))) == 84_300_000_000
 
 
 def test_ops_that_the_first_answer_omits_are_requested(board: Xi, case_study: str) -> None:
@@ -196,7 +196,7 @@ def test_ops_that_the_first_answer_omits_are_requested(board: Xi, case_study: st
     assert len(few["ops"]["op"]) < len(whole["ops"]["op"])
     rest = board.page.get_by_test_id("op-rest")
     expect(rest).to_contain_text(f"{len(whole['ops']['op']) - 12} more")
-    times = [*ps(column(board.page.get_by_test_id("op-table"), "Self time")), *ps(rest.locator("[data-ps]"))]
+    times = [*ps(column(board.page.get_by_test_id("op-table"), "Own time")), *ps(rest.locator("[data-ps]"))]
     assert sum(times) == whole["total"]["self_ps"]
     last = whole["ops"]["op"][-1]
     assert last not in few["ops"]["op"]
