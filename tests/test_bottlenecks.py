@@ -78,9 +78,8 @@ def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> 
     return document | work_document(list(rows), STEPS, [PEAKS], [])
 
 
-ATTENTION = op(
-    "fusion.1", "s/attention", 500_000, 10_000_000, 50_000
-)  # 20 % of the FLOP/s, 10 % of the bandwidth
+# 20 % of the FLOP/s, 10 % of the bandwidth.
+ATTENTION = op("fusion.1", "s/attention", 500_000, 10_000_000, 50_000)
 MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 %
 WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
@@ -91,10 +90,11 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert (worst["id"], bound["id"], bound["severity"]) == (BELOW_ROOFLINE, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
+    # No range: all faces read both.
     assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
         600_000,
         0.4,
-    )  # no range: all faces read both
+    )
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
     text = verdict(document)["text"].replace("\u202f", " ")
     assert len(text) <= 230
@@ -145,9 +145,8 @@ def test_a_step_is_not_shorter_than_the_work_of_the_host() -> None:
 
 
 def test_ops_near_the_roofline_are_no_finding() -> None:
-    document = with_bottlenecks(
-        report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000))
-    )  # 81 %: 17 % of the step
+    # 81 %: 17 % of the step.
+    document = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000)))
     assert [row["id"] for row in document["findings"]] == ["device_bound"]
 
 

@@ -53,7 +53,9 @@ _DUTY_NOTE = (
 def devices_card(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
-        return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
+        return card(
+            DEVICES.title, None, element("p", "No device was traced: what the host did is shown alone.")
+        )
     definition = DEVICES.without("modules", "ops")
     mean = mean_device_row(rows, "ops") if 1 < len(rows) < CONDENSED_FROM else None
     if len(rows) >= CONDENSED_FROM:
@@ -67,7 +69,10 @@ def devices_card(document: Row) -> Markup:
     ]
     note = element("p", _DUTY_NOTE, class_="note")
     return card(
-        "Devices", "each core, from its first to its last run", table(rows, *with_bars, sums=mean), note
+        DEVICES.title,
+        f"{DEVICES.note}, from its first to its last run",
+        table(rows, *with_bars, sums=mean),
+        note,
     )
 
 
