@@ -42,8 +42,8 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @param {string} head of the first column
  * @param {T[]} items
  * @param {(item: T) => any} cell of the first column
- * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the card
- *   is wider than its columns need
+ * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the
+ *   card is wider than its columns need
  */
 function pairCard(title, note, head, items, cell, { testid, bars, foot, isWide = false } = {}) {
   const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);

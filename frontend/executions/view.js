@@ -60,7 +60,10 @@ export function executionsView(app) {
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
   let compared = null;
-  /** The second session's executions, drawn below those of the open one. @type {import('./run-strip.js').OtherSession|null} */
+  /**
+   * The second session's executions, drawn below those of the open one.
+   * @type {import('./run-strip.js').OtherSession|null}
+   */
   let other = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {

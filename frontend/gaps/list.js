@@ -95,8 +95,9 @@ export function gapsTable(groups, { link, devices, hosts, opened, select, show, 
     },
     selected: (row) => gapText(row.gap) === link.state.sel && (row.whole !== null || !isOpen(row)),
     columns: [
-      linkedColumn(definedColumn(TABLES.gaps.start_ps, { of: (/** @type {GapRow} */ { gap }) => gap.start_ps }), ({ gap }) =>
-        show(gap),
+      linkedColumn(
+        definedColumn(TABLES.gaps.start_ps, { of: (/** @type {GapRow} */ { gap }) => gap.start_ps }),
+        ({ gap }) => show(gap),
       ),
       timeColumn('Time (mean)', unit, 'mean_ps', {
         key: 'time',

@@ -65,8 +65,10 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
       {
         head: `Min – max, ${unit.name}`,
         number: true,
-        cell: ({ min_ps, max_ps }) =>
-          [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps || min_ps < unit.ps / 20 ? 3 : 1)).join(' – '),
+        cell: ({ min_ps, max_ps }) => {
+          const decimals = max_ps < unit.ps || min_ps < unit.ps / 20 ? 3 : 1;
+          return [min_ps, max_ps].map((ps) => timeCell(ps, unit, decimals)).join(' – ');
+        },
       },
       shareColumn('Of idle', (pattern) => pattern.total_ps / idle_ps),
       HOST_CLASSES,
