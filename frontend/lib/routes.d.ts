@@ -3068,7 +3068,7 @@ export interface Transfers {
   sized: number;
   /** Number of transfers in whole steps. */
   in_steps: number;
-  /** Bytes of these; `null` if unknown. */
+  /** Bytes of these; `null` if none is known. */
   bytes_in_steps: number | null;
   /** Mean number per step; `null` without steps. */
   per_step: number | null;
