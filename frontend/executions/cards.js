@@ -38,7 +38,9 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       items,
       columns: [
         definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ item) => item.name }),
-        definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ item) => runs(item.count) }),
+        definedColumn(TABLES.executions.count, {
+          cell: (/** @type {typeof items[number]} */ item) => runs(item.count),
+        }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
             of: (/** @type {typeof items[number]} */ item) => item[key] / per,
@@ -113,7 +115,8 @@ export function readingCard({ executions, fit, per_step }) {
   const [overheadText, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
   const text = [
     joined.length > 1
-      ? `The overhead of a run is ${timeRange(means('overhead_ps'))}, for device runs of ${timeRange(means('device_ps'))}.`
+      ? `The overhead of a run is ${timeRange(means('overhead_ps'))}, for device runs of ` +
+        `${timeRange(means('device_ps'))}.`
       : '',
     fit && fit.n > 2
       ? `A line fitted to ${fittedRuns(fit.n, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
@@ -182,7 +185,8 @@ const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
  */
 function fittedRuns(fitted, known, all) {
   if (fitted === all) return plural(all, 'run');
-  return `${count(fitted)} of ${plural(all, 'run')}, ${fitted < known ? 'those that did not queue' : 'all with a known launch'},`;
+  const condition = fitted < known ? 'those that did not queue' : 'all with a known launch';
+  return `${count(fitted)} of ${plural(all, 'run')}, ${condition},`;
 }
 
 /** @param {NonNullable<Executions['lead']>} lead */

@@ -16,19 +16,13 @@ import {
   timeCell,
   timeText,
 } from '../lib/format.js';
-import {
-  countColumn,
-  linkedOrder,
-  sortableTable,
-  shareColumn,
-  sumText,
-  textColumn,
-  timeColumn,
-} from '../lib/table.js';
+import { csvKeys, definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { linkedOrder, sortableTable, sumText } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
-import { COST_HEADS, COSTS, divisor, sumCosts } from './costs.js';
+import { COSTS, divisor, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
@@ -61,7 +55,10 @@ export function executionsView(app) {
   let sources = [];
   /** How the second session differs. @type {import('../lib/routes').CompareAnswer|null} */
   let compared = null;
-  /** The second session's executions, drawn below those of the open one. @type {import('./run-strip.js').OtherSession|null} */
+  /**
+   * The second session's executions, drawn below those of the open one.
+   * @type {import('./run-strip.js').OtherSession|null}
+   */
   let other = null;
   const beside = h('div', { class: 'side' });
   const strip = createRunStrip(app, (step) => {
@@ -134,7 +131,7 @@ export function executionsView(app) {
               },
               'execution-scope',
             ),
-            exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS], () => executions),
+            exportButton('executions', csvKeys(TABLES.executions), () => executions),
           ],
           class: 'across',
         },
@@ -209,8 +206,10 @@ export function executionsView(app) {
     /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
     const cost = (key) => {
       const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
-      const column = timeColumn(COST_HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), {
+      const column = definedColumn(TABLES.executions[key], {
         key,
+        timeUnit: unit,
+        of: (/** @type {ExecutionRow} */ row) => per(row, key),
         cell: (row) => {
           const content = text(per(row, key));
           if (key === 'host_ps' && of.get(row) === openSource) return link(content, () => goToRun(row));
@@ -246,8 +245,7 @@ export function executionsView(app) {
       select: goToRun,
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
-        textColumn('Program', (/** @type {ExecutionRow} */ { program }) => program, {
-          key: 'program',
+        definedColumn(TABLES.executions.program, {
           title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
           cell: (row) => [
             codeCell(row.program, 40),
@@ -256,17 +254,19 @@ export function executionsView(app) {
               : '',
           ],
         }),
-        countColumn('Launches', 'launches', { key: 'launches' }),
-        countColumn('Runs', 'count', { key: 'count' }),
+        definedColumn(TABLES.executions.launches),
+        definedColumn(TABLES.executions.count),
         ...COSTS.flatMap(cost),
-        shareColumn('Of host', (row) => (row.host_ps ? row.overhead_ps / row.host_ps : null), { key: 'share' }),
+        definedColumn(TABLES.executions.overhead_share, {
+          key: 'share',
+          of: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
+        }),
         {
           head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}` +
             `\u202f${unit.name}`,
           cell: (row) => costBar(row, (key) => per(row, key) / most),
         },
-        textColumn('Join', (/** @type {ExecutionRow} */ { join }) => join, {
-          key: 'join',
+        definedColumn(TABLES.executions.join, {
           title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
           cell: ({ join }) => h('span', { class: 'sec' }, join),
         }),

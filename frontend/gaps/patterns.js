@@ -3,20 +3,16 @@
 import { h } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
 import { LABELS, classCell, classChip } from '../lib/classes.js';
-import { cutName, hue, miniBar } from '../lib/cards.js';
+import { cutName, hue } from '../lib/cards.js';
+import { definedColumn } from '../lib/defined-column.js';
 import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
-import { countColumn, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { shareColumn, sortableTable, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
-
-/** What the host did in gaps, a column of both tables. */
-export const HOST_CLASSES = {
-  head: 'What the host did',
-  cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps),
-};
 
 /**
  * Patterns with gaps, the one with most time first.
@@ -32,15 +28,15 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
   const unit = columnUnit(items, 'total_ps');
   /** @param {'before'|'after'} key @param {string} [inside] the text for gaps inside a run */
   const program = (key, inside) =>
-    textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
-      cell: (pattern) =>
+    definedColumn(TABLES.gap_patterns[key], {
+      cell: (/** @type {KnownPattern} */ pattern) =>
         inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
     });
   return sortableTable({
     label: 'Recurring patterns',
     testid: 'gap-patterns',
     items,
-    sort: '-Total',
+    sort: '-total',
     rowid: (pattern) => `pattern-${recurring.indexOf(pattern)}`,
     select: choose,
     open: (pattern) => {
@@ -51,22 +47,25 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
     columns: [
       program('before'),
       program('after', 'in the middle of its run'),
-      textColumn('Cause', ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause), {
+      definedColumn(TABLES.gap_patterns.cause, {
+        value: ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause),
         title: causesText,
         cell: causesCell,
       }),
-      countColumn('Count', 'count'),
-      timeColumn('Total', unit, 'total_ps'),
+      definedColumn(TABLES.gap_patterns.count),
+      definedColumn(TABLES.gap_patterns.total_ps, { timeUnit: unit }),
       timeColumn('Median', unit, 'median_ps'),
-      timeColumn('Mean', unit, 'mean_ps'),
+      definedColumn(TABLES.gap_patterns.mean_ps, { timeUnit: unit }),
       {
         head: `Min – max, ${unit.name}`,
         number: true,
-        cell: ({ min_ps, max_ps }) =>
-          [min_ps, max_ps].map((ps) => timeCell(ps, unit, max_ps < unit.ps || min_ps < unit.ps / 20 ? 3 : 1)).join(' – '),
+        cell: ({ min_ps, max_ps }) => {
+          const decimals = max_ps < unit.ps || min_ps < unit.ps / 20 ? 3 : 1;
+          return [min_ps, max_ps].map((ps) => timeCell(ps, unit, decimals)).join(' – ');
+        },
       },
       shareColumn('Of idle', (pattern) => pattern.total_ps / idle_ps),
-      HOST_CLASSES,
+      definedColumn(TABLES.gap_patterns.by_class_ps),
       { head: 'When, over the session', cell: (pattern) => ticks(pattern, gaps.get(pattern) ?? [], duration_ps) },
     ],
   });
