@@ -111,23 +111,23 @@ class Client(threading.Thread):
                 self._load.fail(self._port, error)
 
     def _browse(self, name: str) -> None:
-        began, phase = time.perf_counter(), self._load.measured.phase
-        while (answer := self._ask("session", session=name)) and answer.get("state") == "loading":
+        began, phase = time.perf_counter(), self._load.measurements.phase
+        while (answer := self._request("session", session=name)) and answer.get("state") == "loading":
             time.sleep(0.15)
         if not answer or answer.get("state") != "ready":
             return
         if not answer["rows"]:  # the capture is truncated before its first event
             return
-        self._load.measured.add(phase, "(open a session)", 1e3 * (time.perf_counter() - began))
+        self._load.measurements.add(phase, "(open a session)", 1e3 * (time.perf_counter() - began))
         for _ in range(self._random.randrange(5, 25)):
             if self._load.has_ended.is_set() or self._stale:
                 break
             route = self._random.choice(ROUTES)
             time.sleep(self._random.expovariate(1 / self._load.pause) if self._load.pause else 0)
-            response = self._ask(route, **self._arguments(route, name, answer))
+            response = self._request(route, **self._arguments(route, name, answer))
             if route == "gaps" and response and response["items"]:
                 gap = self._random.choice(response["items"])
-                self._ask(
+                self._request(
                     "gap", session=name, mark=answer["mark"], device=gap["device"], start_ps=gap["start_ps"]
                 )
 
@@ -152,9 +152,10 @@ class Client(threading.Thread):
         }
         return {"session": name, "mark": head["mark"], **more.get(route, {})}
 
-    def _ask(self, route: str, **query: Any) -> dict[str, Any] | None:
-        """The answer, None for an error. Requests of slow and disconnecting clients are not measured."""
-        began, phase = time.perf_counter(), self._load.measured.phase
+    def _request(self, route: str, **query: Any) -> dict[str, Any] | None:
+        """Sends a GET and returns the answer, None for an error. Requests of slow and disconnecting clients are not
+        measured."""
+        began, phase = time.perf_counter(), self._load.measurements.phase
         connection = self._connect()
         connection.request(
             "GET", f"{BASE}{route}?{urlencode(query)}", headers={"Accept-Encoding": "identity"}
@@ -168,13 +169,13 @@ class Client(threading.Thread):
         if response.will_close:
             self._close()
         if not self.kind and response.status == 200:
-            self._load.measured.add(phase, route, 1e3 * (time.perf_counter() - began))
+            self._load.measurements.add(phase, route, 1e3 * (time.perf_counter() - began))
         # A random request may name an event or gap that does not exist; the page requests only those it received.
-        asked_at_random = route in ("event", "gap", "neighbor") and response.status == 400
+        is_random_request = route in ("event", "gap", "neighbor") and response.status == 400
         if response.status == 503:
-            self._load.measured.still_reading[phase] += 1
-        elif response.status not in self._load.allowed and not asked_at_random:
-            self._load.measured.fail(f"{response.status} {route}: {body[:120].decode(errors='replace')}")
+            self._load.measurements.still_reading[phase] += 1
+        elif response.status not in self._load.allowed and not is_random_request:
+            self._load.measurements.fail(f"{response.status} {route}: {body[:120].decode(errors='replace')}")
         self._stale = response.status == 409  # the page would open the session again
         is_used = response.status == 200 and route in ("session", "gaps")
         return json.loads(body) if is_used else None
@@ -207,19 +208,19 @@ class Load:
     all_sessions: list[str]
     allowed: frozenset[int]
     pause: float
-    measured: Measurements = field(default_factory=Measurements)
+    measurements: Measurements = field(default_factory=Measurements)
     has_ended: threading.Event = field(default_factory=threading.Event)
 
     def sessions(self) -> list[str]:
-        return self.in_memory if self.measured.phase == "in memory" else self.all_sessions
+        return self.in_memory if self.measurements.phase == "in memory" else self.all_sessions
 
     def fail(self, port: int, error: Exception) -> None:
         if not self.has_ended.is_set():
-            self.measured.fail(f"port {port}: {type(error).__name__}: {error}")
+            self.measurements.fail(f"port {port}: {type(error).__name__}: {error}")
             time.sleep(0.1)
 
 
-def ask(port: int, route: str, **query: Any) -> dict[str, Any]:
+def get(port: int, route: str, **query: Any) -> dict[str, Any]:
     connection = http.client.HTTPConnection("localhost", port, timeout=300)
     try:
         connection.request("GET", f"{BASE}{route}?{urlencode(query)}")
@@ -230,7 +231,7 @@ def ask(port: int, route: str, **query: Any) -> dict[str, Any]:
 
 
 def post(port: int, route: str, **body: Any) -> dict[str, Any]:
-    """Sends a request that acts, as the page does."""
+    """Sends a POST as the page does."""
     connection = http.client.HTTPConnection("localhost", port, timeout=300)
     headers = {
         "Content-Type": "application/json",
@@ -247,14 +248,14 @@ def post(port: int, route: str, **body: Any) -> dict[str, Any]:
 
 def open_session(port: int, name: str, reload: bool = False) -> dict[str, Any]:
     """Waits until the session is in memory and returns the response."""
-    answer = post(port, "reload", session=name) if reload else ask(port, "session", session=name)
+    answer = post(port, "reload", session=name) if reload else get(port, "session", session=name)
     while answer.get("state") == "loading":
         time.sleep(0.1)
-        answer = ask(port, "session", session=name)
+        answer = get(port, "session", session=name)
     return answer
 
 
-def check_end(server: Server, changes: Changes, measured: Measurements) -> None:
+def check_end(server: Server, changes: Changes, measurements: Measurements) -> None:
     """Checks, after the last change, that every session is read as its file is now."""
     from tb_xla_insights.session import load
 
@@ -264,7 +265,7 @@ def check_end(server: Server, changes: Changes, measured: Measurements) -> None:
             lengths[capture] = load(str(capture)).duration_ps
         answer = open_session(server.port, name, reload=True)
         if answer.get("session", {}).get("duration_ps") != lengths[capture] or answer["changed"]:
-            measured.fail(f"{name} is not as its file is now: {str(answer)[:120]}")
+            measurements.fail(f"{name} is not as its file is now: {str(answer)[:120]}")
 
 
 def main() -> int:
@@ -295,7 +296,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         STATUSES_WITH_CHANGES if options.living else EXPECTED_STATUSES,
         options.pause,
     )
-    measured = load.measured
+    measurements = load.measurements
     with (
         tensorboard(folder / "logdir", folder / "server.log", memory_mb) as server,
         tensorboard(folder / "logdir", folder / "second.log", memory_mb) as second,
@@ -313,34 +314,34 @@ def run(folder: Path, options: argparse.Namespace) -> int:
             thread.start()
         began = time.monotonic()
         while (now := time.monotonic() - began) < 60 * options.minutes and server.process.poll() is None:
-            measured.phase = "in memory" if now < 20 * options.minutes else "beyond memory"
-            measured.rss.append((now, measured.phase, server.rss()))
+            measurements.phase = "in memory" if now < 20 * options.minutes else "beyond memory"
+            measurements.rss.append((now, measurements.phase, server.rss()))
             time.sleep(0.5)
         load.has_ended.set()
         for thread in clients:
             thread.join(60)
             if thread.is_alive():
-                measured.fail("a client waits for an answer for a minute")
+                measurements.fail("a client waits for an answer for a minute")
         if options.living:
             changes.join()
             for instance in (server, second):
-                check_end(instance, changes, measured)
+                check_end(instance, changes, measurements)
         for instance in (server, second):
             if instance.process.poll() is not None:
-                measured.fail(f"TensorBoard ended with {instance.process.returncode}")
+                measurements.fail(f"TensorBoard ended with {instance.process.returncode}")
             faults = instance.log.read_text().count("Traceback")
             if faults:
-                measured.fail(f"{faults} tracebacks in {instance.log.name}")
+                measurements.fail(f"{faults} tracebacks in {instance.log.name}")
                 print(instance.log.read_text()[-4000:], file=sys.stderr)
-    print_tables(measured)
+    print_tables(measurements)
     if options.living:
         print(
             f"\nChanges: {', '.join(f'{count} × {name}' for name, count in sorted(changes.counts.items()))}"
         )
-    print(f"\nErrors: {sum(measured.errors.values())}")
-    for message, count in measured.errors.most_common():
+    print(f"\nErrors: {sum(measurements.errors.values())}")
+    for message, count in measurements.errors.most_common():
         print(f"- {count} × {message}")
-    return 1 if measured.errors else 0
+    return 1 if measurements.errors else 0
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ class Measurements:
     still_reading: Counter[str] = field(default_factory=Counter)
     """The number of responses that a session is still being read, by phase."""
     rss: list[tuple[float, str, int]] = field(default_factory=list)
+    """Seconds since the start, phase, and the resident memory of the server's process in bytes."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     phase: str = "in memory"
 
@@ -34,30 +35,32 @@ def quantile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def print_tables(measured: Measurements) -> None:
+def print_tables(measurements: Measurements) -> None:
     phases = ("in memory", "beyond memory")
     print("\n| route | requests | p50 | p99 | longest | beyond memory: requests | p50 | p99 | longest |")
     print("|---|---|---|---|---|---|---|---|---|")
-    routes = sorted({route for _, route in measured.times})
-    for route in sorted(routes, key=lambda name: -quantile(measured.times.get((phases[0], name), [0]), 0.99)):
+    routes = sorted({route for _, route in measurements.times})
+    for route in sorted(
+        routes, key=lambda name: -quantile(measurements.times.get((phases[0], name), [0]), 0.99)
+    ):
         cells = []
         for phase in phases:
-            times = measured.times.get((phase, route), [])
+            times = measurements.times.get((phase, route), [])
             cells += [
                 f"{len(times):,}",
                 *(f"{quantile(times, share):,.0f}" if times else "" for share in (0.5, 0.99, 1)),
             ]
         print(f"| {route.strip('()') if route[0] == '(' else f'`{route}`'} | {' | '.join(cells)} |")
-    print("\n| phase | answers | asked to come again | memory, first quarter (MB) | last quarter | most |")
+    print("\n| phase | answers | asked to retry | memory, first quarter (MB) | last quarter | most |")
     print("|---|---|---|---|---|---|")
     for phase in phases:
-        memory = [rss / 1e6 for _, rss_phase, rss in measured.rss if rss_phase == phase]
+        memory = [rss / 1e6 for _, rss_phase, rss in measurements.rss if rss_phase == phase]
         quarter = max(1, len(memory) // 4)
         first, last = statistics.median(memory[:quarter]), statistics.median(memory[-quarter:])
         answers = sum(
-            len(times) for (times_phase, _), times in measured.times.items() if times_phase == phase
+            len(times) for (times_phase, _), times in measurements.times.items() if times_phase == phase
         )
         print(
-            f"| {phase} | {answers:,} | {measured.still_reading[phase]} | {first:,.0f} | {last:,.0f} "
+            f"| {phase} | {answers:,} | {measurements.still_reading[phase]} | {first:,.0f} | {last:,.0f} "
             f"| {max(memory):,.0f} |"
         )

@@ -39,7 +39,3 @@ def _checker(name: str) -> TypeAdapter[Any]:
     """Built once, for the documents of all sessions."""
     configured_types()
     return TypeAdapter(DOCUMENTS[name])
-
-
-def has_type(route: str) -> bool:
-    return route in get_type_hints(Routes)

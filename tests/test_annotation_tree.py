@@ -26,11 +26,18 @@ from tb_xla_insights.timeline import Timeline
 from tb_xla_insights.trace.model import SessionTrace
 
 PHASES = [("forward", 300_000), ("backward", 300_000)]
-F, B = (
+FORWARD, ATTENTION = (
     "Training_Step.1/forward.1/aten__mm:aten__mm",
     "Training_Step.1/forward.1/attention.2/aten__mm:aten__mm",
 )
-SCOPES = [F, B, "aten__mm:aten__mm", "", "Training_Step.1/aten__add:", "Training_Step.1/backward.2/aten__mm:"]
+SCOPES = [
+    FORWARD,
+    ATTENTION,
+    "aten__mm:aten__mm",
+    "",
+    "Training_Step.1/aten__add:",
+    "Training_Step.1/backward.2/aten__mm:",
+]
 
 
 def sums(report: Any) -> tuple[int, int]:
@@ -47,9 +54,9 @@ def rows(session: SessionTrace, step: int | None = None) -> dict[str, tuple[int,
     }
 
 
-def test_times_of_annotations_hold_those_inside(tmp_path: Path) -> None:
+def test_times_of_annotations_include_nested_ones(tmp_path: Path) -> None:
     inner = {"forward": [("attention", 100_000)]}
-    body = [("dot.1", 60, F), ("dot.2", 40, B), ("dot.3", 7, ""), ("dot.2", 5, B)]
+    body = [("dot.1", 60, FORWARD), ("dot.2", 40, ATTENTION), ("dot.3", 7, ""), ("dot.2", 5, ATTENTION)]
     loaded = training(tmp_path, [Step(PHASES, [(950_000, body)], inner)])
     assert rows(loaded) == {
         "Training_Step": (1, STEP_PS, 105, 3),
@@ -64,7 +71,7 @@ def test_times_of_annotations_hold_those_inside(tmp_path: Path) -> None:
 
 def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
     late_ps = 7 * STEP_PS
-    steps = [Step(PHASES, [(late_ps + 1000 * n, [("dot.1", 100 + n, F)])]) for n in range(5)]
+    steps = [Step(PHASES, [(late_ps + 1000 * n, [("dot.1", 100 + n, FORWARD)])]) for n in range(5)]
     loaded = training(tmp_path, steps)
     for n in range(5):
         assert rows(loaded, n)["Training_Step/forward"] == (1, 300_000, 100 + n, 1)
@@ -76,7 +83,7 @@ def test_ops_belong_to_the_step_that_launched_them(tmp_path: Path) -> None:
 
 
 def test_executions_of_an_annotation_are_launches_of_programs_with_its_ops(tmp_path: Path) -> None:
-    steps = [Step(PHASES, [(950_000 + STEP_PS * n, [("dot.1", 10, F)] * 3)]) for n in range(4)]
+    steps = [Step(PHASES, [(950_000 + STEP_PS * n, [("dot.1", 10, FORWARD)] * 3)]) for n in range(4)]
     report = propagation_report(training(tmp_path, steps))
     entry = next(row for row in report["annotations"] if row["path"] == "Training_Step/forward")
     assert (entry["executions"], entry["device_ops"], entry["programs"]) == (4, 12, ["7"])
@@ -96,7 +103,8 @@ def test_annotations_of_a_cut_step_have_the_path_of_whole_steps() -> None:
 
 def test_a_mixed_fusion_gives_each_scope_its_share(tmp_path: Path) -> None:
     parts = [
-        Instruction(n, f"add.{n}", "add", F.split(":")[0] if n < 3 else B.split(":")[0]) for n in range(4)
+        Instruction(n, f"add.{n}", "add", FORWARD.split(":")[0] if n < 3 else ATTENTION.split(":")[0])
+        for n in range(4)
     ]
     hlo = module([Instruction(9, "fusion.1", "fusion", calls=[5])], {5: parts})
     loaded = training(
@@ -229,7 +237,7 @@ def test_stored_rows_of_name_scopes_provide_scopes() -> None:
 
 
 def test_an_unknown_step_or_device_is_an_error(tmp_path: Path) -> None:
-    loaded = training(tmp_path, [Step(PHASES, [(950_000, [("dot.1", 10, F)])])])
+    loaded = training(tmp_path, [Step(PHASES, [(950_000, [("dot.1", 10, FORWARD)])])])
     for wrong in ({"step": 1}, {"step": -1}, {"device": "vm/TPU:5"}):
         with pytest.raises(InputError, match=r"no (step|device)"):
             propagation_view(loaded, **wrong)

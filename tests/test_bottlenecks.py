@@ -78,9 +78,8 @@ def report(*rows: dict[str, Any], framework: str = "jax", host: int = 1_000) -> 
     return document | work_document(list(rows), STEPS, [PEAKS], [])
 
 
-ATTENTION = op(
-    "fusion.1", "s/attention", 500_000, 10_000_000, 50_000
-)  # 20 % of the FLOP/s, 10 % of the bandwidth
+# 20 % of the FLOP/s, 10 % of the bandwidth.
+ATTENTION = op("fusion.1", "s/attention", 500_000, 10_000_000, 50_000)
 MLP = op("dot.2", "s/mlp", 300_000, 24_000_000, 30_000)  # 80 %
 WAIT = op("copy-done.3", "s/mlp", 150_000, 0, 0, kind="wait")
 
@@ -91,10 +90,11 @@ def test_the_worst_group_and_its_gain_at_the_roofline() -> None:
     assert (worst["id"], bound["id"], bound["severity"]) == (BELOW_ROOFLINE, "device_bound", "info")
     assert worst["cost_ps"] == 400_000  # 100 ns at the roofline
     assert (worst["step_if_fixed_ps"], worst["gain"], worst["severity"]) == (600_000, 0.4, "critical")
+    # No range: all faces read both.
     assert (worst["step_if_fixed_most_ps"], worst["gain_at_worst"]) == (
         600_000,
         0.4,
-    )  # no range: all faces read both
+    )
     assert [row["of_step"] for row in bound["evidence"]["places"]] == [0.5, 0.3]  # the wait is no work
     text = verdict(document)["text"].replace("\u202f", " ")
     assert len(text) <= 230
@@ -126,9 +126,11 @@ def test_the_worst_annotation_is_that_of_the_view_device() -> None:
     trained = session(trace_of(transformer.build().to_bytes()))
     worst = next(row for row in session_report(trained)["findings"] if row["id"] == BELOW_ROOFLINE)
     view = device_view(trained, "all", "all")
-    assert worst["evidence"]["annotation"] == view["paths"][view["verdict"]["path"]]
+    farthest = view["verdict"]
+    assert farthest is not None
+    assert worst["evidence"]["annotation"] == view["paths"][farthest["path"]]
     # The view is of all runs, the finding of those that steps launched: one was launched before the capture.
-    assert worst["cost_ps"] * (transformer.STEPS + 1) == view["verdict"]["below_ps"] * transformer.STEPS
+    assert worst["cost_ps"] * (transformer.STEPS + 1) == farthest["below_ps"] * transformer.STEPS
     assert worst["advice"].replace("\u202f", " ") == (
         "Look first at fusion.1042 at /opt/demo/model/attention.py:88: it takes 11.6 ms a step, at 56.0 % "
         "of HBM bandwidth."
@@ -143,9 +145,8 @@ def test_a_step_is_not_shorter_than_the_work_of_the_host() -> None:
 
 
 def test_ops_near_the_roofline_are_no_finding() -> None:
-    document = with_bottlenecks(
-        report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000))
-    )  # 81 %: 17 % of the step
+    # 81 %: 17 % of the step.
+    document = with_bottlenecks(report(op("dot.2", "s/mlp", 900_000, 73_000_000, 30_000)))
     assert [row["id"] for row in document["findings"]] == ["device_bound"]
 
 

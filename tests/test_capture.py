@@ -254,7 +254,7 @@ class TestRefusals:
     def test_a_capture_whose_file_does_not_appear(
         self, silent_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tb_xla_insights.capture.capture._VISIBLE_SECONDS", 0.0)
+        monkeypatch.setattr("tb_xla_insights.capture.capture._MAX_VISIBILITY_DELAY_SECONDS", 0.0)
         with pytest.raises(InputError, match=r"there is no .*\.xplane\.pb; it writes on its own machine"):
             capture([silent_server], str(tmp_path), SHORT)
 

@@ -154,9 +154,8 @@ def test_names_that_are_not_valid_text(kind: str, tmp_path: Path) -> None:
 def test_a_failed_write_leaves_the_existing_file(
     command: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        sys, "dont_write_bytecode", True
-    )  # Python does not notice that such a file is truncated
+    # Python does not notice that such a file is truncated.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     for name in ("page.html", "steps.csv"):
         (tmp_path / name).write_text("old")
     least, most = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -65,7 +65,7 @@ def test_lines_of_both_kinds_are_related_by_the_profiles_start() -> None:
 
 
 def test_lines_of_unrelated_time_bases_are_reported() -> None:
-    for profile_start in (None, 12, EPOCH // 2):  # or a start that cannot be
+    for profile_start in (None, 12, EPOCH // 2):  # the last two cannot be epoch times
         trace = host((EPOCH + 10, 0), (4, 0), profile_start=profile_start)
         assert ids(trace) == ["clock_unknown"]
 

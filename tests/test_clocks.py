@@ -48,9 +48,8 @@ def test_clocks_within_some_microseconds_agree(offset: float) -> None:
 
 
 def test_run_begins_after_its_completion_callback() -> None:
-    assert (
-        describe_clock_contradiction(with_callback(100)) is None
-    )  # the callback may run early, after the first output
+    # The callback may run early, after the first output.
+    assert describe_clock_contradiction(with_callback(100)) is None
     contradiction = describe_clock_contradiction(with_callback(1000))
     assert contradiction == "1 of 1 runs end after the host was notified of their end, by up to 0.890\u202fms"
 

@@ -105,9 +105,8 @@ def test_a_gap_of_the_late_host_delays_the_next_collective(name: str) -> None:
         begin = begins[LATE]
         assert begin
         assert delayed_instance(arrivals, LATE, 0, begin - MS, begin) == instance
-        assert (
-            delayed_instance(arrivals, LATE, 0, begin - 10_000, begin) is None
-        )  # within the error of the clocks
+        # Within the error of the clocks.
+        assert delayed_instance(arrivals, LATE, 0, begin - 10_000, begin) is None
     end = int(waits[LATE].end_ps.max())
     assert delayed_instance(arrivals, LATE, 0, end, end + MS) is None
 

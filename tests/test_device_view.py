@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from build import trace_of
@@ -16,6 +15,7 @@ from tpu_ops import Op, tpu_trace
 from tb_xla_insights.analysis.propagation import propagation_report
 from tb_xla_insights.device_work import host_work, view
 from tb_xla_insights.device_work.view import device_view
+from tb_xla_insights.schema.device_route import DeviceAnswer
 from tb_xla_insights.trace.model import SessionTrace
 
 STEP = "Training_Step.1"
@@ -40,7 +40,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> SessionTrace:
     return session(tpu_trace(folder, [[*FIRST, *SECOND, *more, *late_ops], FIRST], STEPS))
 
 
-def own_times(document: dict[str, Any]) -> dict[str | None, int]:
+def own_times(document: DeviceAnswer) -> dict[str | None, int]:
     paths = [*document["paths"], None]  # -1 is the last one
     tree = document["tree"]
     return {paths[at]: own_ps for at, own_ps in zip(tree["path"], tree["own_ps"], strict=True)}
@@ -97,8 +97,9 @@ def test_defaults_replace_unknown_devices_and_steps(trained: SessionTrace, dd: s
 def test_an_op_links_to_its_longest_run(trained: SessionTrace) -> None:
     document = device_view(trained, "0.0", "1")
     at = document["ops"]["op"].index("dot.1")
-    row, *run = document["ops"]["run"][at]
-    assert [document["rows"][row], *run] == ["h0.d0.ops", 14_010, 0, 3_000]
+    run = document["ops"]["run"][at]
+    assert run is not None
+    assert [document["rows"][run[0]], *run[1:]] == ["h0.d0.ops", 14_010, 0, 3_000]
     place = document["tree"]["path"].index(document["paths"].index("Training_Step/mlp"))
     assert (document["tree"]["first_ps"][place], document["tree"]["last_ps"][place]) == (10_010, 18_010)
     assert device_view(trained, "0.0", "mean")["tree"]["first_ps"] == [None] * 5
@@ -108,6 +109,7 @@ def test_the_verdict_names_the_work_farthest_below_the_roof(trained: SessionTrac
     document = device_view(trained, "0.0", "1")
     # The dot reaches 120,000 of 400,000 FLOPs, the add 900 of 1,000 bytes, the copy 100 of 1,000.
     verdict = document["verdict"]
+    assert verdict is not None
     assert document["paths"][verdict["path"]] == "Training_Step/mlp"
     assert document["ops"]["op"][verdict["op"]] == "dot.1"
     assert (verdict["known_ps"], verdict["below_ps"]) == (6_000, 4_000 - 1_200)
@@ -127,7 +129,9 @@ def test_a_category_filters_everything_except_the_list_of_categories(trained: Se
 def test_user_peaks_change_the_shares(trained: SessionTrace) -> None:
     document = device_view(trained, "0.0", "1", user_peaks=(200e12, 1e12))
     assert document["peaks"]["source"] == "user"
-    assert document["total"]["flops_share"] == device_view(trained, "0.0", "1")["total"]["flops_share"] / 2
+    own_share = device_view(trained, "0.0", "1")["total"]["flops_share"]
+    assert own_share is not None
+    assert document["total"]["flops_share"] == own_share / 2
 
 
 def test_ops_beyond_the_limit_are_sums(trained: SessionTrace, monkeypatch: pytest.MonkeyPatch) -> None:

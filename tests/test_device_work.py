@@ -145,9 +145,8 @@ def test_annotations_add_up(known_work: dict[str, Any]) -> None:
         {"memory": 3_000, "link": 1_000, "neither": 6_000},
     )
     assert tree["Training_Step"]["own"]["self_ps"] == 0
-    assert (
-        tree[None]["bound_by"] == "neither"
-    )  # 3,000 ps of a copy at a tenth of the memory's peak, 1,000 ps of waiting
+    # 3,000 ps of a copy at a tenth of the memory's peak, 1,000 ps of waiting.
+    assert tree[None]["bound_by"] == "neither"
 
 
 def test_steps_have_the_work_that_they_launched(known_work: dict[str, Any]) -> None:

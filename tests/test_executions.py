@@ -46,9 +46,8 @@ def test_time_in_the_queue_is_not_overhead() -> None:
     loop = Tpu()
     loop.launch(0, (10, 20), (50, 100))
     loop.launch(40, (60, 20), (160, 30), by="dynamo", program="g(2)")  # waits from 60 to 150 for the first
-    loop.launch(
-        190, (200, 90), (220, 10), by="dynamo", program="g(2)", enqueue=210
-    )  # the call outlasts its run
+    # The call outlasts its run.
+    loop.launch(190, (200, 90), (220, 10), by="dynamo", program="g(2)", enqueue=210)
     costs = find_costs(loop.trace())
     assert (costs.host_ps // US).tolist() == [140, 130, 90]
     assert (costs.device_ps // US).tolist() == [100, 30, 10]

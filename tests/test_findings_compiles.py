@@ -11,6 +11,7 @@ from launching import Tpu, demo
 from loops import LAUNCH, STEP, findings, loop, us
 
 from tb_xla_insights.analysis.findings import Finding, find_findings
+from tb_xla_insights.analysis.findings.compile_advice import advise_unknown_change, place_text
 from tb_xla_insights.analysis.sidecars import DebugLogBlock, Sidecars
 from tb_xla_insights.trace.model import SessionTrace
 
@@ -153,6 +154,12 @@ class TestWhatIsNew:
         finding = recompilation_of(compiling(tmp_path, [BASE], hlo=False))
         assert finding.evidence["changes"] == {}
         assert finding.advice.startswith("Find what is new in the graph of step 5")
+
+    def test_the_place_follows_the_graph(self) -> None:
+        advice = advise_unknown_change(place_text(None, "Training_Step"), "", variants=1)
+        assert advice.startswith(
+            "Find what is new in the graph (a last batch of another size, an evaluation, a branch) in Training_Step,"
+        )
 
 
 class TestCutByTheCapture:

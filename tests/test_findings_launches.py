@@ -8,7 +8,7 @@ from loops import LAUNCH, STEP, findings, loop, us, with_work
 
 
 def several(per_step: int, device: float, pause: float = 60) -> Tpu:
-    """Steps of `each` markers, each run after a pause."""
+    """Steps of `per_step` markers, each run after a pause."""
     tpu = Tpu()
     for i in range(3):
         tpu.step(i * STEP, STEP, 5 + i)

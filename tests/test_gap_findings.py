@@ -41,9 +41,8 @@ def gap(duration: int, **explained: int) -> dict[str, Any]:
 def test_the_straggler_finding_stands_for_the_causes_of_lateness() -> None:
     straggler = finding("straggler", hosts=["w-1"], said_by=["input_bound"])
     report = {"findings": [straggler, finding("transfer_bound")]}
-    gap_of_host = gap(
-        1000, input_bound=500, transfer_bound=200, tracing_bound=100
-    )  # the session has no finding with the last id
+    # The session has no finding with the last id.
+    gap_of_host = gap(1000, input_bound=500, transfer_bound=200, tracing_bound=100)
     assert findings_of_gap(gap_of_host, "w-1", report) == {"straggler": 500, "transfer_bound": 200}
     assert findings_of_gap(gap_of_host, "w-2", report) == {"transfer_bound": 200}
     assert findings_of_gap(gap(1000, transfer_bound=9), "w-2", report) == {}

@@ -106,7 +106,7 @@ def test_a_call_of_cublas() -> None:
     assert amounts(left, right, call) == (2 * 8 * 5 * 7, "f32[8,5] × f32[5,7] = f32[8,7]", 4 * (40 + 35 + 56))
 
 
-IMAGES, KERNEL, MADE = (2, 9, 9, 4), (3, 3, 4, 6), (2, 7, 7, 6)
+IMAGES, KERNEL, OUTPUT = (2, 9, 9, 4), (3, 3, 4, 6), (2, 7, 7, 6)
 CONVOLUTION: dict[str, Any] = {
     "window": {"dimensions": [{"size": 3, "stride": 1, "window_dilation": 1, "base_dilation": 1}] * 2},
     "convolution_dimension_numbers": {
@@ -120,10 +120,10 @@ CONVOLUTION: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("target", "read", "result"),
     [
-        ("", (IMAGES, KERNEL), MADE),
-        ("__cudnn$convForward", (IMAGES, KERNEL), MADE),
-        ("__cudnn$convBackwardInput", (MADE, KERNEL), IMAGES),
-        ("__cudnn$convBackwardFilter", (IMAGES, MADE), KERNEL),
+        ("", (IMAGES, KERNEL), OUTPUT),
+        ("__cudnn$convForward", (IMAGES, KERNEL), OUTPUT),
+        ("__cudnn$convBackwardInput", (OUTPUT, KERNEL), IMAGES),
+        ("__cudnn$convBackwardFilter", (IMAGES, OUTPUT), KERNEL),
     ],
 )
 def test_a_convolution_and_its_gradients_have_the_same_flops(
@@ -139,15 +139,15 @@ def test_a_convolution_and_its_gradients_have_the_same_flops(
     st.integers(1, 9), st.integers(1, 9), st.integers(1, 5), st.integers(1, 3), st.integers(-2, 6), st.integers(1, 3),
     st.integers(1, 3),
 )  # fmt: skip
-def test_places_of_a_window_are_those_that_meet_a_value(
+def test_window_pairs_are_the_window_positions_on_a_value(
     outputs: int, inputs: int, size: int, stride: int, padding: int, step: int, dilation: int
 ) -> None:
     window = Window.Dimension(
         size=size, stride=stride, padding_low=padding, window_dilation=step, base_dilation=dilation
     )
     values = {dilation * value for value in range(inputs)}
-    met = sum(out * stride - padding + at * step in values for out in range(outputs) for at in range(size))
-    assert count_window_pairs(outputs, inputs, window) == met
+    pairs = sum(out * stride - padding + at * step in values for out in range(outputs) for at in range(size))
+    assert count_window_pairs(outputs, inputs, window) == pairs
 
 
 def test_damage_is_not_known() -> None:
@@ -168,9 +168,5 @@ def test_invalid_sizes_are_not_counted(size: int) -> None:
     assert (flops, nbytes) == (None, None) if abs(size) > 1 else flops == 16
     images, kernel = instruction(1, "parameter", shape(*IMAGES)), instruction(2, "parameter", shape(*KERNEL))
     result = (2, size, 7, 6)
-    assert amounts(images, kernel, instruction(3, "convolution", shape(*result), [1, 2], **CONVOLUTION))[
-        0
-    ] in (
-        None,
-        0,
-    )
+    convolution = instruction(3, "convolution", shape(*result), [1, 2], **CONVOLUTION)
+    assert amounts(images, kernel, convolution)[0] in (None, 0)

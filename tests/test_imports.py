@@ -157,7 +157,7 @@ def test_concurrent_requests_import_no_analyses() -> None:
         if item.startswith("tb_xla_insights.") and not item.startswith("tb_xla_insights.capture")
     }
     check = (
-        "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_answers(); "
+        "import sys, tb_xla_insights.plugin.plugin, tb_xla_insights.plugin.imports as i; i.import_modules(); "
     )
     completed = subprocess.run(
         [sys.executable, "-c", f"{check}print(*sys.modules)"], capture_output=True, text=True, check=True

@@ -199,9 +199,8 @@ def test_the_case_studys_coverage_and_lost_annotations(demo: SessionTrace) -> No
     assert {row["path"].rpartition("/")[2]: row["reason"] for row in view["lost"]} == TRUTH.lost_annotations
     assert view["order"]["runs"] == len(TRUTH.phase_order)
     assert view["order"]["phases"] == len({name for name, _ in TRUTH.phase_order})
-    late_ps = sum(
-        time for name, time in TRUTH.phase_order[2:] if name == "forward"
-    )  # FINISH_UPDATE is second
+    # FINISH_UPDATE is second.
+    late_ps = sum(time for name, time in TRUTH.phase_order[2:] if name == "forward")
     assert view["order"]["inversion_share"] == late_ps / TRUTH.run_ps
 
 

@@ -13,7 +13,7 @@ from tb_xla_insights.report.partial import partial_report
 
 
 class Reader:
-    """Makes documents that take some seconds each."""
+    """Builds documents, which takes some seconds each."""
 
     files = SimpleNamespace(name="pod", path="run/pod")
     comparison = SimpleNamespace(hosts=())
@@ -36,7 +36,7 @@ def document(*findings: Row, hosts: int = 2) -> Any:
 
 
 def reports_at(reader: Reader, seconds_per_host: float, hosts: int) -> list[int]:
-    """After how many hosts reports are made."""
+    """The numbers of hosts after which reports are built."""
     parts: HostExtras[Row] = HostExtras(lambda _: {})
     counts: list[int] = []
 

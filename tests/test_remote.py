@@ -241,7 +241,9 @@ def test_a_response_of_the_wrong_length_is_an_error(store: WebStore) -> None:
     store.faults[HOSTS[0]] = at_block(2, short)
     with open_source(f"{store.address}{HOSTS[0]}") as source, pytest.raises(InputError) as raised:
         source.read(2 * BLOCK, 10)
-    message = f": byte {2 * BLOCK}: cannot be read (9 bytes came where {BLOCK} were asked for); try again or "
+    message = (
+        f": byte {2 * BLOCK}: cannot be read (the store sent 9 of {BLOCK} requested bytes); try again or "
+    )
     assert message in str(raised.value)
 
 
@@ -312,7 +314,8 @@ def test_a_store_that_stalls_is_left_when_reading_is_stopped(store: WebStore) ->
         skipped = [diagnostic for diagnostic in trace.diagnostics if diagnostic.id == "skipped_host"]
         assert "b" in [diagnostic.host for diagnostic in skipped]
         assert all(
-            "not read, stopped before; reload the session" in diagnostic.message for diagnostic in skipped
+            "not read, reading was stopped before; reload the session" in diagnostic.message
+            for diagnostic in skipped
         )
     finally:
         over.set()
@@ -333,7 +336,9 @@ def test_the_tab_shows_bytes_while_a_store_stalls_and_its_stop_ends_that(store: 
         assert load.wait(60)
     finally:
         over.set()
-    assert str(load.error).endswith("a.xplane.pb: not read, stopped before; reload the session to read it")
+    assert str(load.error).endswith(
+        "a.xplane.pb: not read, reading was stopped before; reload the session to read it"
+    )
 
 
 def test_a_logdir_over_http_is_listed_directory_by_directory_and_no_capture_is_read(store: WebStore) -> None:

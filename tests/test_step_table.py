@@ -104,9 +104,8 @@ def test_case_study() -> None:
         int(step.number == truth.recompiled_step) for step in truth.steps
     ]
     gap_row = next(row for row in rows if row["number"] == truth.gap_step)
-    assert (
-        truth.run_ps <= gap_row["device_busy_ps"] <= truth.run_ps + 200 * US
-    )  # cores start at slightly different times
+    # Cores start at slightly different times.
+    assert truth.run_ps <= gap_row["device_busy_ps"] <= truth.run_ps + 200 * US
 
 
 @pytest.mark.parametrize("mode", dynamo_issue.MODES)

@@ -76,18 +76,16 @@ def test_the_tpu_capture_has_the_same_duty_cycle_and_op_times(shared_traces: Pat
         t["p"] for t in ask(tmp_path, capture, "overview_page") if "device_duty_cycle_percent" in t["p"]
     )
     assert duty_text["device_duty_cycle_percent"] == f"{100 * busy / span:.1f}%"
-    assert float(duty_text["idle_time_high_confidence_ps"]) == pytest.approx(
-        idle, rel=1e-5
-    )  # it prints six digits
+    # It prints six digits.
+    assert float(duty_text["idle_time_high_confidence_ps"]) == pytest.approx(idle, rel=1e-5)
 
     names = [trace.strings[name] for device in trace.devices for name in device.ops.name.tolist()]
     own_times = ours(trace, names)
     theirs = op_times(ask(tmp_path, capture, "op_profile")["byProgramExcludeIdle"], set(own_times))
     device_ps = device_times(trace, names)
     assert theirs == device_ps  # it adds up what the device itself measured ...
-    assert sum(own_times.values()) == pytest.approx(
-        sum(device_ps.values()), rel=1e-4
-    )  # ... whose events determine the common clock
+    # The device's events determine the common clock.
+    assert sum(own_times.values()) == pytest.approx(sum(device_ps.values()), rel=1e-4)
 
 
 def test_the_gpu_capture_has_the_same_op_times(shared_traces: Path, tmp_path: Path) -> None:

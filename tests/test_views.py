@@ -247,9 +247,8 @@ class TestGaps:
         overlapping = session(
             capture(first, Core([("a", 0, 20 * US), ("b", 60 * US, 89 * US)], name="TPU:1"))
         )
-        assert (
-            "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
-        )  # "the same on 2 cores" says so
+        # "the same on 2 cores" says so.
+        assert "cores" not in gap_views.gap(overlapping, "vm/TPU:0", 20 * US)["sentence"]
         alone = Core([("a", 0, 149 * US)], name="TPU:1")
         sentence = gap_views.gap(session(capture(first, alone)), "vm/TPU:0", 20 * US)["sentence"]
         assert sentence.endswith(" Other cores of the host work all the while.")

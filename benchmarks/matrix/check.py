@@ -44,9 +44,8 @@ def framework(report: Document, truth: Document) -> Iterator[str]:
 
 
 def steps(report: Document, truth: Document) -> Iterator[str]:
-    min_steps = truth["steps"] - (
-        not truth["annotated"]
-    )  # steps from a rhythm of runs lack the end of the last step
+    # Steps from a rhythm of runs lack the end of the last step.
+    min_steps = truth["steps"] - (not truth["annotated"])
     if not min_steps <= len(report["steps"]) <= truth["steps"]:
         source = next((step["source"] for step in report["steps"]), "none")
         yield f"{len(report['steps'])} by {source}, not {truth['steps']}"

@@ -138,7 +138,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       : h('td', { class: column.every(hasNoRuns) && 'u' });
   }
 
-  function rows() {
+  function drawRows() {
     const columnsByHost = [...groupBy(columns, (/** @type {number[]} */ [step]) => hostOf[step] ?? '')];
     fill(
       owners,
@@ -204,7 +204,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
             link('Show all', () => {
               shownGraphs = sortedGraphs.length;
               columns = allColumns;
-              rows();
+              drawRows();
               refresh();
             }),
           ]
@@ -218,7 +218,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
 
   function refresh() {
     const chosenRow = chosen();
-    body.querySelectorAll('button').forEach((mark) => mark.setAttribute('aria-pressed', 'false'));
+    body.querySelectorAll('button').forEach((element) => element.setAttribute('aria-pressed', 'false'));
     if (!chosenRow) return;
     const tableRow = [...body.rows].find(({ dataset }) => dataset.graph === graphOf(chosenRow));
     tableRow?.cells[columns.findIndex((column) => column.includes(chosenRow.step ?? -1)) + 1]
@@ -226,7 +226,7 @@ export function createGrid({ compiles, graphs, steps, step_hosts }, chosen, choo
       ?.setAttribute('aria-pressed', 'true');
   }
 
-  rows();
+  drawRows();
   const element = h(
     'div',
     null,

@@ -6,7 +6,7 @@ import { shortNames } from '../lib/host-names.js';
 import { groupBy } from '../lib/totals.js';
 import { peaksText } from './peaks.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('../lib/types').Ready} Ready */
 /** @typedef {import('../lib/types').Device} Device */
 /** @typedef {[value: string, text: string]} Choice */
@@ -55,7 +55,7 @@ export function deviceChoices(session, dd, listed) {
 }
 
 /**
- * @param {Ready} session @param {DeviceDocument} answer @param {Device[]} listed
+ * @param {Ready} session @param {DeviceAnswer} answer @param {Device[]} listed
  * @param {object} on
  * @param {(dd: string) => void} on.device
  * @param {(st: string) => void} on.step

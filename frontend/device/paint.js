@@ -160,21 +160,21 @@ export function paintRoofline(
       along(memory, low, corner, part, slope, -9, palette.ink);
       along('50 % of it', low, corner, part, slope, 9 + (y(1) - y(2)) * Math.cos(slope), palette.ink3);
     }
-    const [text, height14] = [ridgeText(at), bottom - 11];
+    const [text, labelY] = [ridgeText(at), bottom - 11];
     const wide = textWidth(text) + 8;
-    box(palette.surface, corner[0] - wide / 2, height14 - 7, wide, 14);
-    centred(text, corner[0], height14, palette.ink);
-    const [left, rest] = ['‹ memory-bound', 'compute-bound ›'];
-    if (corner[0] - wide / 2 - 4 - textWidth(left) > LEFT) {
-      write(palette.ink2, left, corner[0] - wide / 2 - 4 - textWidth(left), height14);
+    box(palette.surface, corner[0] - wide / 2, labelY - 7, wide, 14);
+    centred(text, corner[0], labelY, palette.ink);
+    const [memoryBound, computeBound] = ['‹ memory-bound', 'compute-bound ›'];
+    if (corner[0] - wide / 2 - 4 - textWidth(memoryBound) > LEFT) {
+      write(palette.ink2, memoryBound, corner[0] - wide / 2 - 4 - textWidth(memoryBound), labelY);
     }
-    if (corner[0] + wide / 2 + 4 + textWidth(rest) < right) {
-      write(palette.ink2, rest, corner[0] + wide / 2 + 4, height14);
+    if (corner[0] + wide / 2 + 4 + textWidth(computeBound) < right) {
+      write(palette.ink2, computeBound, corner[0] + wide / 2 + 4, labelY);
     }
     taken.push({
-      x: corner[0] - wide / 2 - 4 - textWidth(left),
-      y: height14 - 8,
-      w: wide + 8 + textWidth(left) + textWidth(rest),
+      x: corner[0] - wide / 2 - 4 - textWidth(memoryBound),
+      y: labelY - 8,
+      w: wide + 8 + textWidth(memoryBound) + textWidth(computeBound),
       h: 16,
     });
   }
@@ -264,10 +264,10 @@ export function paintRoofline(
   }
 
   /** @param {import('./layout.js').Label} label */
-  function drawLabel({ dot, box: at, line: led }) {
-    const [text, middle] = [textOf(dot), at.y + at.h / 2];
-    if (led) {
-      line(palette.ink3, 1, [], [[dot.x, dot.y], lineEnd(dot, at)]);
+  function drawLabel({ dot, box: area, line: hasLine }) {
+    const [text, middle] = [textOf(dot), area.y + area.h / 2];
+    if (hasLine) {
+      line(palette.ink3, 1, [], [[dot.x, dot.y], lineEnd(dot, area)]);
       g.fillStyle = palette.ink;
       g.beginPath();
       g.arc(dot.x, dot.y, 1.5, 0, 7);
@@ -276,8 +276,8 @@ export function paintRoofline(
     g.lineWidth = 3;
     g.lineJoin = 'round';
     g.strokeStyle = palette.surface;
-    g.strokeText(text, at.x, middle + 0.5);
-    write(palette.ink, text, at.x, middle);
+    g.strokeText(text, area.x, middle + 0.5);
+    write(palette.ink, text, area.x, middle);
   }
 
   const textOf = (/** @type {Dot} */ { row }) => `${row.op}  ${timeText(row.ps, 1)}`;

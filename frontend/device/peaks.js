@@ -4,16 +4,16 @@ import { button, h } from '../lib/dom.js';
 import { digits } from '../lib/format.js';
 import { trimmed } from './rows.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 
 /** `918`, `61.5` @param {number} value */
 const number = (value) => digits(value, Number.isInteger(value) ? 0 : 1);
 
-/** The precision of the peak; empty if uncertain. @param {DeviceDocument['peaks']} peaks */
+/** The precision of the peak; empty if uncertain. @param {DeviceAnswer['peaks']} peaks */
 export const precisionOf = ({ source, devices: [first] }) =>
   source !== 'user' && /^TPU/.test(first?.kind ?? '') ? 'bf16' : '';
 
-/** `roof: 918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture (TPU v6 Lite)` @param {DeviceDocument['peaks']} peaks */
+/** `roof: 918 TFLOP/s bf16 · HBM 1 638 GB/s, from the capture (TPU v6 Lite)` @param {DeviceAnswer['peaks']} peaks */
 export function peaksText(peaks) {
   const { flops_per_s: flops, bytes_per_s: bytes, source, devices } = peaks;
   const kinds = [...new Set(devices.map(({ kind }) => kind))].join(', ');
@@ -35,7 +35,7 @@ export function peaksText(peaks) {
 
 /**
  * Opens the dialog that sets both peaks.
- * @param {DeviceDocument['peaks']} peaks
+ * @param {DeviceAnswer['peaks']} peaks
  * @param {(pk: string) => void} apply takes the peaks in the link's form; empty: the device's
  */
 export function openPeaks({ flops_per_s: flops, bytes_per_s: bytes, source }, apply) {

@@ -5,13 +5,13 @@ import { card } from '../lib/cards.js';
 import { placed } from './layout.js';
 import { toneChip } from './tree.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 
 const MAX_LEGEND = 7;
 
 /**
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {OpRow[]} rows
  * @param {Map<string, number>} tones
  * @param {Map<string, string>} names short names by path
@@ -54,7 +54,7 @@ function legendEntries(drawn, tones, names) {
   ];
 }
 
-/** @param {DeviceDocument} document @param {OpRow[]} rows */
+/** @param {DeviceAnswer} document @param {OpRow[]} rows */
 function reasonForNoPicture({ chosen }, rows) {
   const counted = rows.some(({ flops }) => flops);
   const sized = rows.some(({ hbm_bytes }) => hbm_bytes !== null);

@@ -4,16 +4,16 @@ import { unitFor } from '../lib/format.js';
 import { total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
-/** @typedef {import('./types').Bound} Bound */
+/** @typedef {import('../lib/routes').BoundBy} BoundBy */
 
 /** Suffix of a link's `an` for an annotation's own time, without nested ones; alone: no annotation. */
 const OWN = '/';
 
-/** @type {Record<Bound, string>} */
+/** @type {Record<BoundBy, string>} */
 export const BOUND_WORDS = {
   memory: 'memory',
   compute: 'compute',
@@ -26,25 +26,25 @@ export const BOUND_WORDS = {
 
 /**
  * The divisor of sums: chosen cores, times steps unless the whole session is shown.
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  */
 export const divisor = ({ core_steps }) => Math.max(1, core_steps);
 
 /** Share of the attainable rate from which on ops count as efficient. */
 const REACHED_SHARE = 0.8;
 
-/** Whether the ops run near the roof. @param {DeviceDocument} document */
+/** Whether the ops run near the roof. @param {DeviceAnswer} document */
 export const isReached = ({ verdict }) => verdict !== null && verdict.reached >= REACHED_SHARE;
 
-/** @param {DeviceDocument} document @returns {OpRow[]} in the document's order */
+/** @param {DeviceAnswer} document @returns {OpRow[]} in the document's order */
 export function opRows(document) {
   const { ops, programs, categories, paths, sources, rows } = document;
   const divideBy = divisor(document);
   /** @type {Map<string, number>} */
-  const named = new Map();
+  const occurrences = new Map();
   return ops.op.map((op, at) => {
-    const occurrence = (named.get(op) ?? 0) + 1;
-    named.set(op, occurrence);
+    const occurrence = (occurrences.get(op) ?? 0) + 1;
+    occurrences.set(op, occurrence);
     const [flops, bytes, run] = [ops.flops[at], ops.hbm_bytes[at], ops.run[at]];
     return {
       id: occurrence > 1 ? `${op}~${occurrence}` : op,
@@ -70,7 +70,7 @@ export function opRows(document) {
   });
 }
 
-/** @param {DeviceDocument} document @returns {RestRow[]} */
+/** @param {DeviceAnswer} document @returns {RestRow[]} */
 export const restRows = (document) =>
   document.rest.map(({ path, bound_by, kinds, executions, self_ps }) => ({
     path: document.paths[path] ?? null,
@@ -83,7 +83,7 @@ export const restRows = (document) =>
 /**
  * The tree's rows, each before its nested ones. An annotation's own time, if any, is a row after its nested
  * annotations.
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @returns {TreeRow[]}
  */
 export function treeRows(document) {
@@ -95,8 +95,8 @@ export function treeRows(document) {
   tree.path.forEach((pathIndex, at) => {
     if (pathIndex < 0) return;
     const around = paths[pathIndex].slice(0, Math.max(0, paths[pathIndex].lastIndexOf('/')));
-    const place = annotated.has(around) ? around : '';
-    inside.set(place, [...inside.get(place) ?? [], at]);
+    const parent = annotated.has(around) ? around : '';
+    inside.set(parent, [...inside.get(parent) ?? [], at]);
   });
   /** @param {number} at @param {number} depth @param {boolean} ownTime @returns {TreeRow} */
   function row(at, depth, ownTime) {
@@ -122,11 +122,11 @@ export function treeRows(document) {
   function below(around, depth) {
     return (inside.get(around) ?? []).flatMap((at) => {
       const path = paths[tree.path[at]];
-      const has = inside.has(path);
+      const hasNested = inside.has(path);
       return [
         row(at, depth, false),
         ...below(path, depth + 1),
-        ...(has && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
+        ...(hasNested && tree.own_ps[at] ? [row(at, depth + 1, true)] : []),
       ];
     });
   }

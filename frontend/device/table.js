@@ -10,7 +10,7 @@ import { TABLES } from '../lib/table-definitions.js';
 import { hasRates, isOf, rounded } from './rows.js';
 import { boundCell, toneChip } from './tree.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./rows.js').Filter} Filter */
@@ -25,7 +25,7 @@ const times = (value) => digits(value, Number.isInteger(Math.round(value * 1e6) 
 export const shortSource = (source) => source.split('/').slice(-2).join('/');
 
 /**
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {OpRow[]} rows ops that the server lists singly
  * @param {RestRow[]} rest sums of the others
  * @param {OpRow[]} passing rows that pass the filters

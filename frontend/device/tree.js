@@ -9,7 +9,7 @@ import { total } from '../lib/totals.js';
 import { BOUND_WORDS, divisor, hasRates, isOf, treeTexts } from './rows.js';
 import { placed } from './layout.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').TreeRow} TreeRow */
 /** @typedef {import('./types').OpRow} OpRow */
 /**
@@ -33,7 +33,7 @@ export function toneChip(path, tones, parent) {
   return path === null ? chip('', 'no-annotation') : chip(tone === undefined || parent ? 'surface' : `p${tone + 1}`);
 }
 
-/** @param {import('./types').Bound} bound */
+/** @param {import('../lib/routes').BoundBy} bound */
 export const boundCell = (bound) =>
   bound === 'unknown' ? h('span', { class: 'muted' }, BOUND_WORDS[bound]) : BOUND_WORDS[bound];
 
@@ -76,7 +76,7 @@ export function closedAtFirst(rows) {
 }
 
 /**
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {TreeRow[]} rows
  * @param {boolean} shares whether any op has rates
  * @param {TreeState} state
@@ -216,7 +216,7 @@ const MAX_NAMED = 3;
 
 /**
  * The note on ops without a FLOP count and on ops that are not drawn.
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {OpRow[]} rows
  * @param {boolean} explained
  * @param {() => void} toggle

@@ -5,13 +5,13 @@ import { cutMiddle, headline, MISSING, plural, share, timeText } from '../lib/fo
 import { groupBy, total } from '../lib/totals.js';
 import { divisor, isOf, isReached, treeTexts } from './rows.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
-/** @typedef {import('./types').Bound} Bound */
+/** @typedef {import('../lib/routes').BoundBy} BoundBy */
 
-/** @type {Record<Bound, string>} */
+/** @type {Record<BoundBy, string>} */
 const BOUND_TEXTS = {
   memory: 'bound by memory',
   compute: 'bound by compute',
@@ -25,20 +25,20 @@ const BOUND_TEXTS = {
 /** Marks a part of a sentence as bold. @param {string} text @returns {[string]} */
 const strong = (text) => [text];
 
-/** An annotation with this share of the time is uninformative, if a part of it has at least `TELLING`. */
+/** An annotation with this share of the time is uninformative, if a part of it has at least `MIN_PART_SHARE`. */
 const NEARLY_ALL = 0.9;
-const TELLING = 0.1;
+const MIN_PART_SHARE = 0.1;
 /** Minimum share of work with known rates for a statement about all work. */
 const MIN_KNOWN_SHARE = 0.5;
-const LONGEST_NAME = 60;
+const MAX_NAME_LETTERS = 60;
 
-/** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceDocument} document */
+/** `the step’s op time`, `a step’s time in loop fusion` @param {DeviceAnswer} document */
 const wholeText = ({ chosen: { st, category } }) =>
   `${st === 'all' ? 'the session' : st === 'mean' ? 'a step' : 'the step'}’s ` +
   `${category === null ? 'op time' : `time in ${category}`}`;
 
 /** An op's share of its roof: `, at 93 % of HBM bandwidth`. @param {OpRow} row */
-function near({ flops_share, bytes_share }) {
+function roofShareText({ flops_share, bytes_share }) {
   if (flops_share === null && bytes_share === null) return '';
   return (bytes_share ?? 0) >= (flops_share ?? 0)
     ? `, at ${share(bytes_share)} of HBM bandwidth`
@@ -46,7 +46,7 @@ function near({ flops_share, bytes_share }) {
 }
 
 /** ` at 17 % of peak FLOP/s and 48 % of HBM bandwidth`, as far as known. @param {TreeRow} row */
-function rates({ flops_share, bytes_share }) {
+function ratesText({ flops_share, bytes_share }) {
   const parts = [
     ...(flops_share === null ? [] : [`${share(flops_share)} of peak FLOP/s`]),
     ...(bytes_share === null ? [] : [`${share(bytes_share)} of HBM bandwidth`]),
@@ -66,7 +66,7 @@ function mainRow(tree, totalPs) {
   const row =
     tree.filter(({ ps }) => 2 * ps >= totalPs).sort((a, b) => b.depth - a.depth)[0] ?? largest(({ depth }) => !depth);
   const part = largest(({ parent }) => !parent);
-  return row.ps >= NEARLY_ALL * totalPs && part.ps >= TELLING * totalPs ? part : row;
+  return row.ps >= NEARLY_ALL * totalPs && part.ps >= MIN_PART_SHARE * totalPs ? part : row;
 }
 
 /** @param {TreeRow} row @param {boolean} [inside] of a sentence */
@@ -75,7 +75,7 @@ const nameOf = (row, inside = false) =>
 
 /**
  * The sentence in parts; bold parts are in arrays.
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
  * @param {RestRow[]} rest
@@ -93,12 +93,12 @@ export function verdictParts(document, tree, rows, rest) {
   }
   const known_ps = verdict?.known_ps ?? 0;
   const knownShare = known_ps / Math.max(1, sums.self_ps - sums.other_ps);
-  const shareOfBound = (/** @type {Bound} */ bound) =>
+  const shareOfBound = (/** @type {BoundBy} */ bound) =>
     total(
       [...rows, ...rest].filter(({ bound_by }) => bound_by === bound),
       'ps',
     ) / totalPs;
-  for (const [bound, text] of /** @type {[Bound, string][]} */ ([
+  for (const [bound, text] of /** @type {[BoundBy, string][]} */ ([
     ['wait', 'only waits for copies or other asynchronous ops'],
     ['link', 'is collectives and transfers'],
   ])) {
@@ -130,7 +130,7 @@ export function verdictParts(document, tree, rows, rest) {
         ]
       : [strong(nameOf(row)), ' takes ', strong(shareOf(row)), ` of ${wholeText(document)}`];
   const alone = (/** @type {OpRow} */ op) =>
-    ` ${cutMiddle(op.op, LONGEST_NAME)} alone is ${timeText(op.ps)}${near(op)}.`;
+    ` ${cutMiddle(op.op, MAX_NAME_LETTERS)} alone is ${timeText(op.ps)}${roofShareText(op)}.`;
   if (!verdict) {
     if (largest.bound_by === 'memory' && largest.bytes_share) {
       return [...takes(largest), ' at ', strong(share(largest.bytes_share)), ' of HBM bandwidth: bound by memory.'];
@@ -140,7 +140,7 @@ export function verdictParts(document, tree, rows, rest) {
     );
     return [
       ...takes(largest),
-      `.${op && op.ps >= TELLING * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ` +
+      `.${op && op.ps >= MIN_PART_SHARE * largest.ps ? alone(op) : ''} How near that is to the roof is not known: ` +
       `${whyNot(document, rows)}.`,
     ];
   }
@@ -166,11 +166,11 @@ export function verdictParts(document, tree, rows, rest) {
       ...start,
       '; farthest from the roof is ',
       strong(nameOf(worst, true)),
-      `, ${shareOf(worst)} of the time${rates(worst)}.`,
+      `, ${shareOf(worst)} of the time${ratesText(worst)}.`,
     ];
   }
   const op = rows[verdict.op];
-  return [...takes(worst), `${rates(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
+  return [...takes(worst), `${ratesText(worst)}: ${BOUND_TEXTS[worst.bound_by]}.${op ? alone(op) : ''}`];
 }
 
 /**
@@ -183,7 +183,7 @@ const wholeOps = (rows) =>
     .map((parts) => ({ ...parts[0], ps: total(parts, 'ps') }))
     .sort((a, b) => b.ps - a.ps);
 
-/** Why the distance to the roof is unknown. @param {DeviceDocument} document @param {OpRow[]} rows */
+/** Why the distance to the roof is unknown. @param {DeviceAnswer} document @param {OpRow[]} rows */
 function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
   if (flops_per_s === null && bytes_per_s === null) return 'the peaks of this device are not known';
   if (flops_per_s === null || bytes_per_s === null) return 'one of the peaks of this device is not known';
@@ -191,7 +191,7 @@ function whyNot({ peaks: { flops_per_s, bytes_per_s } }, rows) {
 }
 
 /**
- * @param {DeviceDocument} document
+ * @param {DeviceAnswer} document
  * @param {TreeRow[]} tree
  * @param {OpRow[]} rows
  * @param {RestRow[]} rest

@@ -32,11 +32,11 @@ import { opsTable } from './table.js';
 import { closedAtFirst, treeCard, treeTable, unknownNote } from './tree.js';
 import { verdictBlock } from './verdict.js';
 
-/** @typedef {import('./types').DeviceDocument} DeviceDocument */
+/** @typedef {import('../lib/routes').DeviceAnswer} DeviceAnswer */
 /** @typedef {import('./types').OpRow} OpRow */
 /** @typedef {import('./types').RestRow} RestRow */
 /** @typedef {import('./types').TreeRow} TreeRow */
-/** @typedef {import('./types').Bound} Bound */
+/** @typedef {import('../lib/routes').BoundBy} BoundBy */
 /** @typedef {import('../lib/types').Ready} Ready */
 
 /** @param {import('../frame/app.js').App} app @returns {import('../frame/views.js').View} */
@@ -54,7 +54,7 @@ export function deviceView(app) {
     'data-testid': 'op-search',
     spellcheck: 'false',
   });
-  /** @type {DeviceDocument} */
+  /** @type {DeviceAnswer} */
   let answer;
   /** @type {Ready} */
   let session;
@@ -73,7 +73,7 @@ export function deviceView(app) {
   let explained = false;
   /** The query of the drawn document. */
   let requestedQuery = '';
-  /** The pending request for all ops of a document. @type {{of: DeviceDocument, done: Promise<void>}|null} */
+  /** The pending request for all ops of a document. @type {{of: DeviceAnswer, done: Promise<void>}|null} */
   let loading = null;
 
   const roofline = createRoofline({ select, open, lift: (row) => liftRow(row) });
@@ -242,7 +242,7 @@ export function deviceView(app) {
     if (loading?.of !== answer) loading = { of: answer, done: fetchAll(answer) };
     return loading.done;
 
-    /** @param {DeviceDocument} document */
+    /** @param {DeviceAnswer} document */
     async function fetchAll(document) {
       try {
         const next = await get('device', { ...session.of, ...query(session), whole: 1 });
@@ -255,7 +255,7 @@ export function deviceView(app) {
     }
   }
 
-  /** @param {DeviceDocument} next */
+  /** @param {DeviceAnswer} next */
   function setDocument(next) {
     answer = next;
     [rows, rest, tree] = [opRows(next), restRows(next), treeRows(next)];
@@ -289,7 +289,7 @@ export function deviceView(app) {
     drawFilters();
     fill(verdict, verdictBlock(answer, tree, rows, rest, coverageText()));
     drawRoofCard();
-    const bounds = /** @type {Bound[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
+    const bounds = /** @type {BoundBy[]} */ ([...new Set([...rows, ...rest].map(({ bound_by }) => bound_by))]);
     const ops = card(
       'Ops',
       {

@@ -84,7 +84,7 @@ export function createApp() {
   const keys = createKeys();
   const diagnostics = createDiagnostics();
   const panel = h('div', { class: 'view', role: 'tabpanel', id: 'panel' });
-  const place = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
+  const main = h('main', { class: 'view', tabindex: -1, 'data-state': 'loading' }, panel);
   const skip = h('div', null);
   /** @type {SessionList|null} */
   let list = null;
@@ -102,7 +102,7 @@ export function createApp() {
   /** The hosts and devices that each view shows. @type {Map<string, string>} */
   const choices = new Map();
 
-  const hostSelection = createHostSelection(link, filtered);
+  const hostSelection = createHostSelection(link, applySelection);
   /** @type {App} */
   const app = {
     link, live, keys, skip,
@@ -111,7 +111,7 @@ export function createApp() {
     open(changes) {
       link.set(changes, 'push');
       if (session && linkedName() !== session.session.name) return void open(linkedName());
-      if ('h' in changes) filtered();
+      if ('h' in changes) applySelection();
       else show();
       views.get(current)?.move?.();
     },
@@ -162,7 +162,7 @@ export function createApp() {
   const header = createHeader({
     session: choose,
     hosts: app.pickHosts,
-    devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); filtered(); },
+    devices: (devices) => { link.set({ d: devices.join(',') }, 'push'); applySelection(); },
     compare: (name) => app.open({ c: name }),
     copy: copyLink,
     help: () => help(),
@@ -195,7 +195,7 @@ export function createApp() {
   /** Shows a state card in place of the view. @param {string} name @param {HTMLElement} element */
   function showCard(name, element) {
     views.get(current)?.show(false);
-    place.dataset.state = name;
+    main.dataset.state = name;
     fill(panel, element);
   }
 
@@ -216,7 +216,7 @@ export function createApp() {
     if (hosts.length > 1) tabs.count('hosts', count(Math.max(listedHosts, hosts.length)));
     counted = false;
     partial = Boolean(next.partial) || listedHosts > hosts.length;
-    place.toggleAttribute('data-reading', Boolean(next.partial));
+    main.toggleAttribute('data-reading', Boolean(next.partial));
     const notes = sessionNotes(next, listedHosts, () => void open(name, true), loader.stop);
     diagnostics.set(name, [...notes, ...listNotes(), ...next.diagnostics]);
     states.clear();
@@ -233,7 +233,7 @@ export function createApp() {
   function show() {
     const { id, create, load } = VIEWS.find((view) => view.id === link.state.v) ?? VIEWS[0];
     tabs.select(id);
-    place.dataset.testid = `view-${id}`;
+    main.dataset.testid = `view-${id}`;
     panel.setAttribute('aria-labelledby', `tab-${id}`);
     if (!session) {
       // The script is fetched while the session loads.
@@ -263,7 +263,7 @@ export function createApp() {
   function showState(/** @type {string} */ id) {
     const viewState = states.get(id) ?? 'loading';
     if (views.get(id)?.element.parentNode === panel) {
-      place.dataset.state = partial && viewState === 'ready' ? 'partial' : viewState;
+      main.dataset.state = partial && viewState === 'ready' ? 'partial' : viewState;
     }
     if (viewState === 'loading' || !session) return;
     // Other views are fetched only after the visible one is drawn.
@@ -298,7 +298,7 @@ export function createApp() {
         apply(hosts) {
           link.set({ h: hosts }, 'push');
           void hostSelection.rank();
-          filtered();
+          applySelection();
         },
         say: live.announceNow,
         fail: (error) => app.reportError('hosts', error),
@@ -308,7 +308,7 @@ export function createApp() {
     }
   }
 
-  function filtered() {
+  function applySelection() {
     if (session?.chosen && hostSelection.requested(session.session) !== session.of.hosts) {
       void open(session.session.name);
     } else show();
@@ -332,7 +332,7 @@ export function createApp() {
   async function refreshSessions() {
     if (refreshing) return;
     refreshing = true;
-    const known = list?.note;
+    const previousNote = list?.note;
     try {
       list = await get('sessions');
     } catch (error) {
@@ -348,7 +348,7 @@ export function createApp() {
       return;
     }
     if (session) {
-      if (list.note !== known) listNotes().forEach(diagnostics.add);
+      if (list.note !== previousNote) listNotes().forEach(diagnostics.add);
       return header.sessions(list.sessions, linkedName());
     }
     const isListed = list.sessions.some(({ name }) => name === link.state.s);
@@ -365,7 +365,7 @@ export function createApp() {
     if (!list) return;
     if (session && linkedName() !== session.session.name) return void open(linkedName());
     void hostSelection.rank();
-    filtered();
+    applySelection();
     views.get(current)?.move?.();
   });
   keys.add([
@@ -388,7 +388,7 @@ export function createApp() {
     header.element,
     tabs.element,
     diagnostics.element,
-    place,
+    main,
     live.elements,
     createTermTips(document.body),
   );

@@ -124,7 +124,7 @@ export function createHeatCard(on) {
                 latest ? `≤\u202f${timeText(latest * US, 1)} late` : '',
               ]
             : []),
-          layout.each > 1 ? `each row ${layout.each} hosts` : '',
+          layout.hostsPerRow > 1 ? `each row ${layout.hostsPerRow} hosts` : '',
         ].filter(Boolean),
         waits: ({ hosts: members }) => (waits.known ? waits.sum(members.map((host) => rows[host])) : ''),
         thinWaits: waits.known ? waits.sum(thin.map((host) => rows[host])) : '',

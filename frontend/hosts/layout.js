@@ -7,16 +7,19 @@ import { clamp } from '../lib/axis.js';
  * @typedef {{hosts: number[], y: number, h: number, named: boolean}} HeatRow
  */
 
+/** Margins of the map, and heights of its rows, px. */
 export const LEFT = 128;
 export const RIGHT = 62;
 export const HEAD = 40;
 const NAMED = 33;
 const AFTER_NAMED = 3;
 const BEFORE_THIN = 6;
+/** Height of all thin rows together. */
 const THIN_HEIGHT = 90;
 const MAX_THIN_ROW = 18;
-/** Height of the text beside the thin rows, px. */
-const THIN_WORDS = 48;
+/** Height of the text beside the thin rows. */
+const THIN_TEXT = 48;
+/** Width of a column. */
 const MIN_COLUMN = 6;
 const MAX_COLUMNS = 120;
 
@@ -45,14 +48,14 @@ export function heatRows(named, unnamed) {
   const groups = Array.from({ length: hostsPerRow ? Math.ceil(unnamed.length / hostsPerRow) : 0 }, (_, index) =>
     unnamed.slice(index * hostsPerRow, (index + 1) * hostsPerRow),
   );
-  const high = Math.min(MAX_THIN_ROW, THIN_HEIGHT / groups.length);
+  const rowHeight = Math.min(MAX_THIN_ROW, THIN_HEIGHT / groups.length);
   groups.forEach((hosts, index) => {
-    const y = Math.round(top + index * high);
-    rows.push({ hosts, y, h: Math.round(top + (index + 1) * high) - y, named: false });
+    const y = Math.round(top + index * rowHeight);
+    rows.push({ hosts, y, h: Math.round(top + (index + 1) * rowHeight) - y, named: false });
   });
   const last = rows.at(-1);
-  const bottom = Math.max(last ? last.y + last.h : top, unnamed.length ? top + THIN_WORDS : 0);
-  return { rows, top, each: hostsPerRow, bottom };
+  const bottom = Math.max(last ? last.y + last.h : top, unnamed.length ? top + THIN_TEXT : 0);
+  return { rows, top, hostsPerRow, bottom };
 }
 
 /**
@@ -90,7 +93,7 @@ export function percentile(values, part = 0.95) {
 export const onScale = (value, from, to) => (to > from ? clamp((value - from) / (to - from), 0, 1) : 0);
 
 /**
- * Every how many columns a number is written, so that labels do not touch.
+ * The distance, in columns, between labels that do not touch.
  * @param {number} column width, px
  * @param {number} label width, px
  */

@@ -2,7 +2,7 @@
 
 import { beginActivity } from './activity.js';
 
-/** @typedef {import('./types').Answers} Routes */
+/** @typedef {import('./routes').Routes} Routes */
 
 /** A failed request, with the error line of the server. */
 export class RequestError extends Error {

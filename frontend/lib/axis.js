@@ -6,7 +6,7 @@ import { digits } from './format.js';
 /** The nearest value from `low` to `high`. @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 
-/** The next 1-2-5 step that is at least so long. @param {number} least */
+/** The smallest 1-2-5 step of at least `least`. @param {number} least */
 export function niceStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));
   return ([1, 2, 5].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10) * power;

@@ -61,9 +61,9 @@ export function timeText(ps, decimals = 3) {
 export function briefTimes(...ps) {
   const longest = Math.max(...ps.map(Math.abs));
   const unit = longest >= UNITS.s.ps ? UNITS.s : unitFor(longest);
-  return ps.map((each) => {
-    const decimals = [100, 10, 1].findIndex((least) => Math.abs(each) >= least * unit.ps);
-    return digits(each / unit.ps, decimals < 0 ? 3 : decimals) + JOIN + unit.name;
+  return ps.map((time) => {
+    const decimals = [100, 10, 1].findIndex((least) => Math.abs(time) >= least * unit.ps);
+    return digits(time / unit.ps, decimals < 0 ? 3 : decimals) + JOIN + unit.name;
   });
 }
 

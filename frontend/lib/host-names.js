@@ -73,7 +73,7 @@ export const RANK_WORDS = /** @type {const} */ (['slowest', 'median']);
 export function linkedHosts(text, names, ranks) {
   const found = (text ?? '').split(',').flatMap((term) => {
     if (term === 'all') return names;
-    const word = RANK_WORDS.find((own) => own === term);
+    const word = RANK_WORDS.find((candidate) => candidate === term);
     if (word) return ranks[word] ?? [];
     if (names.includes(term)) return term;
     return /^\d+(-\d+)?$/.test(term) ? findHosts(term, names).map((at) => names[at]) : [];

@@ -36,10 +36,10 @@ export function parseHash(hash) {
  * @param {LinkState} state
  */
 export function formatHash(hash, state) {
-  const others = hash.replace(/^#/, '').split('&').filter((pair) => pair && !pair.startsWith(PREFIX));
-  const own = Object.entries(state).filter(([, value]) => value !== '' && value != null)
+  const foreignPairs = hash.replace(/^#/, '').split('&').filter((pair) => pair && !pair.startsWith(PREFIX));
+  const pairs = Object.entries(state).filter(([, value]) => value !== '' && value != null)
     .map(([key, value]) => `${PREFIX}${key}=${encode(String(value))}`);
-  const all = [...others, ...own];
+  const all = [...foreignPairs, ...pairs];
   return all.length ? '#' + all.join('&') : '';
 }
 

@@ -1,5 +1,7 @@
 /** The answers of the routes. Generated from `tb_xla_insights/schema` by `make schema`. */
 
+export type BoundBy = "compute" | "memory" | "link" | "wait" | "neither" | "unknown" | "mixed";
+
 export type CaptureState = "waiting" | "tracing" | "collecting" | "done" | "error" | "cancelled";
 
 export type ClassName = "tracing" | "sync_prepare" | "dynamo" | "compile" | "program_load" | "to_device" | "from_device" | "dispatch" | "wait" | "input" | "python" | "other" | "unrecorded";
@@ -25,6 +27,8 @@ export type LateKind = "late" | "changing" | "none" | "unknown";
 export type LoadStage = "reading" | "building" | "drawing";
 
 export type Lost = "flag off" | "autograd thread" | "dynamo" | "no ops of its own" | "optimised away";
+
+export type OpKind = "work" | "wait" | "start" | "collective" | "transfer" | "callback" | "container";
 
 export type ReadingState = "waiting" | "reading" | "building" | "ready" | "error";
 
@@ -126,6 +130,20 @@ export interface AnnotationOrder {
   inversion_share: number;
   /** One row per program. */
   programs: ProgramOrder[];
+}
+
+/** The annotation whose own work has most time beyond what its FLOPs and bytes take at the peaks. */
+export interface BelowRoof {
+  /** Index into `paths`; -1: no annotation. */
+  path: number;
+  /** The share of `known_ps` that all such work would take at the peaks. */
+  reached: number;
+  /** Time of all ops whose FLOPs, bytes and peaks are known. */
+  known_ps: number;
+  /** The annotation's time beyond what its FLOPs and bytes take at the peaks. */
+  below_ps: number;
+  /** Its largest op, as an index into `ops`; -1: not listed. */
+  op: number;
 }
 
 /** Idle time between two programs that follow each other. */
@@ -250,6 +268,16 @@ export interface ChosenHostsReady {
   hosts_read: number;
   /** Number of hosts of the session. */
   hosts_in_all: number;
+}
+
+/** What is shown, as in links. */
+export interface ChosenWork {
+  /** A core `31.2` (index of the host, and of the core), a host `31`, or `all`. */
+  dd: string;
+  /** A step's number, `mean` (of all whole steps) or `all` (the session). */
+  st: string;
+  /** The category of the ops; `null` for any. */
+  category: string | null;
 }
 
 /** Mean host time per step of one class; all rows add up to the mean step. */
@@ -678,6 +706,52 @@ export interface Coverage {
   none_ps: number;
 }
 
+/** `data/device`: the work of chosen devices in chosen steps. */
+export interface DeviceAnswer {
+  /** Increases if a key changes its meaning or is removed. */
+  schema: number;
+  /** What is shown. */
+  chosen: ChosenWork;
+  /** The link names something that the session does not have; defaults are shown. */
+  stale: boolean;
+  /** The steps of the (first) host as in links; at most 2,000, around the one shown. */
+  steps: string[];
+  /** Number of its steps. */
+  whole_steps: number;
+  /** The listed ops. */
+  ops: OpColumns;
+  /** Names of their programs. */
+  programs: string[];
+  /** Their lines of Python. */
+  sources: string[];
+  /** Ids of the timeline's rows with their longest runs. */
+  rows: string[];
+  /** Categories of ops of any category, most time first. */
+  categories: string[];
+  /** Own time of each. */
+  category_ps: number[];
+  /** Peaks that shares refer to. */
+  peaks: Peaks;
+  /** Sums over the shown ops. */
+  total: WorkTotal;
+  /** Paths of the annotations that others refer to by index. */
+  paths: string[];
+  /** By annotation. */
+  tree: WorkTree;
+  /** Sums of the ops that are not listed. */
+  rest: RestOps[];
+  /** Work without a FLOP count; at most 20 ops, most time first. */
+  uncounted: UncountedTime[];
+  /** The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known. */
+  verdict: BelowRoof | null;
+  /** Number of chosen cores. */
+  cores: number;
+  /** The divisor of sums for one core, and for one step unless the whole session is shown. */
+  core_steps: number;
+  /** The hosts whose work is shown. */
+  hosts: ShownHosts;
+}
+
 /** The devices, a column per property; the id of a device is `<host>/<name>`. */
 export interface DeviceColumns {
   /** The unit of all times here: 1, or a larger power of ten for many devices. */
@@ -704,6 +778,22 @@ export interface DeviceName {
   id: string;
   /** Name on its host. */
   name: string;
+}
+
+/** Peaks of one kind of device. */
+export interface DevicePeak {
+  /** Kind of the device. */
+  kind: string;
+  /** Number of devices. */
+  count: number;
+  /** Peak FLOP/s. */
+  flops_per_s: number | null;
+  /** Peak bytes/s of the main memory. */
+  bytes_per_s: number | null;
+  /** The capture itself, or the product's table of published figures. */
+  source: "table" | "capture" | null;
+  /** Address of the publication. */
+  cite: string | null;
 }
 
 /** An uninterrupted sequence of ops of one phase on the device. */
@@ -1978,6 +2068,40 @@ export interface Occurrences {
   durations_ps: number[];
 }
 
+/** Ops as columns, most time first; the 400 first, or all on request. */
+export interface OpColumns {
+  /** Name of the op. */
+  op: string[];
+  /** Index into `programs`. */
+  program: number[];
+  /** Index into `categories`. */
+  category: number[];
+  /** Its annotation, as an index into `paths`; -1: none. */
+  path: number[];
+  /** Shape of its result. */
+  shape: (string | null)[];
+  /** Its line of Python, as an index into `sources`; -1: not recorded. */
+  source: number[];
+  /** Number of executions. */
+  executions: number[];
+  /** Own time. */
+  self_ps: number[];
+  /** FLOPs over all executions; `null` where not known, as all amounts. */
+  flops: (number | null)[];
+  /** Bytes read from and written to the device's main memory. */
+  hbm_bytes: (number | null)[];
+  /** FLOP/s as a share of the peak. */
+  flops_share: (number | null)[];
+  /** Bytes/s as a share of the peak. */
+  bytes_share: (number | null)[];
+  /** What bounds the op. */
+  bound_by: BoundBy[];
+  /** `work`, or why its time is not work. */
+  kind: OpKind[];
+  /** Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory. */
+  run: ([number, number, number, number] | null)[];
+}
+
 /** The time of an op on all devices; the last row may be the sum of `more` others. */
 export interface OpSum {
   /** Name of the op; `null` in the row with the sums of the others. */
@@ -2184,6 +2308,18 @@ export interface PartialSession {
   head: OpenedSession;
 }
 
+/** Peaks of one device; `null` where devices differ or nothing is known. */
+export interface Peaks {
+  /** Peak FLOP/s. */
+  flops_per_s: number | null;
+  /** Peak bytes/s of the main memory. */
+  bytes_per_s: number | null;
+  /** Source of the values; `user`: given by the user. */
+  source: "table" | "capture" | "user" | null;
+  /** One row per kind of device. */
+  devices: DevicePeak[];
+}
+
 /** A phase, in the order of the host. */
 export interface PhaseOfStep {
   /** Name of the phase. */
@@ -2342,6 +2478,20 @@ export interface PropagationStep {
   duration_ps: number;
 }
 
+/** Ops of one annotation and bound that are not listed. */
+export interface RestOps {
+  /** Index into `paths`; -1: no annotation. */
+  path: number;
+  /** What bounds them. */
+  bound_by: BoundBy;
+  /** Number of distinct ops. */
+  kinds: number;
+  /** Number of executions. */
+  executions: number;
+  /** Own time. */
+  self_ps: number;
+}
+
 /** A link from a phase on the host to a sequence of its ops on the device. */
 export interface Ribbon {
   /** Index into the row of the host. */
@@ -2376,6 +2526,8 @@ export interface Routes {
   scopes: TimelineRows;
   /** The device time of annotations. */
   propagation: PropagationAnswer;
+  /** The work of chosen devices in chosen steps. */
+  device: DeviceAnswer;
   /** Which host holds up the others, and why. */
   hosts: HostsAnswer;
   /** What one host did in each step. */
@@ -2560,6 +2712,14 @@ export interface SessionReady {
   mark: string;
   /** Whether the files have changed since. */
   changed: boolean;
+}
+
+/** The hosts whose work is shown. */
+export interface ShownHosts {
+  /** Their indices; with `dd` `all` not always all hosts. */
+  shown: number[];
+  /** Number of hosts of the session. */
+  of: number;
 }
 
 /** Device time of one line of Python in one annotation. */
@@ -2938,6 +3098,14 @@ export interface UnannotatedWork {
   step_device_ops: number;
 }
 
+/** Work without a FLOP count. */
+export interface UncountedTime {
+  /** Name of the op. */
+  op: string;
+  /** Own time. */
+  self_ps: number;
+}
+
 /** An op without an annotation. */
 export interface UnexplainedOp {
   /** Name of the op. */
@@ -3124,4 +3292,54 @@ export interface WindowThread {
   top: EventTime[];
   /** The other names. */
   more: More;
+}
+
+/** Sums over the shown ops; `self_ps` = `counted_ps` + `uncounted_ps` + `other_ps`. */
+export interface WorkTotal {
+  /** Own time. */
+  self_ps: number;
+  /** Work with a FLOP count. */
+  counted_ps: number;
+  /** Work without a FLOP count. */
+  uncounted_ps: number;
+  /** What is no work: collectives, transfers, waits. */
+  other_ps: number;
+  /** FLOP/s as a share of the peak; `null` where not known, as all shares. */
+  flops_share: number | null;
+  /** FLOP/s that the model requires, as a share of the peak. */
+  mfu: number | null;
+  /** Bytes/s of the main memory as a share of the peak. */
+  bytes_share: number | null;
+  /** What bounds most of the time; `mixed` where nothing bounds most. */
+  bound_by: BoundBy;
+  /** Number of distinct ops. */
+  kinds: number;
+  /** Number of executions; from the report of all hosts, those of an op of several annotations count for each. */
+  executions: number;
+}
+
+/** Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with most time; the others count as own time of their nearest listed ancestor. */
+export interface WorkTree {
+  /** Index into `paths`; -1: no annotation. */
+  path: number[];
+  /** Own time of its ops and of those of all below it. */
+  self_ps: number[];
+  /** Without those below it; adds up to `total.self_ps`. */
+  own_ps: number[];
+  /** FLOP/s as a share of the peak, with those below it. */
+  flops_share: (number | null)[];
+  /** Bytes/s as a share of the peak, with those below it. */
+  bytes_share: (number | null)[];
+  /** What bounds most of the time, with those below it. */
+  bound_by: BoundBy[];
+  /** FLOP/s as a share of the peak, without those below it. */
+  own_flops_share: (number | null)[];
+  /** Bytes/s as a share of the peak, without those below it. */
+  own_bytes_share: (number | null)[];
+  /** What bounds most of the time, without those below it. */
+  own_bound_by: BoundBy[];
+  /** Start of the first op; `null` except for one step of devices in memory. */
+  first_ps: (number | null)[];
+  /** End of the last op; `null` where `first_ps` is. */
+  last_ps: (number | null)[];
 }

@@ -5,25 +5,26 @@ import { count, MISSING, share, timeCell, unitFor, UNITS } from './format.js';
 import { accessor, total } from './totals.js';
 import { roundShares, roundTimes } from './rounded-parts.js';
 
-const DRAW_ALL = 200;
+/** Longer tables draw only the rows in view. */
+const MAX_ROWS_DRAWN = 200;
 
 /**
  * @template T
  * @typedef {object} Column
- * @property {string} [key] what the order in a link calls it; its head, where no link does
+ * @property {string} [key] its name in a link's order; its head by default
  * @property {string} head
- * @property {string} [name] what it is called where it has no head
+ * @property {string} [name] its name for screen readers if it has no head
  * @property {boolean} [number] right-aligned, sorted descending first
- * @property {(item: T) => number|string} [value] what it sorts by; a column without it does not sort
+ * @property {(item: T) => number|string} [value] the sort key; a column without it does not sort
  * @property {(item: T) => import('./dom.js').Child|import('./dom.js').Child[]} cell
  * @property {(item: T) => number|null|undefined} [ps] the exact time of the cell, in `data-ps`
- * @property {(item: T) => string} [title] the whole of a text that may be cut
+ * @property {(item: T) => string} [title] the whole text of a cell that may be cut
  */
 
 /** @template T, V @typedef {import('./totals.js').Field<T, V>} Field */
 
 /**
- * A column of times in one unit, or of counts, shares or texts; `more` says what is different.
+ * A column of times in one unit. Here and below, `more` replaces parts of the column.
  * @template T
  * @param {string} head @param {import('./format.js').Unit} unit @param {Field<T, number|null|undefined>} of
  * @param {Partial<Column<T>>} [more] @returns {Column<T>}
@@ -84,7 +85,7 @@ export function textColumn(head, of, more) {
   };
 }
 
-/** When something begins. @template T @param {Field<T, number|null|undefined>} of @returns {Column<T>} */
+/** The column of starts, in ms. @template T @param {Field<T, number|null|undefined>} of @returns {Column<T>} */
 export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'start' });
 
 /**
@@ -93,7 +94,7 @@ export const startColumn = (of) => timeColumn('Start', UNITS.ms, of, { key: 'sta
  * @param {string} head
  * @param {T[]} items
  * @param {Field<T, number>} of
- * @param {(text: string, item: T) => Node|string} [show] what a time looks like
+ * @param {(text: string, item: T) => Node|string} [show] draws a time
  */
 export function partColumns(head, items, of, show = (text) => text) {
   const ps = accessor(of);
@@ -102,7 +103,7 @@ export function partColumns(head, items, of, show = (text) => text) {
   const unit = unitFor(whole);
   const { texts, sum } = roundTimes(parts, unit);
   const shares = roundShares(parts);
-  /** What rounds to nothing or to all is neither. @param {T} item */
+  /** A share that rounds to 0 or 1 keeps its exact value. @param {T} item */
   const part = (item) => {
     const at = items.indexOf(item);
     return shares[at] > 0 && shares[at] < 1 ? shares[at] : parts[at] / whole;
@@ -117,7 +118,7 @@ export function partColumns(head, items, of, show = (text) => text) {
   };
 }
 
-/** A sum over all hosts: at least that, as long as some are still to come. @param {import('./dom.js').Child} text */
+/** A sum over all hosts, marked as a lower limit while hosts are still being read. @param {import('./dom.js').Child} text */
 export const sumText = (text) => h('span', { class: 'sum' }, text);
 
 /**
@@ -136,20 +137,20 @@ export function sorted(items, value, descending) {
 /**
  * @template T
  * @param {object} options
- * @param {string} options.label what the table is, for screen readers
+ * @param {string} options.label the table's name for screen readers
  * @param {string} [options.testid]
  * @param {Column<T>[]} options.columns
  * @param {T[]} options.items in order of time
- * @param {boolean} [options.fixed] the order says something: nothing sorts
- * @param {string} [options.sort] `key` ascending or `-key` descending; as given without it
+ * @param {boolean} [options.fixed] the order has a meaning, so no column sorts
+ * @param {string} [options.sort] `key` ascending or `-key` descending; by default the order of `items`
  * @param {(Node|string)[]} [options.foot] one sum row: cells in the order of the columns
  * @param {(item: T) => void} [options.open] Enter and double click
  * @param {(item: T) => void} [options.select] Space and click
  * @param {(item: T) => boolean} [options.selected]
- * @param {(order: string) => void} [options.ordered] the person has sorted
+ * @param {(order: string) => void} [options.ordered] called after the user sorted
  * @param {(item: T) => T[]} [options.parts] rows that follow an open row
  * @param {(item: T) => string} [options.group] items come in groups, in the order of `items`; each has a row above it
- * @param {(item: T) => string} [options.name] what a row is called where it has the focus; its cells without
+ * @param {(item: T) => string} [options.name] a row's name for screen readers; its cells by default
  * @param {(item: T) => string} [options.rowid] test id of a row
  * @param {(item: T) => string} [options.key] its `data-key`
  */
@@ -171,12 +172,12 @@ export function sortableTable({
   rowid,
   key,
 }) {
-  const keyOf = (/** @type {Column<T>} */ { key: own, head: text }) => own ?? text;
+  const keyOf = (/** @type {Column<T>} */ { key: columnKey, head }) => columnKey ?? head;
   const sorts = (/** @type {Column<T>} */ { value }) => Boolean(value && !fixed);
   let order = sort ?? '';
   let shown = items;
-  // They stay while rows are drawn anew: a head keeps the focus when its key sorts.
-  const heads = columns.map((own) => headCell(own));
+  // Created once: a head that was pressed to sort keeps the focus while rows are redrawn.
+  const heads = columns.map((column) => headCell(column));
   const body = h('tbody', null);
   const element = h(
     'table',
@@ -194,19 +195,19 @@ export function sortableTable({
     );
   }
   const scroller = h('div', { class: 'scroll' }, element);
-  const long = items.length > DRAW_ALL;
+  const long = items.length > MAX_ROWS_DRAWN;
 
   function arrange() {
-    const column = columns.find((own) => own.value && keyOf(own) === order.replace('-', ''));
+    const column = columns.find((candidate) => candidate.value && keyOf(candidate) === order.replace('-', ''));
     shown = column?.value ? sorted(items, column.value, order.startsWith('-')) : items;
     if (group) {
       const ranks = new Map([...new Set(items.map(group))].map((text, rank) => [text, rank]));
       shown = sorted(shown, (item) => ranks.get(group(item)) ?? 0, false);
     }
     if (parts) shown = shown.flatMap((item) => [item, ...parts(item)]);
-    columns.forEach((own, at) => {
-      const columnKey = keyOf(own);
-      if (sorts(own)) {
+    columns.forEach((candidate, at) => {
+      const columnKey = keyOf(candidate);
+      if (sorts(candidate)) {
         const direction = order === columnKey ? 'ascending' : order === `-${columnKey}` ? 'descending' : 'none';
         heads[at].setAttribute('aria-sort', direction);
       }
@@ -231,14 +232,14 @@ export function sortableTable({
     );
   }
 
-  /** The row that has the focus, or in which a button has: its place among those of the row, -1: the row itself. */
+  /** The focused row, and the index of its focused button; -1: the row itself has the focus. */
   function focused() {
-    const own = document.activeElement;
-    const row = own && body.contains(own) ? own.closest('tr') : null;
-    return own && row
+    const active = document.activeElement;
+    const row = active && body.contains(active) ? active.closest('tr') : null;
+    return active && row
       ? {
           index: row.dataset.index,
-          place: [...row.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (own)),
+          button: [...row.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (active)),
         }
       : null;
   }
@@ -259,8 +260,8 @@ export function sortableTable({
         : [row],
     );
     fill(body, spacer(from * rowHeight), grouped.flat(), spacer((shown.length - to) * rowHeight));
-    const again = focus && rows.find(({ dataset }) => dataset.index === focus.index);
-    (again?.querySelectorAll('button')[focus?.place ?? -1] ?? again)?.focus();
+    const refocused = focus && rows.find(({ dataset }) => dataset.index === focus.index);
+    (refocused?.querySelectorAll('button')[focus?.button ?? -1] ?? refocused)?.focus();
   }
 
   /**
@@ -271,9 +272,9 @@ export function sortableTable({
   /** @param {HTMLElement} row */
   function stopAt(row) {
     if (!select) return;
-    for (const own of [stop, row]) {
-      [own, ...(own?.querySelectorAll('button') ?? [])].forEach((one) => {
-        if (one) one.tabIndex = own === row ? 0 : -1;
+    for (const tableRow of [stop, row]) {
+      [tableRow, ...(tableRow?.querySelectorAll('button') ?? [])].forEach((element) => {
+        if (element) element.tabIndex = tableRow === row ? 0 : -1;
       });
     }
     stop = row;
@@ -310,8 +311,8 @@ export function sortableTable({
       ),
     );
     if (select) {
-      row.querySelectorAll('button').forEach((own) => {
-        own.tabIndex = -1;
+      row.querySelectorAll('button').forEach((element) => {
+        element.tabIndex = -1;
       });
     }
     return row;
@@ -332,12 +333,12 @@ export function sortableTable({
   });
   if (long) scroller.addEventListener('scroll', drawBody, { passive: true });
   arrange();
-  /** Draws the rows anew: what is selected or open has changed. */
+  /** `refresh` redraws the rows after a change of the selection or of open rows. */
   return { element: scroller, refresh: arrange };
 }
 
 /**
- * The order of a view's main table, which is in the link where it is not the usual one.
+ * The order of a view's main table, which is in the link unless it is the usual one.
  * @param {import('./link.js').Link} link @param {string} usual
  */
 export const linkedOrder = (link, usual) => ({

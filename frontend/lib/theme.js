@@ -90,8 +90,8 @@ export function readPalette() {
     veil: read('veil'),
     hatch,
     classes: CLASSES.map((name) => {
-      const own = tone(`c-${name}`);
-      return name === 'wait' || name === 'unrecorded' ? { ...own, edge: hatch } : own;
+      const classTone = tone(`c-${name}`);
+      return name === 'wait' || name === 'unrecorded' ? { ...classTone, edge: hatch } : classTone;
     }),
     phases: [1, 2, 3, 4, 5, 6].map((rank) => tone(`p${rank}`)),
     dev: tone('dev'),

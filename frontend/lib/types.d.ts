@@ -1,12 +1,6 @@
 /** Objects that several modules of the page share. They are built from answers, whose types are in `routes.d.ts`. */
 
-import type { ClassName, OpenedSession, PartialCounts, Routes, SessionLoading, TimelineRow, TimelineRowKind } from "./routes";
-import type { DeviceDocument } from "../device/types";
-
-/** The answers of all routes. */
-export interface Answers extends Routes {
-  device: DeviceDocument;
-}
+import type { ClassName, OpenedSession, PartialCounts, SessionLoading, TimelineRow, TimelineRowKind } from "./routes";
 
 export type ByClass = Partial<Record<ClassName, number>>;
 

@@ -8,8 +8,8 @@ import { groupBy } from '../lib/totals.js';
 /** @typedef {import('../lib/routes').Finding} Finding */
 /** @typedef {import('../frame/app.js').App} App */
 
-/** Where the rest of a finding's evidence is: in Gaps, where nothing else is said. @type {Record<string, string>} */
-const MORE = {
+/** The view with the rest of a finding's evidence; by default Gaps, empty: none. @type {Record<string, string>} */
+const EVIDENCE_VIEWS = {
   recompilation: 'Compiles',
   many_small_executions: 'Executions',
   dispatch_overhead: 'Executions',
@@ -48,12 +48,12 @@ export function findingPlace(
   if (gap) return { ...gapPlace(gap), fi: id };
   const { device, start_ps: from, end_ps } = windows[at];
   const place = windowPlace(from, end_ps);
-  if (MORE[id] === 'Propagation') {
+  if (EVIDENCE_VIEWS[id] === 'Propagation') {
     const step = start_ps.findIndex((start, index) => start <= from && from < start + duration_ps[index]);
     return { v: 'propagation', sel: place.sel, st: step < 0 ? '' : String(number[step] ?? step) };
   }
   // A run is not a gap. With several hosts the device identifies the host; the window does not.
-  if (!device || MORE[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
+  if (!device || EVIDENCE_VIEWS[id] === '' || FINDINGS_WITHOUT_GAPS.includes(id)) {
     return device && new Set(host).size > 1 ? { ...place, x: device } : place;
   }
   return gapPlace({ device, start_ps: from, duration_ps: end_ps - from });
@@ -93,7 +93,7 @@ export function findingsCard(answer, app) {
       'div',
       { 'data-testid': 'findings' },
       groups.length
-        ? groups.flatMap(({ title, note, gain, findings: own }) => [
+        ? groups.flatMap(({ title, note, gain, findings: gains }) => [
             title &&
               h(
                 'div',
@@ -106,7 +106,7 @@ export function findingsCard(answer, app) {
             h(
               'ol',
               null,
-              own.map((savings) => entry(/** @type {Finding} */ (findingById.get(savings.id)), savings, answer, app)),
+              gains.map((row) => entry(/** @type {Finding} */ (findingById.get(row.id)), row, answer, app)),
             ),
           ])
         : h('p', null, partial ? 'No findings so far.' : 'No findings.'),
@@ -123,7 +123,7 @@ export function findingsCard(answer, app) {
 function entry(finding, gain, answer, app) {
   const { explains, partial } = answer;
   const { id, severity, recurs, title, detail, advice, cost_ps, windows } = finding;
-  const label = MORE[id] ?? 'Gaps';
+  const label = EVIDENCE_VIEWS[id] ?? 'Gaps';
   return h(
     'li',
     { 'data-testid': `finding-${id}` },
@@ -159,7 +159,7 @@ function entry(finding, gain, answer, app) {
       h(
         'div',
         { class: 'row' },
-        windows.length || explains[id] ? showOf(finding, answer, app) : null,
+        windows.length || explains[id] ? showPlaceButton(finding, answer, app) : null,
         label &&
           button(
             label,
@@ -189,12 +189,13 @@ export function markLinked(element, { link }) {
 }
 
 /**
- * The gap that it explains most of, else its first place; with several, Back and a second click lead to the next one.
+ * A button to the gap that the finding explains most of, else to its first place. With several, each click leads to the
+ * next one.
  * @param {Finding} finding
  * @param {import('../lib/routes').Overview} answer
  * @param {App} app
  */
-function showOf(finding, answer, app) {
+function showPlaceButton(finding, answer, app) {
   const gaps = answer.explains[finding.id];
   const { length } = gaps?.places ?? finding.windows;
   let at = 0;

@@ -1,7 +1,6 @@
 /**
- * Device rows moved under the host's steps: the first device work of each step begins where the step begins, on all
- * cores
- * of a host alike, and what would reach into the next step is cut there. Work of no step is not drawn meanwhile.
+ * Device rows moved under the host's steps: the first device work of each step begins where the step begins, by the same
+ * shift on all cores of a host. Work that would extend into the next step is cut there; work of no step is not drawn.
  */
 
 import { timeText } from '../lib/format.js';

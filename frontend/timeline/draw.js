@@ -17,7 +17,7 @@ const MIN_BESIDE_TAG_PX = 34;
 const BAR_PX = 2;
 export const PITCH_PX = 3;
 /** Share of the tone in the floor under the bars. */
-export const FLOOR = 0.16;
+export const FLOOR_SHARE = 0.16;
 
 /** @type {Map<string, number>} */
 const widths = new Map();
@@ -95,21 +95,21 @@ export function penOn(canvas, width, height, palette) {
     return measured;
   }
 
-  /** The text, cut with `…` to fit; nothing below three letters. @param {string} text @param {number} room */
-  function fitText(text, room) {
-    if (textWidth(text) <= room) return text;
+  /** The text, cut with `…` to fit; empty below three letters. @param {string} text @param {number} width px */
+  function fitText(text, width) {
+    if (textWidth(text) <= width) return text;
     let low = 0;
-    let most = text.length;
-    while (low < most) {
-      const middle = (low + most + 1) >> 1;
-      if (textWidth(text.slice(0, middle) + '…') <= room) low = middle;
-      else most = middle - 1;
+    let high = text.length;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (textWidth(text.slice(0, middle) + '…') <= width) low = middle;
+      else high = middle - 1;
     }
     return low >= 3 ? text.slice(0, low) + '…' : '';
   }
 
-  /** Whether a slice has room for all of a text. @param {string} text @param {number} room the slice's, px */
-  const fits = (text, room) => textWidth(text) <= room - INSET - TEXT_MARGIN;
+  /** Whether all of a text fits into a slice. @param {string} text @param {number} width of the slice, px */
+  const fits = (text, width) => textWidth(text) <= width - INSET - TEXT_MARGIN;
 
   /** @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
   function clipped(x, y, w, h, draw) {
@@ -152,9 +152,9 @@ export function penOn(canvas, width, height, palette) {
   /**
    * One slice. `x` and `w` are already cut to the lanes, so the text stays in view.
    * @param {number} x @param {number} y @param {number} w @param {number} h
-   * @param {Tone} tone @param {Sign} sign @param {string} text @param {number} [room] for the text
+   * @param {Tone} tone @param {Sign} sign @param {string} text @param {number} [textPx] width for the text
    */
-  function drawSlice(x, y, w, h, tone, sign, text, room = w) {
+  function drawSlice(x, y, w, h, tone, sign, text, textPx = w) {
     box(tone.fill, x, y, Math.max(1, w), h);
     if (w > 2) {
       if (sign && !palette.plain) {
@@ -168,7 +168,7 @@ export function penOn(canvas, width, height, palette) {
       g.strokeRect(left + 0.5, y + 0.5, Math.max(1, Math.round(x + w) - left - 1), h - 1);
       g.setLineDash([]);
     }
-    const fitted = room < MIN_TEXT_PX ? '' : fitText(text, room - INSET - TEXT_MARGIN);
+    const fitted = textPx < MIN_TEXT_PX ? '' : fitText(text, textPx - INSET - TEXT_MARGIN);
     if (!fitted) return;
     if (sign) box(tone.fill, x + 2, y + 2, Math.min(w - 4, textWidth(fitted) + 6), h - 4);
     write(tone.on, fitted, x + INSET, y + h / 2);
@@ -183,7 +183,7 @@ export function penOn(canvas, width, height, palette) {
   function drawMerged(x, y, w, h, tone, count, origin, cover) {
     // Tones that are only an outline would hardly be visible.
     const fill = tone.fill === palette.surface2 || tone.fill === palette.surface ? palette.line2 : tone.fill;
-    box(mix(fill, palette.surface, 1 - FLOOR), x, y, Math.max(1, w), h);
+    box(mix(fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), h);
     const bars = Math.floor((x - origin) / PITCH_PX);
     for (let at = origin + bars * PITCH_PX; at < x + w; at += PITCH_PX) {
       const [from, to] = [Math.max(x, at), Math.min(x + Math.max(1, w), at + PITCH_PX)];

@@ -30,9 +30,8 @@ export function restLabel(names) {
 export const groupOf = ({ id }) => `h${parseRowId(id)?.host ?? ''}`;
 
 /**
- * The host of the gap that was selected last, or else the first one, shows all its rows and one device; the others show
- * what
- * they did by class and that device's runs, to compare with. Anything opens.
+ * Lays out the groups. The host of the gap that was selected last, or else the first host, shows all its rows and one
+ * device. To compare with, the others show what they did by class and the runs of the same device. All can be unfolded.
  * @param {import('./layout.js').Stack} stack @param {Row[]} rows @param {import('./layout.js').LayoutOptions} options
  */
 export function layoutGroups(

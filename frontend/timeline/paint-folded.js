@@ -4,7 +4,7 @@
 
 import { mix } from '../lib/theme.js';
 import { coverage, eachSlice } from './columns.js';
-import { FLOOR, PITCH_PX } from './draw.js';
+import { FLOOR_SHARE, PITCH_PX } from './draw.js';
 import { maximum } from '../lib/totals.js';
 
 /** @typedef {ReturnType<typeof import('./draw.js').penOn>} Pen */
@@ -72,9 +72,8 @@ export function drawMore(pen, { scale, slices }, palette, lane, y) {
 }
 
 /**
- * Folded devices: their modules, collectives in them. Of several one line each; what is merged together, as bars of
- * what
- * of all of them is covered.
+ * Draws the runs of folded devices, and the collectives in them: single slices as a line per device; merged slices as
+ * bars of the share that they cover, of all devices together.
  * @param {Pen} pen
  * @param {Scene} scene
  * @param {import('../lib/theme.js').Palette} palette
@@ -99,7 +98,7 @@ export function drawFolded(pen, { scale, slices }, palette, lane, y) {
         lines.push(() => pen.box(tone.fill, x, y + pitch * devices.indexOf(device), Math.max(1, w), line));
       } else {
         kinds[runs ? 'runs' : 'collectives'].add(columns, i, x, w);
-        if (runs) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR), x, y, Math.max(1, w), tall);
+        if (runs) pen.box(mix(tone.fill, palette.surface, 1 - FLOOR_SHARE), x, y, Math.max(1, w), tall);
       }
     });
   }

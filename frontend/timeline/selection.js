@@ -3,9 +3,8 @@
 import { gapText, msText, msValue, spanText, spanValue } from '../lib/link.js';
 
 /**
- * A window of time; one event; events drawn as one slice; idle time of a device. A link knows only where an event or a
- * gap
- * begins: its end comes with the server's answer.
+ * A window of time; one event; events drawn as one slice; idle time of a device. A link has only the start of an event or
+ * a gap; its end comes with the server's answer.
  * @typedef {object} Selection
  * @property {'window'|'event'|'merged'|'gap'} kind
  * @property {number} start_ps @property {number} end_ps

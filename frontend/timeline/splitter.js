@@ -40,8 +40,8 @@ export function createSplitter(changed, height) {
   return {
     element,
     /**
-     * Height of the lanes: what they need, at most 62 % of the view or what the person left, and what the panel does
-     * not need; in a low window all of that.
+     * The height of the lanes: at most what they need. With a panel height that the user chose, the rest of the view;
+     * otherwise at most 62 % of the view (not in a low window), and no more than the panel leaves.
      * @param {number} natural
      * @param {number} above px of the view over the lanes
      * @param {number} panelPx px that the panel needs, 0: as much as there is

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.capture_route import CapturedHost, CaptureProgress, CaptureState
 
 _RETRY_SECONDS = 1.0
-_VISIBLE_SECONDS = 5.0
+_MAX_VISIBILITY_DELAY_SECONDS = 5.0
 """The longest delay until a file that another machine wrote to a shared disk is visible here."""
 
 
@@ -149,7 +149,7 @@ class Capture:
         try:
             server = Server(host.address)
             try:
-                self._attempts(host, server)
+                self._attempt_with_retries(host, server)
             finally:
                 server.close()
         except InputError as error:
@@ -158,7 +158,7 @@ class Capture:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             host.state, host.message = "error", f"{host.address}: the capture failed ({reason})"
 
-    def _attempts(self, host: Host, server: Server) -> None:
+    def _attempt_with_retries(self, host: Host, server: Server) -> None:
         for retries_left in range(self.options.retries, -1, -1):
             problem = Problem("cancelled") if self._stop.is_set() else self._attempt(host, server)
             if problem is None:
@@ -204,7 +204,7 @@ class Capture:
 
     def _wait_for_file(self, path: str) -> int | None:
         """The size of the file that a server reported as written; None if it does not appear."""
-        deadline = self._clock() + _VISIBLE_SECONDS
+        deadline = self._clock() + _MAX_VISIBILITY_DELAY_SECONDS
         while not (kind := files.path_kind(path)) and self._clock() < deadline and not self._stop.wait(0.2):
             continue
         return files.file_info(path).bytes if kind else None

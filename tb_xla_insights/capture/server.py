@@ -23,7 +23,7 @@ _SERVICE = "/tensorflow.ProfilerService"
 _TOOLS = ("xplane",)
 _MAX_EVENTS = 10**9
 """Old servers silently drop events beyond this limit. Other clients send a million; no capture has 10**9."""
-_COLLECT_SECONDS = 900.0
+_MAX_COLLECT_SECONDS = 900.0
 """A server writes its file after the trace has ended; with many devices that takes minutes."""
 _MAX_RESPONSE_BYTES = 1 << 20
 """The needed response has two bytes; other data that a server may send is also in its file."""
@@ -107,7 +107,7 @@ class Server:
             request_serializer=ProfileRequest.SerializeToString,
             response_deserializer=ProfileResponse.FromString,
         )
-        return call.future(request, timeout=options.duration_ms / 1000 + _COLLECT_SECONDS)
+        return call.future(request, timeout=options.duration_ms / 1000 + _MAX_COLLECT_SECONDS)
 
     def end(self, session: str) -> None:
         """Ends a profile early; the server writes what was recorded. Never raises: if the server is gone, the profile's

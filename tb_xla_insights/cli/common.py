@@ -162,7 +162,10 @@ def table(
 
     texts = [[text(column, row) for column in definition.columns] for row in rows]
     return FittingTable(
-        definition.title if title is None else title, definition.columns, definition.heads(time_units), texts
+        definition.heading if title is None else title,
+        definition.columns,
+        definition.heads(time_units),
+        texts,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights import units
+from tb_xla_insights.analysis.findings.base import plural
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.cli import common
 from tb_xla_insights.compare.sentences import PRESENCE_TEXTS, VERDICT_TEXTS, op_names_text, ratio_text
@@ -49,10 +50,7 @@ def _sessions(out: Console, document: Document) -> None:
     same = document["a"]["session"]["name"] == document["b"]["session"]["name"]
     for letter in "ab":
         side, name = document[letter], "path" if same else "name"
-        counts = [
-            f"{units.count(side[noun])} {noun if side[noun] != 1 else noun[:-1]}"
-            for noun in ("steps", "devices")
-        ]
+        counts = [plural(side[f"{noun}s"], noun) for noun in ("step", "device")]
         common.print_paragraph(
             out, f"{letter.upper()}  {side['session'][name]}: {', '.join(counts)}, {side['launched_by']}"
         )

@@ -43,6 +43,7 @@ def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
     from tb_xla_insights.analysis.findings.base import plural
     from tb_xla_insights.report.figures import (
         SHORT_GAPS,
+        basis_text,
         idle_rows,
         idle_table,
         left_out_note,
@@ -50,7 +51,6 @@ def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
         steps_of_hosts_text,
     )
 
-    where = "per step and core" if step_idle["steps"] else "per core, first to last run"
     idle = step_idle["idle_ps"]
     if idle is not None:
         step, worked, rest = step_texts(step_idle, 3)
@@ -65,7 +65,11 @@ def _step_idle(out: Console, step_idle: Document, steps: Sequence[int]) -> None:
         return
     rows, sums = idle_table(step_idle)
     cells = {"class": lambda row: common.class_text(row["class"]) if row["class"] else SHORT_GAPS}
-    out.print(common.table(IDLE, rows, cells, sums={**sums, "class": "all"}, title=f"{IDLE.title} ({where})"))
+    out.print(
+        common.table(
+            IDLE, rows, cells, sums={**sums, "class": "all"}, title=f"{IDLE.title} ({basis_text(step_idle)})"
+        )
+    )
 
 
 def print_input(out: Console, pipeline: Document, hosts: int) -> None:

@@ -158,7 +158,7 @@ def _stalls(out: Console, devices: Sequence[Document]) -> None:
     rows = merge_stalls(devices)
     if not rows:
         return
-    title = STALLS.title if len(rows) <= common.ROWS else f"{STALLS.title[:-1]}{_longest_note(rows)})"
+    title = f"{STALLS.title} ({STALLS.note}{_longest_note(rows)})"
     out.print(common.table(STALLS, rows[: common.ROWS], title=title))
 
 

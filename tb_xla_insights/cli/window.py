@@ -10,7 +10,7 @@ from tb_xla_insights import units
 from tb_xla_insights.cli import common, printing
 from tb_xla_insights.cli.window_condensed import (
     condense_threads,
-    is_many,
+    needs_condensing,
     print_many_devices,
     print_other_hosts,
     split_hosts,
@@ -69,7 +69,7 @@ def run(options: Any) -> int:
     if options.json:
         printing.print_json(answer)
     else:
-        _print(printing.console(), answer, condensed=is_many(answer) and not options.all)
+        _print(printing.console(), answer, condensed=needs_condensing(answer) and not options.all)
     return 0
 
 

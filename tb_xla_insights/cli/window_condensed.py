@@ -25,7 +25,7 @@ MAX_NAMED = 3
 """The maximum number of named hosts, and of named groups of devices: those that differ most from the median."""
 
 
-def is_many(answer: Row) -> bool:
+def needs_condensing(answer: Row) -> bool:
     """Whether a window has too many hosts or devices for a table or row each."""
     return len(answer["hosts"]) > MAX_LISTED_HOSTS or len(answer["devices"]) >= CONDENSED_FROM
 
@@ -145,7 +145,7 @@ def _print_ops(out: Console, rows: Sequence[Row]) -> None:
 
 
 def _mean_ops(devices: Sequence[Row]) -> list[tuple[str, tuple[float, int]]]:
-    """The mean count and own time per core of each op, the ops with most time first."""
+    """The mean count and own time (ps) per core of each op, the ops with most time first."""
     sums: dict[str, list[int]] = {}
     for device in devices:
         for row in device["top_ops"]:

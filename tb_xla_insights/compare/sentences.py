@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tb_xla_insights.analysis.findings.base import join_words
 from tb_xla_insights.analysis.thresholds import INFO_SHARE
 from tb_xla_insights.catalog.classes import label
 from tb_xla_insights.compare.measures import differ_in_step_size, is_same
@@ -53,7 +54,7 @@ def compare_verdict(
     """Returns one or two sentences on the steps (`text`), and the verdict of the headline's row (`verdict`; `unknown`
     if a session has no steps)."""
     if not a.median_ps or not b.median_ps:
-        subject = "Neither session has" if not a.median_ps and not b.median_ps else _without_steps(a)
+        subject = "Neither session has" if not a.median_ps and not b.median_ps else _side_without_steps(a)
         return {"text": f"{subject} steps to compare; only totals are compared.", "verdict": "unknown"}
     row = headline_row(a, b, measures)
     if differ_in_step_size(a, b):
@@ -63,7 +64,8 @@ def compare_verdict(
     return {"text": f"{sentence}{reasons}", "verdict": row["verdict"]}
 
 
-def _without_steps(a: SessionTotals) -> str:
+def _side_without_steps(a: SessionTotals) -> str:
+    """The subject and verb of the sentence about the session without steps."""
     return f"{'B' if a.median_ps else 'A'} has no"
 
 
@@ -116,7 +118,7 @@ def _rare_compiles_clause(a: SessionTotals, b: SessionTotals) -> str:
         for session, name in ((a, "A"), (b, "B"))
         if sum(times := session.rare_compile_times_ps)
     ]
-    return f"; but {_join(parts)}"
+    return f"; but {join_words(parts)}"
 
 
 def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: Rows) -> str:
@@ -129,7 +131,7 @@ def _class_reasons(a: SessionTotals, b: SessionTotals, measures: Rows, classes: 
         if not _is_device_work(row, work_row)
     ]
     device = f"The device has {_difference_text(work_row['difference_ps'])} work" if work_row else ""
-    host = f"{'the host' if device else 'The host has'} {_join(parts)}" if parts else ""
+    host = f"{'the host' if device else 'The host has'} {join_words(parts)}" if parts else ""
     text = " and ".join(part for part in (device, host) if part)
     return f" {text} per step, on average." if text else ""
 
@@ -144,7 +146,7 @@ def _device_reasons(a: SessionTotals, b: SessionTotals, work: ComparedDeviceWork
             if _is_notable(a, b, row) and row_name(row)
         ]
         if parts:
-            return f" On the device, {_join(parts[:_MAX_DEVICE_REASONS])} per step and core."
+            return f" On the device, {join_words(parts[:_MAX_DEVICE_REASONS])} per step and core."
     return ""
 
 
@@ -190,10 +192,6 @@ def _difference_text(difference_ps: int | None) -> str:
     return f"{brief_time(abs(difference_ps))} {'more' if difference_ps > 0 else 'less'}"
 
 
-def _join(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def chance_text(a: SessionTotals, b: SessionTotals, row: Mapping[str, Any]) -> str | None:
     """Returns the number of steps behind the headline's row, its test result, and compilations in too few steps to
     count in the test; None if a session has no steps."""
@@ -226,7 +224,9 @@ def _rare_compiles_sentence(a: SessionTotals, b: SessionTotals) -> str:
         if times := session.rare_compile_times_ps:
             total = f" ({brief_time(sum(times))})" if sum(times) else ""
             parts.append(f"{name} compiled in {len(times)} of {count(len(session.steps))} steps{total}")
-    return f" {_join(parts)}; that is in the means, and left out of the test of medians." if parts else ""
+    return (
+        f" {join_words(parts)}; that is in the means, and left out of the test of medians." if parts else ""
+    )
 
 
 def unjudged_reason(document: Mapping[str, Any]) -> str | None:

@@ -40,7 +40,7 @@ def session_work(
     session has no such step or device."""
     merger, has_match = WorkMerger(), step is None and device is None
     for number, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        ids = [own_device.id for own_device in trace.devices]
+        ids = [core.id for core in trace.devices]
         host_step = None if step is None else step - offset
         has_device = device is None or device in ids
         if has_device and (host_step is None or 0 <= host_step < len(steps_of(trace))):

@@ -1,47 +1,12 @@
 """The document of the page's view Device: the work of selected devices, with shares of their peaks.
-
-Times (picoseconds) and amounts are sums over all selected cores and steps. Divided by `core_steps` they are means per
-core, and per step unless the whole session is shown.
-
-    schema        1
-    chosen        {dd, st, category}  as in links: a core `31.2` (index of the host, and of the core), a host `31`, or
-                  `all`; a step's number, `mean` (of all whole steps) or `all` (the session); null for any category
-    stale         the link names something that the session does not have; defaults are shown
-    steps         [text]        the steps of the (first) host as in links, 2,000 at most, around the one shown
-    whole_steps   the number of its steps
-    cores, core_steps
-    hosts         {shown: [host], of}  the hosts whose work this is; with `dd` `all` not always all hosts
-    categories    [text]        of all selected ops, by time, longest first; `category_ps`: the time of each
-    peaks         as the report's `device_work.peaks`
-    total         sums: self_ps = counted_ps + uncounted_ps + other_ps (work with a FLOP count, work without one, and
-                  what is no work: collectives, transfers, waits), flops_share, mfu, bytes_share (null: not known),
-                  bound_by (roofline.BOUNDS or `mixed`), kinds (rows of ops), executions (of all hosts, those of an op
-                  of several annotations count for each)
-    paths         [path]        annotations that `tree`, `ops`, `rest` and `verdict` refer to by index (-1: none)
-    tree          columns, parents before children; at the end ops without an annotation (path -1): path, self_ps,
-                  own_ps (without children), flops_share, bytes_share, bound_by, own_flops_share, own_bytes_share,
-                  own_bound_by, first_ps, last_ps (from the start of its first op to the end of its last one; null
-                  except for one step of devices in memory). All `own_ps` add up to `total.self_ps`. At most 300 paths,
-                  those with most time; the others count as own time of their nearest listed ancestor
-    ops           columns, the ones with most time first: op, program (index into `programs`), category (into
-                  `categories`), path, shape, source (into `sources`, -1: not recorded), executions, self_ps, flops,
-                  hbm_bytes, flops_share, bytes_share (null: not known), bound_by, kind (activity.Kind), run: [row,
-                  start_ps, depth, duration_ps] of the longest run (row indexes `rows`), null if its host is not in
-                  memory
-    rest          [{path, bound_by, kinds, executions, self_ps}]: sums of the ops that are not listed
-    uncounted     [{op, self_ps}]: work without a FLOP count, the ops with most time first, 20 at most
-    verdict       {path, reached, known_ps, below_ps, op}: the path whose own work has most time beyond what its FLOPs
-                  and bytes take at the peaks, that time, and its largest op (index into `ops`, -1: not listed);
-                  `reached`: the share of all such work's time, `known_ps`, that it would take at the peaks. null: no
-                  FLOPs, bytes or peaks are known
-"""
+`schema.device_route` documents the keys."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tb_xla_insights.analysis.propagation.tree import capture_rows
 from tb_xla_insights.device_work.activity import execution_counts, op_categories
@@ -52,6 +17,18 @@ from tb_xla_insights.device_work.peaks import peaks_of
 from tb_xla_insights.device_work.rows import op_rows
 from tb_xla_insights.device_work.selection import ALL, MEAN, Selection, select
 from tb_xla_insights.trace.model import SessionTrace
+
+if TYPE_CHECKING:
+    from tb_xla_insights.schema.common import BoundBy
+    from tb_xla_insights.schema.device_route import (
+        BelowRoof,
+        DeviceAnswer,
+        ListedOps,
+        RestOps,
+        ShownWork,
+        WorkChoices,
+        WorkTree,
+    )
 
 SCHEMA = 1
 
@@ -97,7 +74,7 @@ def device_view(
     user_peaks: Peaks | None = None,
     all_ops: bool = False,
     report: Mapping[str, Any] | None = None,
-) -> Row:
+) -> DeviceAnswer:
     """Returns the document of what a link selects (see `selection.select`). `category`: only these ops. `user_peaks`:
     FLOP/s and bytes/s of a device that override the known ones. `all_ops`: lists all ops. `report`: that of all hosts,
     if not all of them are in memory in `session`."""
@@ -109,9 +86,13 @@ def device_view(
         host_count = len(session.numbers) if report is None else len(report["session"]["hosts"])
         hosts = [selected.host for selected in selection.hosts]
         cores, core_steps, work = selection.cores, selection.core_steps, _work_of_selection(selection)
-    counts = {"cores": cores, "core_steps": core_steps, "hosts": {"shown": hosts, "of": host_count}}
-    options = _Options(category, user_peaks, all_ops)
-    return _selection_document(selection, category) | counts | _work_view(work, options)
+    return {
+        **_choices(selection, category),
+        **_shown_work(work, _Options(category, user_peaks, all_ops)),
+        "cores": cores,
+        "core_steps": core_steps,
+        "hosts": {"shown": hosts, "of": host_count},
+    }
 
 
 def _work_of_selection(selection: Selection) -> _Work:
@@ -142,7 +123,7 @@ def _work_of_report(report: Mapping[str, Any]) -> _Work:
     return _Work(report["ops"], report["device_work"]["peaks"]["devices"], kinds)
 
 
-def _selection_document(selection: Selection, category: str | None) -> Row:
+def _choices(selection: Selection, category: str | None) -> WorkChoices:
     index = selection.step_index or 0
     first = max(0, min(index - _MAX_STEPS // 2, len(selection.steps) - _MAX_STEPS))
     return {
@@ -154,7 +135,7 @@ def _selection_document(selection: Selection, category: str | None) -> Row:
     }
 
 
-def _work_view(work: _Work, options: _Options) -> Row:
+def _shown_work(work: _Work, options: _Options) -> ShownWork:
     category_times: Counter[str] = Counter()
     for row in work.rows:
         category_times[row["category"]] += row["self_ps"]
@@ -188,7 +169,10 @@ def _work_view(work: _Work, options: _Options) -> Row:
             "counted_ps": total["counted_ps"],
             "uncounted_ps": total["work_ps"] - total["counted_ps"],
             "other_ps": total["self_ps"] - total["work_ps"],
-            **{name: total[name] for name in ("flops_share", "mfu", "bytes_share", "bound_by")},
+            "flops_share": total["flops_share"],
+            "mfu": total["mfu"],
+            "bytes_share": total["bytes_share"],
+            "bound_by": total["bound_by"],
             "kinds": len(ops),
             "executions": executions,
         },
@@ -242,23 +226,31 @@ def _tree(
     rows: Sequence[Row],
     path_index: Mapping[str | None, int],
     extents: Mapping[str | None, tuple[int, int]],
-) -> Row:
-    shares = ("flops_share", "bytes_share", "bound_by")
+) -> WorkTree:
+    own = [row["own"] for row in rows]
     extents_of_rows = [extents.get(row["path"], (None, None)) for row in rows]
     return {
         "path": [path_index[row["path"]] for row in rows],
         "self_ps": [row["self_ps"] for row in rows],
-        "own_ps": [row["own"]["self_ps"] for row in rows],
-        **{name: [_round(row[name]) for row in rows] for name in shares},
-        **{f"own_{name}": [_round(row["own"][name]) for row in rows] for name in shares},
+        "own_ps": [row["self_ps"] for row in own],
+        "flops_share": _rounded(row["flops_share"] for row in rows),
+        "bytes_share": _rounded(row["bytes_share"] for row in rows),
+        "bound_by": [row["bound_by"] for row in rows],
+        "own_flops_share": _rounded(row["flops_share"] for row in own),
+        "own_bytes_share": _rounded(row["bytes_share"] for row in own),
+        "own_bound_by": [row["bound_by"] for row in own],
         "first_ps": [first for first, _ in extents_of_rows],
         "last_ps": [last for _, last in extents_of_rows],
     }
 
 
-def _round(value: Any) -> Any:
-    """Rounds a share to six digits; other values stay as they are."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def _rounded(shares: Iterable[float | None]) -> list[float | None]:
+    return [None if share is None else _round(share) for share in shares]
+
+
+def _round(share: float) -> float:
+    """Rounds to six digits."""
+    return float(f"{share:.6g}")
 
 
 def _op_columns(
@@ -266,34 +258,47 @@ def _op_columns(
     categories: Sequence[str],
     path_index: Mapping[str | None, int],
     occurrences: Mapping[Key, Occurrence],
-) -> Row:
+) -> ListedOps:
     """Returns the columns of the listed ops (`ops`), and the texts that they refer to by index."""
-    tables: dict[str, dict[Any, int]] = {"programs": {}, "sources": {}, "rows": {}}
+    programs: dict[str, int] = {}
+    sources: dict[str, int] = {}
+    timeline_rows: dict[str, int] = {}
 
-    def index(table: str, text: str) -> int:
-        return tables[table].setdefault(text, len(tables[table]))
+    def index(texts: dict[str, int], text: str) -> int:
+        return texts.setdefault(text, len(texts))
 
     category_index = {category: position for position, category in enumerate(categories)}
-    runs = []
-    for row in rows:
-        run = occurrences.get((row["program"], row["op"], row["path"]))
-        runs.append(run and [index("rows", run.row), run.start_ps, run.depth, run.duration_ps])
-    columns = ("op", "shape", "executions", "self_ps", "flops", "hbm_bytes", "bound_by", "kind")
-    ops = {
-        **{name: [row[name] for row in rows] for name in columns},
-        **{name: [_round(row[name]) for row in rows] for name in ("flops_share", "bytes_share")},
-        "program": [index("programs", row["program"]) for row in rows],
-        "category": [category_index[row["category"]] for row in rows],
-        "path": [path_index[row["path"]] for row in rows],
-        "source": [index("sources", row["source"]) if row["source"] else -1 for row in rows],
-        "run": runs,
+    runs = [occurrences.get((row["program"], row["op"], row["path"])) for row in rows]
+    return {
+        "ops": {
+            "op": [row["op"] for row in rows],
+            "program": [index(programs, row["program"]) for row in rows],
+            "category": [category_index[row["category"]] for row in rows],
+            "path": [path_index[row["path"]] for row in rows],
+            "shape": [row["shape"] for row in rows],
+            "source": [index(sources, row["source"]) if row["source"] else -1 for row in rows],
+            "executions": [row["executions"] for row in rows],
+            "self_ps": [row["self_ps"] for row in rows],
+            "flops": [row["flops"] for row in rows],
+            "hbm_bytes": [row["hbm_bytes"] for row in rows],
+            "flops_share": _rounded(row["flops_share"] for row in rows),
+            "bytes_share": _rounded(row["bytes_share"] for row in rows),
+            "bound_by": [row["bound_by"] for row in rows],
+            "kind": [row["kind"] for row in rows],
+            "run": [
+                (index(timeline_rows, run.row), run.start_ps, run.depth, run.duration_ps) if run else None
+                for run in runs
+            ],
+        },
+        "programs": list(programs),
+        "sources": list(sources),
+        "rows": list(timeline_rows),
     }
-    return {"ops": ops, **{name: list(table) for name, table in tables.items()}}
 
 
-def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Row]:
+def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[RestOps]:
     """Returns the sums of the ops that are not listed, by path and bound."""
-    sums_of_key: dict[tuple[int, str], Row] = {}
+    sums_of_key: dict[tuple[int, BoundBy], RestOps] = {}
     for row in rows:
         path, bound = path_index.get(row["annotation"], -1), row["bound_by"]
         sums = sums_of_key.setdefault(
@@ -305,7 +310,7 @@ def _rest(rows: Iterable[Row], path_index: Mapping[str | None, int]) -> list[Row
     return list(sums_of_key.values())
 
 
-def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, int]) -> Row | None:
+def _verdict(rows: Sequence[Row], listed: int, path_index: Mapping[str | None, int]) -> BelowRoof | None:
     """Returns the document's `verdict`; `listed`: how many of the rows are listed in `ops`."""
     below_ps: dict[str | None, int] = {}
     known_ps = roofline_ps = 0

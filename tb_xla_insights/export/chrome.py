@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tb_xla_insights.session import Session
     from tb_xla_insights.tasks import HostCapture
 
-_CHUNK = 1 << 16
+_CHUNK_EVENTS = 1 << 16
 """The number of events that are formatted at once."""
-_NS = 1000
-"""Picoseconds. Perfetto truncates starts and durations separately to nanoseconds and drops events that then overlap."""
+_PS_PER_NS = 1000
+"""Perfetto truncates starts and durations separately to nanoseconds and drops events that then overlap."""
 
 Text = NDArray[np.uint8]
 
@@ -43,7 +43,6 @@ def write_chrome(session: SessionTrace, file: BinaryIO) -> int:
     decimals, and rounded to picoseconds, overlapping events nest. `cat` is the class of a host's event, or the kind of
     a device's track. Gaps have `args` with cause, kind and the programs before and after.
     """
-
     hosts = ((_processes(trace), 0) for trace in session.traces)
     return _write(file, session.name, session.start_unix_ns, hosts)
 
@@ -123,8 +122,8 @@ def _events_of(tracks: Iterable[Track]) -> list[_TrackEvents]:
 
 
 def _format_process(process: _Process, pid: int, shift_ps: int) -> Iterator[tuple[bytes, int]]:
-    """Yields the text of up to `_CHUNK` events and their number. Metadata events, which name processes and tracks, are
-    not counted."""
+    """Yields the text of up to `_CHUNK_EVENTS` events and their number. Metadata events, which name processes and
+    tracks, are not counted."""
     yield _format_names("process", pid, 0, process.name), 0
     for tid, track in enumerate(process.tracks, 1):
         yield _format_names("thread", pid, tid, track.label), 0
@@ -132,8 +131,8 @@ def _format_process(process: _Process, pid: int, shift_ps: int) -> Iterator[tupl
         start = track.times.start_ps + shift_ps
         end = track.times.end_ps + shift_ps
         duration, extendable = _durations(track.times._replace(start_ps=start, end_ps=end))
-        for low in range(0, len(track.head), _CHUNK):
-            chunk = slice(low, low + _CHUNK)
+        for low in range(0, len(track.head), _CHUNK_EVENTS):
+            chunk = slice(low, low + _CHUNK_EVENTS)
             times = _times(start[chunk], duration[chunk], extendable[chunk])
             events = [heads[i] + text for i, text in zip(track.head[chunk].tolist(), times, strict=True)]
             if track.arguments is not None:
@@ -194,14 +193,14 @@ def _durations(times: _NestedTimes) -> tuple[Int64, NDArray[np.bool_]]:
             at = np.searchsorted(outer_start, start, "right") - 1
             limit = np.minimum(limit, outer_end[at])
             has_space = limit > start + duration
-            ends_late = (start // _NS + _truncated_ns(duration, has_space) > outer_end_ns[at]) & (
-                duration >= _NS
+            ends_late = (start // _PS_PER_NS + _truncated_ns(duration, has_space) > outer_end_ns[at]) & (
+                duration >= _PS_PER_NS
             )
-            duration = np.where(ends_late, duration // _NS * _NS - 1, duration)
+            duration = np.where(ends_late, duration // _PS_PER_NS * _PS_PER_NS - 1, duration)
             duration = np.clip(duration, 0, np.maximum(0, limit - start))
         outer_start, outer_end = start, start + duration
         has_space = limit > outer_end
-        outer_end_ns = start // _NS + _truncated_ns(duration, has_space)
+        outer_end_ns = start // _PS_PER_NS + _truncated_ns(duration, has_space)
         durations[lane], extendable[lane] = duration, has_space
     return durations, extendable
 
@@ -270,13 +269,13 @@ def _times(start_ps: Int64, duration_ps: Int64, extendable: NDArray[np.bool_]) -
 
 def _falls_short(ps: Int64) -> NDArray[np.bool_]:
     """Whether each time, read as a float in microseconds, is truncated to one nanosecond less."""
-    short: NDArray[np.bool_] = (ps / 10**6 * 1000).astype(np.int64) < ps // _NS
+    short: NDArray[np.bool_] = (ps / 10**6 * 1000).astype(np.int64) < ps // _PS_PER_NS
     return short
 
 
 def _truncated_ns(duration_ps: Int64, extendable: NDArray[np.bool_]) -> Int64:
     """The durations in nanoseconds as Perfetto truncates them."""
-    return duration_ps // _NS - (_falls_short(duration_ps) & ~extendable)
+    return duration_ps // _PS_PER_NS - (_falls_short(duration_ps) & ~extendable)
 
 
 def _microseconds(ps: Int64, extended: NDArray[np.bool_]) -> Text:

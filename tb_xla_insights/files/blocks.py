@@ -210,7 +210,7 @@ class Blocks:
             try:
                 data = self._fetch(start, end)
                 if len(data) not in (end - start, self.size):
-                    raise OSError(f"{len(data)} bytes came where {end - start} were asked for")
+                    raise OSError(f"the store sent {len(data)} of {end - start} requested bytes")
             except BaseException as error:  # raised in the waiting thread
                 with self._lock:
                     self._failure = _to_raise(error)

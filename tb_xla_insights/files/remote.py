@@ -15,7 +15,7 @@ from tb_xla_insights.files.blocks import (
     split_into_blocks,
 )
 from tb_xla_insights.files.reasons import reason
-from tb_xla_insights.files.source import CHANGED_MESSAGE, Bytes, Source
+from tb_xla_insights.files.source import CHANGED_MESSAGE, STOPPED_MESSAGE, Bytes, Source
 
 _FINGERPRINT_KEYS = ("ETag", "etag", "md5Hash")
 MODIFIED_TIME_KEYS = ("LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified")
@@ -54,9 +54,7 @@ class RemoteFile(Source):
         try:
             return self._blocks.read_into(offset, buffer.data)
         except StoppedError as error:
-            raise InputError(
-                f"{self.path}: not read, stopped before; reload the session to read it"
-            ) from error
+            raise InputError(STOPPED_MESSAGE.format(self.path)) from error
         except Exception as error:
             raise InputError(f"{self.path}: byte {offset}: {reason(error)}") from error
 

@@ -91,7 +91,7 @@ def _remove_abandoned(directory: Path, prefix: str) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether the file is now locked; not if another process has locked it, or the file system has no locks."""
+    """Tries to lock a file. Returns False if another process has locked it, or the file system has no locks."""
     import fcntl
 
     try:
@@ -104,6 +104,6 @@ def _lock(descriptor: int) -> bool:
 def _is_written_in_place(path: Path) -> bool:
     with suppress(OSError):
         status = path.stat()
-        printed_to = (os.path.samestat(status, os.fstat(number)) for number in (1, 2))
-        return not stat.S_ISREG(status.st_mode) or any(printed_to)
+        is_output = any(os.path.samestat(status, os.fstat(number)) for number in (1, 2))
+        return is_output or not stat.S_ISREG(status.st_mode)
     return False

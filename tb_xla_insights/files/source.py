@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Bytes = NDArray[np.uint8]
 
 CHANGED_MESSAGE = "{}: the file changed while it was read; read it again once it is written"
+STOPPED_MESSAGE = "{}: not read, reading was stopped before; reload the session to read it"
 
 
 class Source(ABC):

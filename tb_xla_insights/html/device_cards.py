@@ -31,8 +31,8 @@ def op_work_card(document: Row) -> Markup | None:
 def _card(work: work_tables.WorkTable, *notes: Markup) -> Markup:
     cells = {key: partial(_name, key) for key in ("path", "op", "annotation", "source")}
     return card(
-        work.definition.title.removesuffix(" (all cores)"),
-        "all cores",
+        work.definition.title,
+        work.definition.note,
         defined_table(work.definition, work.rows, cells, sums=work.total),
         notes,
         wide=True,

@@ -28,7 +28,7 @@ from tb_xla_insights.report.condensed import (
     mean_device_row,
     steps_across_hosts,
 )
-from tb_xla_insights.report.figures import SHORT_GAPS, idle_rows, idle_table, left_out_note
+from tb_xla_insights.report.figures import SHORT_GAPS, basis_text, idle_rows, idle_table, left_out_note
 from tb_xla_insights.report.gap_findings import findings_of_gap, more_to_gain, why_gap
 from tb_xla_insights.report.gap_text import gap_sentence
 from tb_xla_insights.report.host_rows import host_rows
@@ -53,7 +53,9 @@ _DUTY_NOTE = (
 def devices_card(document: Row) -> Markup:
     rows = document["devices"]
     if not rows:
-        return card("Devices", None, element("p", "No device was traced: what the host did is shown alone."))
+        return card(
+            DEVICES.title, None, element("p", "No device was traced: what the host did is shown alone.")
+        )
     definition = DEVICES.without("modules", "ops")
     mean = mean_device_row(rows, "ops") if 1 < len(rows) < CONDENSED_FROM else None
     if len(rows) >= CONDENSED_FROM:
@@ -61,11 +63,16 @@ def devices_card(document: Row) -> Markup:
     columns = columns_of(definition, rows)
     bar = Column("", lambda row: share_bar(row["duty_cycle"] or 0.0), left=True)
     with_bars = [
-        column for key, own in columns.items() for column in ((own, bar) if key == "duty_cycle" else (own,))
+        cell
+        for key, column in columns.items()
+        for cell in ((column, bar) if key == "duty_cycle" else (column,))
     ]
     note = element("p", _DUTY_NOTE, class_="note")
     return card(
-        "Devices", "each core, from its first to its last run", table(rows, *with_bars, sums=mean), note
+        DEVICES.title,
+        f"{DEVICES.note}, from its first to its last run",
+        table(rows, *with_bars, sums=mean),
+        note,
     )
 
 
@@ -74,7 +81,7 @@ def hosts_card(document: Row) -> Markup | None:
     hosts = document["hosts"]
     if len(hosts) < 2:
         return None
-    return card("Hosts side by side", None, defined_table(HOSTS, host_rows(hosts)), wide=True)
+    return card(HOSTS.title, None, defined_table(HOSTS, host_rows(hosts)), wide=True)
 
 
 def idle_card(document: Row) -> Markup | None:
@@ -89,9 +96,8 @@ def idle_card(document: Row) -> Markup | None:
         return class_chip(row["class"]) if row["class"] else SHORT_GAPS
 
     causes = defined_table(IDLE, rows, {"class": cause}, sums=sums)
-    basis = "per step and core" if step_idle["steps"] else "per core, first to last run"
     note = element("p", left_out_note(step_idle) or "", class_="note") if step_idle["left_out"] else None
-    return card("Idle time by cause", basis, stacked_bar(step_idle["by_class_ps"]), causes, note)
+    return card(IDLE.title, basis_text(step_idle), stacked_bar(step_idle["by_class_ps"]), causes, note)
 
 
 def steps_card(document: Row) -> Markup | None:
@@ -115,7 +121,7 @@ def steps_card(document: Row) -> Markup | None:
     if document["throughput"]:
         note += f"; {throughput_text(document['throughput'])}"
     details = element("details", element("summary", "As a table"), steps_table)
-    return card("Steps", note, steps_chart(rows), legend, details, wide=True)
+    return card(STEPS.title, note, steps_chart(rows), legend, details, wide=True)
 
 
 def patterns_card(document: Row) -> Markup | None:
@@ -141,7 +147,7 @@ def gaps_card(document: Row) -> Markup | None:
     heading = element("h2", "What led to the end of the longest")
     chains = [_chain(gap, document) for gap in _one_per_runs(rows)[:_MAX_CHAINS]]
     visible = table(rows[:_VISIBLE_GAPS], *columns)
-    return card("Gaps", note, visible, more if rest else None, heading, chains, wide=True)
+    return card(GAPS.title, note, visible, more if rest else None, heading, chains, wide=True)
 
 
 def _one_per_runs(gaps: Sequence[Row]) -> list[Row]:

@@ -24,7 +24,7 @@ def executions_card(document: Row) -> Markup | None:
     if not rows:
         return None
     runs = defined_table(EXECUTIONS.without("overhead_share"), [mean_run(row) for row in rows])
-    return card("Executions", "means of a run on one core; host = device + queue + overhead", runs, wide=True)
+    return card(EXECUTIONS.title, EXECUTIONS.note, runs, wide=True)
 
 
 def compiles_card(document: Row) -> Markup | None:
@@ -40,7 +40,7 @@ def compiles_card(document: Row) -> Markup | None:
             "cause": lambda row: element("div", row["cause"] or units.MISSING, class_="text"),
         },
     )
-    return card("Compilations", f"{units.count(len(rows))}; idle time: all cores", compilations, wide=True)
+    return card(COMPILES.title, f"{units.count(len(rows))}; idle time: all cores", compilations, wide=True)
 
 
 def annotations_card(document: Row) -> Markup | None:
@@ -71,7 +71,7 @@ def transfers_card(document: Row) -> Markup | None:
     rows = transfer_rows(document["transfers"])
     if not any(row["count"] for row in rows):
         return None
-    return card("Transfers", "time on the host", defined_table(TRANSFERS, rows))
+    return card(TRANSFERS.title, TRANSFERS.note, defined_table(TRANSFERS, rows))
 
 
 def collectives_card(document: Row) -> Markup | None:
@@ -79,7 +79,7 @@ def collectives_card(document: Row) -> Markup | None:
     if not rows:
         return None
     collectives = defined_table(COLLECTIVES, rows)
-    return card("Collectives", "all cores; exposed: nothing computes meanwhile", collectives)
+    return card(COLLECTIVES.title, f"{COLLECTIVES.note}; exposed: nothing computes meanwhile", collectives)
 
 
 def metrics_card(document: Row) -> Markup | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tb_xla_insights.errors import Diagnostic, InputError
 from tb_xla_insights.files.blocks import StalledError, call_with_timeout
-from tb_xla_insights.files.source import is_url
+from tb_xla_insights.files.source import STOPPED_MESSAGE, is_url
 from tb_xla_insights.logdir.files import file_info
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.sessions import HostFile, SessionFiles
@@ -120,7 +120,7 @@ def _try_host(host: HostFile, catalog: Catalog, reading: Reading, stop: Callable
 
     path = host.file.path
     if stop():
-        reading.fail(f"{path}: not read, stopped before; reload the session to read it")
+        reading.fail(STOPPED_MESSAGE.format(path))
         return None
     reading.update()
     try:

@@ -12,8 +12,10 @@ from tb_xla_insights.logdir.paths import MAX_DEPTH, is_session_directory, parent
 from tb_xla_insights.parallel import run_parallel
 
 _EXTRA = {"gs": "gcs", "gcs": "gcs", "s3": "s3", "s3a": "s3", "http": "http", "https": "http"}
+"""The extra of this package that installs the file system of a URL scheme."""
+
 _MAX_LIST_REQUESTS = 16
-_LISTING_PATIENCE_S = 900.0
+_LISTING_TIMEOUT_S = 900.0
 """The time limit for all requests of one listing."""
 
 
@@ -57,7 +59,7 @@ class Remote:
     def list_files(self) -> dict[str, dict[str, Any]] | None:
         """The entries of all files below the path, at any depth, by URL; None if nothing exists there."""
         try:
-            return call_with_timeout(self._find if self._has_find() else self._walk, _LISTING_PATIENCE_S)
+            return call_with_timeout(self._find if self._has_find() else self._walk, _LISTING_TIMEOUT_S)
         except FileNotFoundError as error:
             if is_missing(error):
                 return None

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tb_xla_insights.errors import Diagnostic, InputError
+from tb_xla_insights.files.source import STOPPED_MESSAGE
 from tb_xla_insights.logdir.missing_hosts import missing_hosts
 from tb_xla_insights.logdir.paths import absolute
 from tb_xla_insights.logdir.read import Reading, initial_readings
@@ -170,7 +171,7 @@ class SessionHosts:
                     del remaining[outcome.host.path]
                     yield outcome
         for host in remaining.values():
-            yield Failure(host, f"{host.path}: not read, stopped before; reload the session to read it")
+            yield Failure(host, STOPPED_MESSAGE.format(host.path))
 
     @contextmanager
     def map_with_shifts(

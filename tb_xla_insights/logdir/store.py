@@ -54,9 +54,8 @@ class Load:
         self.listed = listed
         """The session as it was listed, possibly before all its files were written."""
         self._files_at_start = current_files(listed)
-        files = self.files = (
-            self._files_at_start or listed
-        )  # reading a session that is gone reports the error
+        # Reading a session that is gone reports the error.
+        files = self.files = self._files_at_start or listed
         self.hosts = initial_readings(files)
         self.loaded: LoadedHosts | Pod | None = None
         self.partial_report: PartialReport | None = None

@@ -26,7 +26,7 @@ MODULES = (
 _lock = threading.Lock()
 
 
-def import_answers() -> None:
+def import_modules() -> None:
     """Imports all modules, or waits until another thread has."""
     with _lock:
         for name in MODULES:
@@ -36,14 +36,14 @@ def import_answers() -> None:
 def import_ahead() -> None:
     """Starts the imports in the background, ahead of the first requests for data."""
     if not _lock.locked() and f"tb_xla_insights.{MODULES[-1]}" not in sys.modules:
-        threading.Thread(target=import_answers, daemon=True).start()
+        threading.Thread(target=import_modules, daemon=True).start()
 
 
 def after_imports(handler: Handler) -> Handler:
     """A handler that waits for the imports first."""
 
     def answer(arguments: Arguments) -> Mapping[str, Any]:
-        import_answers()
+        import_modules()
         return handler(arguments)
 
     return answer

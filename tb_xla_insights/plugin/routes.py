@@ -23,6 +23,7 @@ from tb_xla_insights.row_ids import RowId
 if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import AnnotationOrder, Propagation
     from tb_xla_insights.schema.compare_route import CompareAnswer
+    from tb_xla_insights.schema.device_route import DeviceAnswer
     from tb_xla_insights.schema.executions_route import Executions
     from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
     from tb_xla_insights.schema.propagation_route import PropagationAnswer
@@ -203,9 +204,9 @@ class Routes:
         picked, stale = None, False
         row = arguments.optional_text("row")
         step_number = arguments.optional_text("st")
-        is_free = step is None and not (row or device or step_number)
+        is_unspecified = step is None and not (row or device or step_number)
         loaded = self._sessions.hosts_for(
-            arguments, [row] if row else [], [device] if device else [], step, usual=is_free
+            arguments, [row] if row else [], [device] if device else [], step, usual=is_unspecified
         )
         if row:
             loaded.timeline.find_scopes()
@@ -218,7 +219,7 @@ class Routes:
                 picked = annotation["path"]
                 if step is None and device is None:
                     step, device = annotation["step"], annotation["device"]
-        usual = usual_step(loaded.report) if is_free and loaded.report is not None else None
+        usual = usual_step(loaded.report) if is_unspecified and loaded.report is not None else None
         view = propagation_view(loaded.trace, step, device, step_number, usual)
         if loaded.report is not None:
             view["total"] = _without_ops(loaded.report["propagation"])
@@ -241,15 +242,15 @@ class Routes:
         load, partial_report = self._sessions.partial(arguments)
         source = partial_report or self._sessions.loaded(arguments)
         host = arguments.text("host")
-        names = [known.name for known in source.comparison.hosts]
+        names = [row.name for row in source.comparison.hosts]
         if host not in names:
             raise InputError(f"data/host_steps: no host {host} in this session; choose one of data/hosts")
         view = host_steps_view(source.comparison, names.index(host), _report_of(source)["steps"])
         return view if partial_report is None else {**view, "partial": _host_counts(load, partial_report)}
 
-    def device(self, arguments: Arguments) -> dict[str, Any]:
-        """The work of chosen devices in chosen steps, and its efficiency: `device_work.view` documents the keys. `dd`,
-        `st` and `pk` are as in links; `category` restricts the ops to one category; `whole` lists all ops."""
+    def device(self, arguments: Arguments) -> DeviceAnswer:
+        """The work of chosen devices in chosen steps, and its efficiency. `dd`, `st` and `pk` are as in links;
+        `category` restricts the ops to one category; `whole` lists all ops."""
         from tb_xla_insights.device_work.view import device_view
         from tb_xla_insights.report.cached import whole_report
         from tb_xla_insights.report.host_ranks import rank_hosts
@@ -275,8 +276,8 @@ class Routes:
         step: int | None = None,
         usual: bool = False,
     ) -> dict[str, Any]:
-        """A view of the report of all hosts, with the traces of `_hosts_for`. While hosts are being read, it covers the
-        hosts read so far, and `partial` has their number."""
+        """A view of the report of all hosts, with the traces of `RequestedSessions.hosts_for`. While hosts are being
+        read, it covers the hosts read so far, and `partial` has their number."""
         load, partial_report = self._sessions.partial(arguments)
         if partial_report is not None:
             return {**view(partial_report.session), "partial": _host_counts(load, partial_report)}

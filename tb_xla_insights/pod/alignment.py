@@ -30,6 +30,12 @@ _BETTER_FACTOR = 3
 """How many times smaller the spread of a later candidate must be than that of an earlier one (run ids, then steps, then
 the epoch, then searched shifts)."""
 
+_MIN_COUNT_SHARE = 0.8
+"""The share of the runs that agree under the earlier candidate that must also agree under a later, better one."""
+
+_SIGMAS_PER_DEVIATION = 1.4826
+"""The standard deviation of normally distributed values over their median absolute deviation."""
+
 _CERTAIN_SPREAD_PS = 2_000_000
 """A spread within the precision of the clocks: the search stops here."""
 
@@ -249,7 +255,9 @@ def _best_fit(ends: Int64, reference_ends: Int64, shifts: Iterable[int], best: _
         fit = _fit(ends, reference_ends, shift)
         if fit and (
             best is None
-            or (fit.count >= 0.8 * best.count and _BETTER_FACTOR * fit.spread_ps < best.spread_ps)
+            or (
+                fit.count >= _MIN_COUNT_SHARE * best.count and _BETTER_FACTOR * fit.spread_ps < best.spread_ps
+            )
         ):
             best = fit
     return best
@@ -268,7 +276,7 @@ def _fit(ends: Int64, reference_ends: Int64, shift_ps: int) -> _Fit | None:
     differences = reference_ends[reference_rows] - ends[own_rows] - refined
     spread = float(np.median(np.abs(differences - np.median(differences))))
     is_covered = (ends + refined >= reference_ends[0]) & (ends + refined <= reference_ends[-1])
-    sigma = spread * 1.4826
+    sigma = spread * _SIGMAS_PER_DEVIATION
     if len(own_rows) < is_covered.sum() / 2 or sigma * _SPREAD_DIVISOR > _usual_interval(
         ends, reference_ends
     ):

@@ -34,7 +34,7 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
         present = instances.present[row]
         starts = present & ~has_started
         if starts.any() and (running := present & has_started).any():
-            # The capture of these parties begins here: until then they went along with the others.
+            # The capture of these parties begins here: until then they are taken to be as early as the others.
             earlier[starts] = earlier_at_first[starts] = int(np.median(earlier[running]))
         has_started |= present
         if instances.point_to_point_ps is not None:
@@ -50,8 +50,8 @@ def replay_on_time(arrivals: Arrivals, parties: list[int]) -> tuple[Arrivals, In
         last_arrival = int((instances.begin_ps[row] - shift[row])[present].max())
         moved[row] = int(instances.begin_ps[row, arrivals.last_party[row]]) - last_arrival
         # A party that does not reach the wait, as its work before takes that long, is no earlier than its work.
-        most = instances.end_ps[row] - instances.wait_start_ps[row] + shift[row]
-        earlier[present] = np.minimum(moved[row], most)[present]
+        max_earlier = instances.end_ps[row] - instances.wait_start_ps[row] + shift[row]
+        earlier[present] = np.minimum(moved[row], max_earlier)[present]
     shift = np.where(instances.present, shift, 0)
     replayed = replace(
         instances,

@@ -28,7 +28,7 @@ SCHEMA = 1
 _MIN_NAMED_WAITS = 0.98
 """The heat map shows the hosts that others wait for longest, until they account for this share of all waiting."""
 
-_US = 1_000_000
+_PS_PER_US = 1_000_000
 
 
 def hosts_view(comparison: HostComparison, hosts_in_all: int | None = None) -> HostsAnswer:
@@ -100,7 +100,7 @@ def _present_columns(comparison: HostComparison) -> list[int]:
 
 def _us(times_ps: Int64) -> list[int]:
     """Converts to whole microseconds. Negative values are markers and stay."""
-    return np.where(times_ps < 0, times_ps, (times_ps + _US // 2) // _US).tolist()  # type: ignore[no-any-return]
+    return np.where(times_ps < 0, times_ps, (times_ps + _PS_PER_US // 2) // _PS_PER_US).tolist()  # type: ignore[no-any-return]
 
 
 def _order(comparison: HostComparison) -> list[int]:
@@ -135,8 +135,8 @@ def _verdict(comparison: HostComparison) -> HostsVerdict:
         "core": cause.core if cause else None,
         "cause": cause.name if cause else None,
         "annotation": cause.annotation if cause else None,
-        "cause_us": (cause.host_ps + _US // 2) // _US if cause else None,
-        "median_cause_us": (cause.median_ps + _US // 2) // _US if cause else None,
+        "cause_us": (cause.host_ps + _PS_PER_US // 2) // _PS_PER_US if cause else None,
+        "median_cause_us": (cause.median_ps + _PS_PER_US // 2) // _PS_PER_US if cause else None,
         "steps": late_hosts.steps[0].tolist() if late_hosts.steps else [],
     }
 
@@ -171,7 +171,7 @@ def _step_differences(comparison: HostComparison) -> list[list[int | None]]:
     """Returns the document's `step_apart_us`."""
     table = comparison.table
     median_us = np.array(_us(_lower_medians(table.step_ps, table.present)), np.int64)
-    differences_us = (table.step_ps + _US // 2) // _US - median_us
+    differences_us = (table.step_ps + _PS_PER_US // 2) // _PS_PER_US - median_us
     return [
         [int(value) if is_present else None for value, is_present in zip(row, present, strict=True)]
         for row, present in zip(differences_us.tolist(), table.present.tolist(), strict=True)

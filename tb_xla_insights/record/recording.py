@@ -76,9 +76,8 @@ class Recorder:
         self._tracer.wait()
         self._add_text("metrics_before.txt", self._tracer.metrics())
         self._sessions_before = self._sessions()
-        while (
-            self._sessions_before & _session_names_now()
-        ):  # the profiler would overwrite the session of this second
+        # The profiler would overwrite the session of this second.
+        while self._sessions_before & _session_names_now():
             time.sleep(_POLL_SECONDS)
         self._started = time.time_ns()
         if self._debug:

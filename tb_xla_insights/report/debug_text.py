@@ -23,13 +23,15 @@ from tb_xla_insights.analysis.sidecars import DebugLogBlock, UnparsedLine
 
 _LINE = re.compile(r"(?P<before>.*?)(?P<post>Post )?(?P<kind>Compilation|Execution) Analysis: (?P<text>.*)")
 _FRAME = re.compile(r"\S.* \(.+:\d+\)")
-# Frames of torch itself, and of code that dynamo generated.
 _LIBRARY = re.compile(
     r"/(site|dist)-packages/(torch|torch_xla)/|/torch_xla/(core|debug|distributed|torch_xla\.py)|\(<"
 )
+"""Frames of torch itself, and of code that dynamo generated."""
+
 _ADVICE = re.compile(r"\bpt-xla-profiler:(.*)")
 _UNLOWERED = re.compile(r"FRAME \(count=(\d{1,18})\):")
 _PARTS = ("cause", "graph", "frames")
+"""The parts of a block, by a word of their headings (for frames the singular)."""
 
 
 @dataclass
@@ -55,7 +57,7 @@ class _OpenBlock:
     frames: list[str] = field(default_factory=list)
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         return bool(self.part)
 
 
@@ -76,14 +78,14 @@ def parse_debug(text: str, file: str = "") -> DebugText:
         key = re.sub(r"\d{2,}", "", match["before"]), match["kind"]
         block = blocks.setdefault(key, _OpenBlock(number))
         if match["text"].startswith("===="):
-            if block.begun:
-                _close(result, file, match["kind"], block)
+            if block.has_begun:
+                _close_block(result, file, match["kind"], block)
             blocks[key] = _OpenBlock(number)
         else:
             _add_line(block, match["text"])
     for (_, kind), block in blocks.items():
-        if block.begun:
-            _close(result, file, kind, block)
+        if block.has_begun:
+            _close_block(result, file, kind, block)
             result.unread.append(UnparsedLine(file, number, f"ends inside a block of {kind} Analysis"))
     result.advice = advice.texts
     return result
@@ -94,7 +96,7 @@ class _Advice:
     """The profiler's advice by its subject. Advice on ops that are not lowered is a line with their count, then a line
     with the op's name or lines with frames."""
 
-    frequent: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, str] = field(default_factory=dict)
     unlowered: Counter[str] = field(default_factory=Counter)
     pending_count: int = 0
     """The count whose op or frame has not been read yet."""
@@ -109,9 +111,9 @@ class _Advice:
         elif self.pending_count and _FRAME.fullmatch(line) and not _LIBRARY.search(line):
             self._add_unlowered(f"ops are not lowered at {line}")
         elif "too frequent" in line:
-            self.frequent[line.partition(" too frequent")[0]] = line
+            self.lines[line.partition(" too frequent")[0]] = line
         elif "not lowered" in line:
-            self.frequent[line] = line
+            self.lines[line] = line
 
     def _add_unlowered(self, text: str) -> None:
         self.unlowered[text] += self.pending_count
@@ -120,7 +122,7 @@ class _Advice:
     @property
     def texts(self) -> list[str]:
         return [
-            *self.frequent.values(),
+            *self.lines.values(),
             *(f"{text}, {count} times" for text, count in self.unlowered.items()),
         ]
 
@@ -140,7 +142,7 @@ def _add_line(block: _OpenBlock, text: str) -> None:
         block.frames.append(text.strip())
 
 
-def _close(result: DebugText, file: str, kind: str, open_block: _OpenBlock) -> None:
+def _close_block(result: DebugText, file: str, kind: str, open_block: _OpenBlock) -> None:
     user_frames = [frame for frame in open_block.frames if not _LIBRARY.search(frame)]
     frames = tuple(user_frames or open_block.frames)
     block = DebugLogBlock(

@@ -25,7 +25,7 @@ def headline_figures(report: Document) -> list[Figure]:
     span, busy = (sum(device[key] for device in devices) for key in ("span_ps", "busy_ps"))
     duty = busy / span if span else None
     texts = iter(step_texts(step_idle, 1))
-    basis = "per step and core" if step_idle["steps"] else "per core, first to last run"
+    basis = basis_text(step_idle)
     note = left_out_note(step_idle)
     rows: list[tuple[Literal["duty", "step", "work", "idle"], float | None, str, str, str | None]] = [
         ("duty", duty, units.share(duty), "duty cycle, first to last run", None),
@@ -43,6 +43,11 @@ def headline_figures(report: Document) -> list[Figure]:
         {"name": name, "value": value, "text": text, "meaning": meaning, "note": left_out}
         for name, value, text, meaning, left_out in rows
     ]
+
+
+def basis_text(step_idle: Document) -> str:
+    """What times of `step_idle` are means of."""
+    return "per step and core" if step_idle["steps"] else "per core, first to last run"
 
 
 def step_texts(step_idle: Document, decimals: int) -> tuple[str, str, str]:

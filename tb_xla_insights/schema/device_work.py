@@ -8,6 +8,8 @@ from typing_extensions import TypedDict
 
 from tb_xla_insights.schema.common import BoundBy
 
+OpKind = Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
+
 
 class _Amounts(TypedDict):
     flops: int | None
@@ -57,7 +59,7 @@ class Op(_Times, _Shares):
     """Shape of its result."""
     product: str | None
     """Shapes of its largest matrix product or convolution: `bf16[128,96] × bf16[96,160] = f32[128,160]`."""
-    kind: Literal["work", "wait", "start", "collective", "transfer", "callback", "container"]
+    kind: OpKind
     """`work`, or why its time is not work."""
     counted: Literal["stats", "shapes"] | None
     """Source of its FLOPs: the capture's `stats`, or the `shapes` in the program."""

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 from tb_xla_insights.schema.capture_route import CaptureAnswer
 from tb_xla_insights.schema.compare_route import CompareAnswer
 from tb_xla_insights.schema.compiles_route import Compiles
+from tb_xla_insights.schema.device_route import DeviceAnswer
 from tb_xla_insights.schema.executions_route import Executions
 from tb_xla_insights.schema.gaps_route import GapAnswer, GapsAnswer
 from tb_xla_insights.schema.hosts_route import HostsAnswer, HostSteps
@@ -51,6 +52,8 @@ class Routes(TypedDict):
     """All rows of the timeline."""
     propagation: PropagationAnswer
     """The device time of annotations."""
+    device: DeviceAnswer
+    """The work of chosen devices in chosen steps."""
     hosts: HostsAnswer
     """Which host holds up the others, and why."""
     host_steps: HostSteps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_xla_insights.tables.definition import Column, Definition
 
 ANNOTATIONS = Definition(
-    "Annotations on the device (device time: all cores)",
+    "Annotations on the device",
     (
         Column("path", "Annotation"),
         Column("count", "Count", "count", priority=4),
@@ -15,10 +15,11 @@ ANNOTATIONS = Definition(
         Column("executions", "Launches", "count", priority=1),
         Column("lost", "Lost", priority=3),
     ),
+    note="device time: all cores",
 )
 
 PHASES = Definition(
-    "Order of phases on the device (all cores; runs and phases of an execution)",
+    "Order of phases on the device",
     (
         Column("program", "Program", "code"),
         Column("executions", "Executions", "count", priority=3),
@@ -27,6 +28,7 @@ PHASES = Definition(
         Column("phases", "Phases", "count", priority=2),
         Column("inversion_share", "Inverted", "share"),
     ),
+    note="all cores; runs and phases of an execution",
 )
 
 UNANNOTATED_OPS = Definition(
@@ -57,17 +59,18 @@ _RATES = (
 )
 
 WORK_BY_ANNOTATION = Definition(
-    "Device work by annotation (all cores)",
+    "Device work by annotation",
     (
         Column("path", "Annotation"),
         Column("self_ps", "Time", "time"),
         Column("share", "Share", "share", derived=True),
         *_RATES,
     ),
+    note="all cores",
 )
 
 WORK_BY_OP = Definition(
-    "Device work by op (all cores)",
+    "Device work by op",
     (
         Column("op", "Op", "code"),
         Column("category", "Category", priority=3),
@@ -78,4 +81,5 @@ WORK_BY_OP = Definition(
         *_RATES,
         Column("source", "Line", priority=1),
     ),
+    note="all cores",
 )

@@ -60,7 +60,7 @@ OP_DIFFERENCES = Definition(
 )
 
 LAZY_DYNAMO_STEPS = Definition(
-    "Lazy against dynamo, per step (device: the runs’ time on a core)",
+    "Lazy against dynamo, per step",
     (
         Column("kind", "Session", derived=True),
         Column("steps", "Steps", "count"),
@@ -69,6 +69,7 @@ LAZY_DYNAMO_STEPS = Definition(
         Column("wall_ps", "Wall", "ms"),
         Column("executions", "Executions", "number"),
     ),
+    note="device: the runs’ time on a core",
 )
 
 LAZY_DYNAMO_EXECUTIONS = Definition(

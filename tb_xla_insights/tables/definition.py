@@ -7,7 +7,7 @@ can draw, such as bars, and leaves out columns that its rows do not have.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tb_xla_insights import units
@@ -84,10 +84,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Definition:
-    """A table: its title and its columns in their order."""
+    """A table: its title and its columns in their order. `note` says what the values refer to, such as all cores."""
 
     title: str
     columns: tuple[Column, ...]
+    note: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title with the note: `Transfers (time on the host)`."""
+        return f"{self.title} ({self.note})" if self.note else self.title
 
     def __getitem__(self, key: str) -> Column:
         return next(column for column in self.columns if column.key == key)
@@ -96,7 +102,7 @@ class Definition:
         """The table without the columns of these keys. Raises KeyError if it has no such column."""
         if unknown := set(keys) - {column.key for column in self.columns}:
             raise KeyError(*sorted(unknown))
-        return Definition(self.title, tuple(column for column in self.columns if column.key not in keys))
+        return replace(self, columns=tuple(column for column in self.columns if column.key not in keys))
 
     def time_units(self, rows: Iterable[Row]) -> dict[str, str]:
         """The unit of each column of times, by key: that of the largest time of all such columns of these rows, or of

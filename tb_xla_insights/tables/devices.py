@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_xla_insights.tables.definition import Column, Definition
 
 DEVICES = Definition(
-    "Devices (each core)",
+    "Devices",
     (
         Column("name", "Device"),
         Column("host", "Host", priority=1),
@@ -17,6 +17,7 @@ DEVICES = Definition(
         Column("modules", "Modules", "count", priority=3),
         Column("ops", "Ops", "count", priority=2),
     ),
+    note="each core",
 )
 
 HOSTS = Definition(
@@ -73,7 +74,7 @@ IDLE = Definition(
 )
 
 GAP_PATTERNS = Definition(
-    "Gaps between programs (all cores)",
+    "Gaps between programs",
     (
         Column("before", "Before", "code"),
         Column("after", "After", "code"),
@@ -83,6 +84,7 @@ GAP_PATTERNS = Definition(
         Column("total_ps", "Total", "time"),
         Column("mean_ps", "Mean", "time", priority=1, own_unit=True),
     ),
+    note="all cores",
 )
 
 GAPS = Definition(
@@ -113,16 +115,17 @@ GAP_CHAIN = Definition(
 )
 
 STALLS = Definition(
-    "Ops that only wait (all cores)",
+    "Ops that only wait",
     (
         Column("op", "Op", "code"),
         Column("count", "Count", "count", priority=1),
         Column("duration_ps", "Time", "time"),
     ),
+    note="all cores",
 )
 
 COLLECTIVES = Definition(
-    "Collectives (all cores)",
+    "Collectives",
     (
         Column("op", "Op", "code"),
         Column("kind", "Kind"),
@@ -130,6 +133,7 @@ COLLECTIVES = Definition(
         Column("duration_ps", "Time", "time"),
         Column("exposed_ps", "Exposed", "time"),
     ),
+    note="all cores",
 )
 
 FILES = Definition(

@@ -22,7 +22,7 @@ EARLY_EXECUTIONS = Definition(
 )
 
 EXECUTIONS = Definition(
-    "Executions (means of a run on one core; host = device + queue + overhead)",
+    "Executions",
     (
         Column("program", "Program", "code"),
         Column("kind", "Kind", priority=3),
@@ -37,6 +37,7 @@ EXECUTIONS = Definition(
         Column("overhead_share", "Of host", "share", priority=6, derived=True),
         Column("join", "Join", priority=5),
     ),
+    note="means of a run on one core; host = device + queue + overhead",
 )
 
 COMPILES = Definition(
@@ -59,7 +60,7 @@ COMPILES = Definition(
 )
 
 TRANSFERS = Definition(
-    "Transfers (time on the host)",
+    "Transfers",
     (
         Column("direction", "Direction", "class"),
         Column("count", "Count", "count"),
@@ -68,4 +69,5 @@ TRANSFERS = Definition(
         Column("bytes", "Size", "bytes"),
         Column("bytes_per_step", "Size per step", "bytes", priority=1),
     ),
+    note="time on the host",
 )

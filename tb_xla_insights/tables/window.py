@@ -39,7 +39,7 @@ WINDOW_THREADS = Definition(
 )
 
 WINDOW_DEVICES = Definition(
-    "Devices (each core)",
+    "Devices",
     (
         Column("name", "Device"),
         Column("host", "Host", priority=1),
@@ -49,6 +49,7 @@ WINDOW_DEVICES = Definition(
         Column("modules", "Modules", "count", priority=3),
         Column("ops", "Ops", "count", priority=2),
     ),
+    note="each core",
 )
 
 WINDOW_ANNOTATIONS = Definition(
@@ -63,7 +64,7 @@ WINDOW_ANNOTATIONS = Definition(
 )
 
 WINDOW_OPS = Definition(
-    "Ops (the longest, mean of a core)",
+    "Ops",
     (
         Column("device", "Device"),
         Column("host", "Host"),
@@ -71,6 +72,7 @@ WINDOW_OPS = Definition(
         Column("count", "Count", "number"),
         Column("self_ps", "Own time", "time"),
     ),
+    note="the longest, mean of a core",
 )
 
 WINDOW_EVENTS = Definition(

@@ -108,9 +108,8 @@ def _separating_bits(start: Int64, end: Int64, i: cython.Py_ssize_t) -> int64_t:
 
 def slices_per_level(start: Int64, end: Int64) -> NDArray[np.int64]:
     """The number of slices of a lane at each level from 0 to 63."""
-    joins = np.zeros(
-        65, np.int64
-    )  # events that join the slice of the event before, by the level from which on they do
+    # Events that join the slice of the event before, by the level from which on they do.
+    joins = np.zeros(65, np.int64)
     count: OutInt64 = joins
     with cython.nogil:
         for i in range(1, len(start)):
@@ -155,8 +154,9 @@ def merge_slices(
 
 def _merge_slices(
     start: Int64, end: Int64, latest_end: Int64, name: Int32, kind: Int8, event: Int32,
-    first: int64_t, stop: int64_t, level: cython.int, names: int64_t, s: OutInt64, e: OutInt64, n: OutInt32,
-    c: OutInt8, k: OutInt32, b: OutInt64, ev: OutInt32, t: OutInt64,
+    first: int64_t, stop: int64_t, level: cython.int, names: int64_t,
+    out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_kind: OutInt8, out_count: OutInt32,
+    out_busy: OutInt64, out_event: OutInt32, out_time: OutInt64,
 ) -> None:  # fmt: skip
     name_time: OutInt64 = np.zeros(names + 1, np.int64)  # -1, no name, is the last entry
     kind_time: OutInt64 = np.zeros(128, np.int64)
@@ -167,23 +167,23 @@ def _merge_slices(
             j = i + 1
             while j < stop and _separating_bits(start, end, j) >> level == 0:
                 j += 1
-            s[at], e[at], n[at], c[at] = start[i], end[i], name[i], kind[i]
-            k[at], ev[at], b[at] = j - i, event[i], 0
-            for x in range(i, j):
-                before = latest_end[x - 1] if x > 0 else start[x]
-                b[at] += max(0, end[x] - max(start[x], before))
-                e[at] = max(e[at], end[x])
-                name_time[name[x]] += end[x] - start[x]
-                kind_time[kind[x]] += end[x] - start[x]
-            for x in range(i, j):  # the first one wins where times are equal
-                if name_time[name[x]] > name_time[n[at]]:
-                    n[at] = name[x]
-                if kind_time[kind[x]] > kind_time[c[at]]:
-                    c[at] = kind[x]
-            t[at] = name_time[n[at]]
-            for x in range(i, j):
-                name_time[name[x]] = 0
-                kind_time[kind[x]] = 0
+            out_start[at], out_end[at], out_name[at], out_kind[at] = start[i], end[i], name[i], kind[i]
+            out_count[at], out_event[at], out_busy[at] = j - i, event[i], 0
+            for member in range(i, j):
+                before = latest_end[member - 1] if member > 0 else start[member]
+                out_busy[at] += max(0, end[member] - max(start[member], before))
+                out_end[at] = max(out_end[at], end[member])
+                name_time[name[member]] += end[member] - start[member]
+                kind_time[kind[member]] += end[member] - start[member]
+            for member in range(i, j):  # the first one wins where times are equal
+                if name_time[name[member]] > name_time[out_name[at]]:
+                    out_name[at] = name[member]
+                if kind_time[kind[member]] > kind_time[out_kind[at]]:
+                    out_kind[at] = kind[member]
+            out_time[at] = name_time[out_name[at]]
+            for member in range(i, j):
+                name_time[name[member]] = 0
+                kind_time[kind[member]] = 0
             i = j
             at += 1
 
@@ -206,8 +206,9 @@ def group_slices(
 
 def _group_slices(
     start: Int64, end: Int64, name: Int32, kind: Int8, count: Int32, busy: Int64, event: Int32, time: Int64,
-    first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, names: int64_t, s: OutInt64, e: OutInt64,
-    n: OutInt32, c: OutInt8, k: OutInt32, b: OutInt64, ev: OutInt32,
+    first: int64_t, stop: int64_t, window_start: int64_t, level: cython.int, names: int64_t,
+    out_start: OutInt64, out_end: OutInt64, out_name: OutInt32, out_kind: OutInt8, out_count: OutInt32,
+    out_busy: OutInt64, out_event: OutInt32,
 ) -> int:  # fmt: skip
     name_time: OutInt64 = np.zeros(names + 1, np.int64)
     at: cython.Py_ssize_t = -1
@@ -218,26 +219,31 @@ def _group_slices(
             if end[i] < window_start:
                 continue
             short: cython.bint = count[i] > 1 or (end[i] - start[i]) >> level == 0
-            if open_short and short and kind[i] == c[at] and max(0, start[i] - e[at]) >> level == 0:
-                e[at] = max(e[at], end[i])
-                k[at] += count[i]
-                b[at] += busy[i]
+            if (
+                open_short
+                and short
+                and kind[i] == out_kind[at]
+                and max(0, start[i] - out_end[at]) >> level == 0
+            ):
+                out_end[at] = max(out_end[at], end[i])
+                out_count[at] += count[i]
+                out_busy[at] += busy[i]
                 name_time[name[i]] += time[i]
-                if name_time[name[i]] > name_time[n[at]]:
-                    n[at] = name[i]
+                if name_time[name[i]] > name_time[out_name[at]]:
+                    out_name[at] = name[i]
                 continue
             if at >= 0:
-                for x in range(opened, i):
-                    name_time[name[x]] = 0
+                for member in range(opened, i):
+                    name_time[name[member]] = 0
             at += 1
             opened, open_short = i, short
-            s[at], e[at], n[at], c[at] = start[i], end[i], name[i], kind[i]
-            k[at], b[at], ev[at] = count[i], busy[i], event[i]
+            out_start[at], out_end[at], out_name[at], out_kind[at] = start[i], end[i], name[i], kind[i]
+            out_count[at], out_busy[at], out_event[at] = count[i], busy[i], event[i]
             name_time[name[i]] += time[i]
         at += 1
-        for x in range(at):
-            if k[x] == 1:
-                b[x] = 0
+        for member in range(at):
+            if out_count[member] == 1:
+                out_busy[member] = 0
     return at
 
 

@@ -52,7 +52,7 @@ class Timeline:
 
     @property
     def _tracks(self) -> dict[str, Track]:
-        return {id: track for host in self.hosts.values() for id, track in host.tracks.items()}
+        return {row: track for host in self.hosts.values() for row, track in host.tracks.items()}
 
     def head(self) -> TimelineHead:
         """The data that the page needs before it draws: phases, overview strip, and `rows`."""
@@ -115,9 +115,9 @@ class Timeline:
             path, step = track.path_of(row_event), track.step_of(row_event)
         elif track.head.kind == "annotations":
             host = host_annotations(track.trace)
-            at = int(np.searchsorted(host.row, row_event.event))
-            if at < len(host.row) and host.row[at] == row_event.event:
-                path, step = host.names[host.path[at]], int(host.step[at])
+            index = int(np.searchsorted(host.row, row_event.event))
+            if index < len(host.row) and host.row[index] == row_event.event:
+                path, step = host.names[host.path[index]], int(host.step[index])
         elif track.head.kind == "scopes":
             path = "/".join(self.hosts[track.host].details.names(row_event))
         elif track.head.kind == "steps":
@@ -127,13 +127,15 @@ class Timeline:
     def _event_at(self, row: str, start_ps: int, depth: int | None) -> RowEvent:
         track = self._row(row)
         depths = range(len(track.lanes)) if depth is None else [depth] if depth < len(track.lanes) else []
-        document: list[tuple[int, int, RowEvent]] = []
-        for at in depths:
-            start = track.lanes[at].start
+        candidates: list[tuple[int, int, RowEvent]] = []
+        for lane_depth in depths:
+            start = track.lanes[lane_depth].start
             index = int(np.searchsorted(start, start_ps))
             nearby = [i for i in (index - 1, index) if 0 <= i < len(start)]
-            document.extend((abs(int(start[i]) - start_ps), at, RowEvent(track, at, i)) for i in nearby)
-        nearest = min(document, key=lambda item: item[:2], default=None)
+            candidates += [
+                (abs(int(start[i]) - start_ps), lane_depth, RowEvent(track, lane_depth, i)) for i in nearby
+            ]
+        nearest = min(candidates, key=lambda item: item[:2], default=None)
         if nearest is None or nearest[0] > _MAX_DISTANCE_PS:
             raise InputError(
                 f"{self._session.path}: no event of {row} starts at {start_ps} ps; select one there"

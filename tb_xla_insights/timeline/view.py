@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 _BUCKETS = 1000
 _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 
-
 _MAX_SLICES = 4200
 """A slice takes about 12 bytes of a compressed answer, which should stay below 60 kB."""
 _OUTERMOST_DELAY = 2
-"""By how many levels deeper lanes are raised before the outermost ones are."""
+"""The number of levels by which deeper lanes are raised before the outermost ones are."""
 _MAX_RAISE = 12
 _MAX_LEVEL = 62
 
@@ -81,7 +80,7 @@ def _raises(depths: int, levels: int) -> Iterator[tuple[int, int]]:
 def _lane_json(
     slices: Slices, texts: list[str], names: dict[str, int], start_ps: int, level: int
 ) -> LaneSlices:
-    used, place = np.unique(slices.name, return_inverse=True)
+    used, index = np.unique(slices.name, return_inverse=True)
     ids = np.array(
         [names.setdefault(texts[i], len(names)) if i >= 0 else -1 for i in used.tolist()], np.int64
     )
@@ -89,7 +88,7 @@ def _lane_json(
     lane: LaneSlices = {
         "s": np.diff(slices.start, prepend=start_ps).tolist(),
         "d": (slices.end - slices.start).tolist(),
-        "n": ids[place].tolist(),
+        "n": ids[index].tolist(),
         "c": slices.kind.tolist(),
         # Rows whose slices are no events send -1 for each; differences would hide it.
         "e": event.tolist() if (event < 0).any() else np.diff(event, prepend=np.int32(0)).tolist(),

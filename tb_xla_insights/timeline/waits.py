@@ -61,10 +61,10 @@ def waits_in(
         rows = np.array(sorted(row for _, host, row in longest if host == index), np.intp)
         _add_ops(answer, arrivals, hosts[index], waits, rows)
         for instance in waits.instance[rows].tolist():
-            kind = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
+            instruction = arrivals.shared.instructions[arrivals.instances.instruction[instance]]
             for column, text in (
                 (answer["last"], names[arrivals.last_party[instance]]),
-                (answer["name"], kind.name),
+                (answer["name"], instruction.name),
             ):
                 column.append(texts.setdefault(text, len(texts)))
     answer["names"] = list(texts)

@@ -27,7 +27,8 @@ def _columns(stats: Mapping[str, StatColumn], kind: str, id_: str) -> tuple[Int3
     kinds = stats[kind]
     same = kinds.rows is ids.rows or np.array_equal(kinds.rows, ids.rows)
     kinds_of_ids = kinds.values if same else kinds.at(ids.rows, 0)
-    if kinds_of_ids.dtype == np.int64:  # no writer consumers such kinds: they may become equal
+    # No profiler writes kinds beyond 32 bits; clipped ones may become equal.
+    if kinds_of_ids.dtype == np.int64:
         kinds_of_ids = np.clip(kinds_of_ids, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
     return kinds_of_ids.astype(np.int32, copy=False), values, ids.rows
 

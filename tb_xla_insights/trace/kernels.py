@@ -225,9 +225,8 @@ def find_regions(
                 depth -= 1
             kind = code[event]
             if kind == REGION_STOP:
-                while (
-                    depth > 0 and region_end[stack[depth - 1]] >= 0
-                ):  # an inline run inside the region that ends
+                # Inline runs inside the region end with it.
+                while depth > 0 and region_end[stack[depth - 1]] >= 0:
                     depth -= 1
                 if depth > 0:
                     depth -= 1

@@ -12,7 +12,7 @@ from tb_xla_insights.trace.model import Int16, Int32, Int64, Trace
 
 MAX_DEPTH = 1024
 
-_MAX_STEPS = 64
+_MAX_LEVELS = 64
 """Levels that are searched event by event; for deeper searches one pass over all events is cheaper."""
 
 
@@ -24,8 +24,8 @@ def is_sorted_by_start(start_ps: Int64, duration_ps: Int64) -> bool:
 def nest_events(start_ps: Int64, duration_ps: Int64, ranges: list[tuple[int, int]]) -> tuple[Int16, Int32]:
     """Depth and parent (-1: none) of events, line by line; `ranges` gives each line's (first, count).
 
-    Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly
-    encloses the child.
+    Rows of a line are sorted by start, the longer first. A parent is the innermost event that wholly encloses its
+    child.
     """
     total = len(start_ps)
     depth, parent = np.empty(total, np.int16), np.empty(total, np.int32)
@@ -45,7 +45,7 @@ def nearest_enclosing(parent: Int32, origin: Int32, rows: Int32) -> Int32:
     is_candidate[rows] = True
     result = np.array(origin, np.int32)
     pending = np.flatnonzero((result >= 0) & ~is_candidate[result])
-    for _ in range(_MAX_STEPS):
+    for _ in range(_MAX_LEVELS):
         if not pending.size:
             return result
         result[pending] = parent[result[pending]]
@@ -63,7 +63,7 @@ def nearest_ancestor(parent: Int32, rows: Int32) -> Int32:
 
 
 def outermost_rows(parent: Int32, rows: Int32) -> Int32:
-    """The events that lie in no other one of these events."""
+    """The events that are inside none of the others."""
     return rows[nearest_ancestor(parent, rows) < 0]
 
 

@@ -26,10 +26,8 @@ _ROLE_OF_NAME: tuple[tuple[str, Role], ...] = (
     (r"tf_XLA(PjRt|Tfrt)?CpuClient|tf_pjrt_thread_pool", "client"),
     (r"tf_xla-cpu-codegen|tf_PjRtCompilerThreadPool|.*llvm|.*codegen", "compiler"),
     (r"pjrt-tpu-tasks", "transfer"),
-    (
-        r"tf_data_iterator_get_next",
-        "executor",
-    ),  # gets the next batch for a function that the driving thread runs
+    # Gets the next batch for a function that the driving thread runs.
+    (r"tf_data_iterator_get_next", "executor"),
     (r"tf_data_", "loader"),
 )
 _NATIVE_NAME = re.compile(r"tf_|tfrt|pjrt|py_xla|EventFD|switchto|pt_|Host Threads|grpc|collective_ops|xla_")
@@ -47,6 +45,8 @@ _ROLE_OF_CLASS: dict[str, Role] = {
     "input": "loader",
 }
 _LOADER, _STEP_MARKER, _LAUNCH, _UNKNOWN, _CALL = 1, 2, 4, 8, 16
+"""Flags of event names: by the catalog's tags below; names that the catalog does not know; calls that launch."""
+
 _LOADER_TAGS = {"loader", "loading_frame"}
 _STEP_MARKER_TAGS = {"step_marker", "sync", "dynamo"}
 _LAUNCH_TAGS = {"launch", "run_start", "scheduled", "enqueue"}
@@ -87,7 +87,7 @@ def thread_labels(trace: Trace) -> list[str]:
     threads with events that then have equal names are numbered, except the driving one."""
     labels = [line.name for line in trace.lines]
     roles = {thread.line: ROLES.index(thread.role) for thread in trace.threads}
-    driving_rank = trace.lines_with("driving")
+    driving = trace.lines_with("driving")
     device_planes = {device.plane for device in trace.devices}
     lines = [line.index for line in trace.lines if line.count and line.plane not in device_planes]
     lines.sort(key=lambda line: (roles.get(line, len(ROLES)), line))
@@ -95,7 +95,7 @@ def thread_labels(trace: Trace) -> list[str]:
     total, numbered = Counter(short), Counter[str]()
     for line, name in zip(lines, short, strict=True):
         numbered[name] += 1
-        labels[line] = f"{name} {numbered[name]}" if total[name] > 1 and line not in driving_rank else name
+        labels[line] = f"{name} {numbered[name]}" if total[name] > 1 and line not in driving else name
     return labels
 
 
@@ -157,13 +157,13 @@ class _ThreadEvents:
 
     def work_ps(self, line: Line) -> dict[str, float]:
         """The own time of the line's events by class."""
-        kinds = self.trace.class_indices(line.rows)
-        has_class = kinds >= 0
+        class_index = self.trace.class_indices(line.rows)
+        has_class = class_index >= 0
         trace, rows = self.trace, line.rows
         self_time = self_times(trace.start_ps[rows], trace.duration_ps[rows], trace.parent[rows], line.first)
-        sums = np.bincount(kinds[has_class], self_time[has_class], minlength=OTHER + 1)
-        counts = np.bincount(kinds[has_class], minlength=OTHER + 1)
-        return {CLASSES[kind]: float(sums[kind]) for kind in np.flatnonzero(counts)}
+        sums = np.bincount(class_index[has_class], self_time[has_class], minlength=OTHER + 1)
+        counts = np.bincount(class_index[has_class], minlength=OTHER + 1)
+        return {CLASSES[index]: float(sums[index]) for index in np.flatnonzero(counts)}
 
     def _count_launch_flows(self) -> NDArray[np.int64]:
         """The number of each line's flows to a device, or to another thread that executes."""

@@ -88,10 +88,8 @@ class Decoder:
 
     def _allocate(self, events: int) -> None:
         self._capacity = events
-        self._numbers, self._names = (
-            np.empty(0, np.int64),
-            np.empty(0, np.int32),
-        )  # frees the old buffers first
+        # Frees the old buffers before new ones are allocated.
+        self._numbers, self._names = np.empty(0, np.int64), np.empty(0, np.int32)
         self._numbers = np.empty(self._number_stats * events, np.int64)
         self._names = np.empty(self._text_stats * events, np.int32)
         self._start = events * np.concatenate((np.arange(self._number_stats), np.arange(self._text_stats)))
@@ -112,13 +110,12 @@ class Decoder:
         piece.count, self._next = 0, self._start.copy()
         conversions: list[_Conversion] = []
         while offset < piece.end and not stop():
-            want = min(len(self._window) - PADDING, piece.end - offset)
-            size = self._source.read_into(offset, self._window[:want])
+            wanted_bytes = min(len(self._window) - PADDING, piece.end - offset)
+            size = self._source.read_into(offset, self._window[:wanted_bytes])
             pos, stop_code = self._decode_window(tables, line, piece, offset, size, row_limit, conversions)
-            if (
-                stop_code in (BAD, FULL) or size < want
-            ):  # more events than were counted: the file is being changed
-                piece.bad, piece.ended = offset + pos, size < want
+            # FULL: the piece has more events than were counted, so the file is being changed.
+            if stop_code in (BAD, FULL) or size < wanted_bytes:
+                piece.bad, piece.ended = offset + pos, size < wanted_bytes
                 break
             if stop_code == MORE and pos == 0:  # one event fills the window: read it again with a larger one
                 self._window = np.zeros(2 * len(self._window), np.uint8)

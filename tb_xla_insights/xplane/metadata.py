@@ -122,7 +122,11 @@ def _event_metadata(id_: int, metadata: XEventMetadata, names: dict[int, str]) -
 
 
 def _large_event_metadata(source: Source, range_: tuple[int, int], names: dict[int, str]) -> EventMetadata:
-    """Reads large event metadata, with its large stats located instead of read."""
+    """Reads large event metadata, with its large stats located instead of read.
+
+    Field numbers of an entry: 1 key, 2 value; of the value: 1 id, 2 name, 4 display name, 5 stat; of a stat: 1 id of
+    its name, 5 text, 6 bytes.
+    """
     from tb_xla_insights.xplane.proto.xplane_pb2 import XStat
 
     event_metadata = EventMetadata(0, "", "")
@@ -131,15 +135,15 @@ def _large_event_metadata(source: Source, range_: tuple[int, int], names: dict[i
             event_metadata.id = value
         if number != 2 or length < 0:
             continue
-        for inner, start, size in _fields(source, (value, length)):
-            if inner == 1 and not event_metadata.id:
+        for value_number, start, size in _fields(source, (value, length)):
+            if value_number == 1 and not event_metadata.id:
                 event_metadata.id = start
-            elif inner in (2, 4) and size >= 0:
+            elif value_number in (2, 4) and size >= 0:
                 text = text_of(source.read(start, min(size, LARGE_METADATA_BYTES)).tobytes())
                 event_metadata.name, event_metadata.display_name = (
-                    (text, event_metadata.display_name) if inner == 2 else (event_metadata.name, text)
+                    (text, event_metadata.display_name) if value_number == 2 else (event_metadata.name, text)
                 )
-            elif inner == 5:
+            elif value_number == 5:
                 stat = {n: (v, s) for n, v, s in _fields(source, (start, size))}
                 blob = stat.get(6) or stat.get(5, (0, 0))
                 if blob[1] > LARGE_METADATA_BYTES or 6 in stat:
@@ -159,14 +163,14 @@ _Entry = TypeVar("_Entry", bound="Message")
 
 
 def _parsed(
-    event_metadata: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
+    message_type: type[_Entry], source: Source, ranges: list[tuple[int, int]], damaged: list[int]
 ) -> Iterator[_Entry]:
     """Parses the messages in ascending file ranges."""
     from google.protobuf.message import DecodeError
 
     for offset, data in _payloads(source, ranges):
         try:
-            entry = event_metadata.FromString(data)
+            entry = message_type.FromString(data)
         except DecodeError:
             damaged.append(offset)
         else:

@@ -45,13 +45,11 @@ NUMBER_STATS = (
 TEXT_STATS = ("hlo_op", "hlo_module", "graph_hash", "tf_op", "name", "memcpy_details")
 """Stats of events that analyses need, decoded into columns; all others are read on demand."""
 
-
 PROGRAMS = "/host:metadata"
 """The plane whose event metadata are the compiled programs: the id is the program id, the stat `Hlo Proto` its HLO."""
 
-
 MAX_THREADS = 16
-"""Each thread needs buffers of its own."""
+"""Each thread needs its own buffers."""
 
 _FieldRanges = dict[int, list[tuple[int, int]]]
 """The file ranges (offset, length) of the fields of a message, by field number."""
@@ -134,6 +132,7 @@ class _Reader:
         self._progress_callback, self._bytes_read, self._lock = progress, 0, threading.Lock()
 
     def read(self) -> XSpace:
+        """Reads the file's fields: planes (1), errors (2), warnings (3) and host names (4)."""
         source = self.source
         if source.size == 0:
             raise InputError(f"{source.path}: the file is empty; copy it again or capture again")

@@ -91,7 +91,7 @@ test('named hosts have high rows; all others share 90 px, with several hosts per
   assert.ok(thin.every((row, at) => !at || row.y === thin[at - 1].y + thin[at - 1].h), 'no holes, no overlap');
   assert.equal(bottom - thin[0].y, 90);
   const many = heatRows([], range(1000));
-  assert.equal(many.each, 12);
+  assert.equal(many.hostsPerRow, 12);
   assert.deepEqual(many.rows.flatMap(({ hosts }) => hosts), range(1000));
   assert.deepEqual(heatRows([1], []).rows.length, 1);
 });

@@ -42,7 +42,7 @@ _PUBLIC_NAMES = {
 def host_callback(facts: Facts) -> Finding | None:
     """Time in which cores wait for Python functions that their programs call."""
     trace, count, waiting_ps = facts.trace, 0, 0
-    function_times, kind_times, place_times = Counter[str](), Counter[str](), Counter[Frame]()
+    function_times, kind_times, frame_times = Counter[str](), Counter[str](), Counter[Frame]()
     windows: list[Window] = []
     steps: set[int] = set()
     ops, launches = find_ops(trace), find_launches(trace)
@@ -56,8 +56,8 @@ def host_callback(facts: Facts) -> Finding | None:
             time = int(duration_ps[op_keys == key].sum())
             kind = str(callback_primitive(ops, key))
             kind_times[_PUBLIC_NAMES.get(kind, kind)] += time
-            if place := callback_frame(ops, key):
-                place_times[place] += time
+            if frame := callback_frame(ops, key):
+                frame_times[frame] += time
         run = runs_of_ops(trace, index)[callbacks.op]
         steps |= set(launches.step_of_run[run[run >= 0]].tolist()) - {-1}
         windows += [
@@ -69,17 +69,16 @@ def host_callback(facts: Facts) -> Finding | None:
         return None
     kind = kind_times.most_common(1)[0][0]
     name = function_times.most_common(1)[0][0] if function_times else None
-    place = place_times.most_common(1)[0][0] if place_times else None
-    location = f" ({PurePath(place.file).name}:{place.line})" if place else ""
+    frame = frame_times.most_common(1)[0][0] if frame_times else None
+    location = f" ({PurePath(frame.file).name}:{frame.line})" if frame else ""
     recurs = facts.recurrence(steps)
-    each = brief_time(function_times[name] // count) if name else ""
-    called = f"; {name} takes {each} each time" if name else ""
+    call_text = f"; {name} takes {brief_time(function_times[name] // count)} each time" if name else ""
     return Finding(
         "host_callback",
         first_fitting_title(f"The program waits for Python: {name or kind}", "The program waits for Python"),
         f"the program waits for Python ({name or kind})",
         f"{facts.core_subject} waits {facts.mean_of_runs(_waiting_ps_of_runs(trace), recurs)} for "
-        f"{kind}{location}{called}.",
+        f"{kind}{location}{call_text}.",
         _advice(kind, name, location),
         waiting_ps,
         {
@@ -87,7 +86,7 @@ def host_callback(facts: Facts) -> Finding | None:
             "callback_ps": waiting_ps,
             "function": name,
             "python_ps": function_times[name] if name else None,
-            "place": str(place) if place else None,
+            "place": str(frame) if frame else None,
             "kinds": dict(kind_times.most_common()),
         },
         longest_windows(windows),
@@ -102,9 +101,8 @@ def _advice(kind: str, name: str | None, location: str) -> str:
         return f"Take {function} out of the program, or call it in few steps."
     if kind == "io_callback":
         return (
-            f"Return what {function} needs from the program and call it afterwards, every tenth step or "
-            "later, while the "
-            "device works on the next one."
+            f"Return what {function} needs from the program and call it afterwards, every tenth step or later, while "
+            "the device works on the next one."
         )
     return (
         f"Write {function} in jax.numpy, so that it is part of the program, or call it before the step or on another "

@@ -109,7 +109,7 @@ def advise_unknown_change(at: str, step: str, variants: int) -> str:
             "functions once, outside of the loop, and let no control flow depend on data."
         )
     return (
-        f"Find what is new{at} in the graph{step} (a last batch of another size, an evaluation, a branch), and run "
+        f"Find what is new in the graph{step} (a last batch of another size, an evaluation, a branch){at}, and run "
         "every variant once before training."
     )
 

@@ -77,9 +77,9 @@ def annotations_not_propagated(facts: Facts) -> Finding | None:
     )
 
 
-def _names(missed: list[str], lost: Mapping[str, str], reason: str) -> list[str]:
+def _names(paths: list[str], lost: Mapping[str, str], reason: str) -> list[str]:
     """The distinct names of the annotations lost for a reason."""
-    return list(dict.fromkeys(path.rpartition("/")[2] for path in missed if lost[path] == reason))
+    return list(dict.fromkeys(path.rpartition("/")[2] for path in paths if lost[path] == reason))
 
 
 def _some_names(names: list[str]) -> str:

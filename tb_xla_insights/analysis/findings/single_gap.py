@@ -1,4 +1,4 @@
-"""Whether a finding's idle time is one pause rather than a habit."""
+"""Whether a finding's idle time is mostly one pause, which need not recur."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _MIN_GAPS = 4
 """Gaps per core that a finding must have: of fewer, one often has most of the time."""
 
 SINGLE_GAP_BRIEF = ", mostly in one gap"
-"""The same in the verdict."""
+"""What follows the finding's name in the verdict if most of its time is in one gap."""
 
 
 def single_gap_ps(facts: Facts, taken_ps: Int64) -> int | None:
     """The length of the gap, as a mean over cores, that has more than half of the time that a finding takes from each
-    gap, and mostly consists of it; None without such a gap, or if the capture has one step only, which shows no habit.
+    gap, and mostly consists of it; None without such a gap, or if the capture has one step only.
     With several cores, the longest gaps of all cores count together: a pause of the host leaves one on each."""
     ledger = facts.ledger
     gaps = np.flatnonzero(taken_ps)

@@ -187,8 +187,8 @@ def input_pipeline_report(session: SessionTrace) -> InputPipelinePart:
 
 
 def input_verdict(share: float, is_known: bool) -> Verdict:
-    """Returns the verdict for the share of the devices' spans that loading costs. `known`: whether devices worked and
-    loading was recorded."""
+    """Returns the verdict for the share of the devices' spans that loading costs. `is_known`: whether devices worked
+    and loading was recorded."""
     if share >= WARNING_SHARE:
         return "bound"
     if not is_known:

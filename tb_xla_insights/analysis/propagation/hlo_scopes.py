@@ -88,7 +88,7 @@ def origin_of_name(op_name: str, names: frozenset[str]) -> Origin:
 
 
 class Program:
-    """One module, and the origins of its instructions. `names`: the names of the user's annotations; `by_shapes`:
+    """One module, and the origins of its instructions. `names`: the names of the user's annotations; `with_shapes`:
     whether origins include shapes and bytes.
 
     `damaged` becomes true if computations call each other in a cycle or call one that does not exist. Such calls are
@@ -96,7 +96,7 @@ class Program:
     """
 
     def __init__(
-        self, module: HloModule, names: frozenset[str] = frozenset(), by_shapes: bool = True
+        self, module: HloModule, names: frozenset[str] = frozenset(), with_shapes: bool = True
     ) -> None:
         self.damaged = False
         self.module = module
@@ -111,7 +111,7 @@ class Program:
         self._parts: dict[int, Parts] = {}
         self._neighbours: dict[int, _Neighbours] = {}
         self._amounts = ProgramAmounts(module, {id_: body.opcodes for id_, body in self._bodies.items()})
-        self._by_shapes = by_shapes
+        self._with_shapes = with_shapes
 
     def __contains__(self, name: str) -> bool:
         return name in self._computation_of
@@ -131,8 +131,8 @@ class Program:
         metadata = instruction.metadata
         source = f"{metadata.source_file}:{metadata.source_line}" if metadata.source_file else ""
         origin = Origin(NONE, [], 0.0, op_name, opcode, source, metadata.stack_frame_id, True)
-        origin.amounts = self._amounts.of_instruction(instruction, opcode, computation, self._by_shapes)
-        if self._by_shapes:
+        origin.amounts = self._amounts.of_instruction(instruction, opcode, computation, self._with_shapes)
+        if self._with_shapes:
             origin.shape = instruction_shape(instruction)
         own_scope = self._scope(op_name)
         inner = self._parts_of(calls) if calls else {}

@@ -38,7 +38,7 @@ class ProgramReader:
         self.frames: dict[str, Frames] = {}
         self._trace, self._names, self._modules = trace, names, modules
         # For a TPU's ops, the file itself has bytes and shapes.
-        self._by_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
+        self._with_shapes = not any("bytes_accessed" in stats for stats in trace.metadata.stats)
         self._source: Source | None = None
         self._failed = ""
         self._problems: dict[str, list[str]] = {}
@@ -74,7 +74,7 @@ class ProgramReader:
         if id_ in self._modules and module.name and module.name != self._modules[id_]:
             self._record_problem("belong to other programs", id_)
             return None
-        return Program(module, self._names, self._by_shapes)
+        return Program(module, self._names, self._with_shapes)
 
     def done(self, id_: str, program: Program) -> None:
         """Collects the scopes and frames of a program, so that the program itself can be freed."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tb_xla_insights.schema.annotations import Lost
     from tb_xla_insights.schema.propagation_route import AnnotationNode, MeanCounts, UnannotatedWork
 
-Place = tuple[int, int]
+Interval = tuple[int, int]
 """Begin and end in ps."""
 
 _INT64 = np.iinfo(np.int64)
@@ -51,31 +51,31 @@ def tree_rows(
         "step_device_ops": 0,
     }
     unannotated_in_steps = 0
-    for each in session.traces:
-        ops = find_ops(each)
-        launches = find_launches(each)
+    for host_trace in session.traces:
+        ops = find_ops(host_trace)
+        launches = find_launches(host_trace)
         in_step = launches.step_of_run >= 0
         steps += len(np.unique(launches.step[launches.step >= 0]))
         cores += len(np.unique(launches.runs.device))
-        host = host_annotations(each)
-        for path, time in zip(host.names, host.times(each, in_steps=True)[0].tolist(), strict=True):
+        host = host_annotations(host_trace)
+        for path, time in zip(host.names, host.times(host_trace, in_steps=True)[0].tolist(), strict=True):
             host_in_steps[path] = host_in_steps.get(path, 0) + time
-        for path, time in device_ps_in_steps(each).items():
+        for path, time in device_ps_in_steps(host_trace).items():
             device_in_steps[path] = device_in_steps.get(path, 0) + time
         _, time, count = ops.totals
         has_no_scope = (ops.state == BARE) | (ops.state == NONE)
         unannotated["device_ps"] += int(time[has_no_scope].sum())
         unannotated["device_ops"] += int(count[has_no_scope].sum())
         unannotated_in_steps += int(ops.sums(ops.of_runs(in_step))[1][has_no_scope].sum())
-        if each is trace and device is not None:
+        if host_trace is trace and device is not None:
             _, time, count = ops.sums(selection)
             unannotated["step_device_ps"] = int(time[has_no_scope].sum())
             unannotated["step_device_ops"] = int(count[has_no_scope].sum())
     per_step, per_core = max(steps, 1), max(steps * cores // max(len(session.traces), 1), 1)
     phases = {} if trace is None else phase_indices(trace)
     unannotated["mean_device_ps"] = unannotated_in_steps // per_core
-    places_on_host = {} if trace is None else host_places(trace, step)
-    places_on_device = {} if trace is None else device_places(trace, selection)
+    intervals_on_host = {} if trace is None else host_intervals(trace, step)
+    intervals_on_device = {} if trace is None else device_intervals(trace, selection)
     rows: list[AnnotationNode] = []
     for row in session_rows(session):
         step_row = step_rows.get(row.path, Row(row.path))
@@ -90,27 +90,27 @@ def tree_rows(
                 "step_host_ps": step_row.host_ps,
                 "step_device_ps": step_row.device_ps,
                 "step_device_ops": step_row.device_ops,
-                "host_place": places_on_host.get(row.path),
-                "device_place": places_on_device.get(row.path),
+                "host_place": intervals_on_host.get(row.path),
+                "device_place": intervals_on_device.get(row.path),
                 "phase": phases.get(row.path),
             }
         )
     return rows, unannotated, {"steps": steps, "devices": cores}
 
 
-def host_places(trace: Trace, step: int | None) -> dict[str, Place]:
+def host_intervals(trace: Trace, step: int | None) -> dict[str, Interval]:
     """Per path, from the first begin to the last end of its annotations in a step, or in the whole capture."""
     host = host_annotations(trace)
     selected = slice(None) if step is None else host.step == step
     row, path = host.row[selected], host.path[selected]
-    places = _first_to_last(len(host.names), path, trace.start_ps[row], trace.end_ps[row])
-    return {host.names[index]: place for index, place in places.items()}
+    intervals = _first_to_last(len(host.names), path, trace.start_ps[row], trace.end_ps[row])
+    return {host.names[index]: interval for index, interval in intervals.items()}
 
 
-def device_places(trace: Trace, selection: OpSelection) -> dict[str, Place]:
+def device_intervals(trace: Trace, selection: OpSelection) -> dict[str, Interval]:
     """Per path, from the first begin to the last end of its ops, including nested paths."""
     nodes, ops = find_nodes(trace), find_ops(trace)
-    places: dict[int, Place] = {}
+    intervals: dict[int, Interval] = {}
     for device, rows in selection:
         spans = trace.devices[device].ops
         start, end = spans.start_ps[rows], spans.end_ps[rows]
@@ -118,12 +118,12 @@ def device_places(trace: Trace, selection: OpSelection) -> dict[str, Place]:
         for key, (begin, until) in _first_to_last(len(ops.name), key_of_op, start, end).items():
             innermost = set(nodes.of_part[ops.first[key] : ops.first[key + 1]].tolist()) - {-1}
             for node in {outer for inner in innermost for outer in nodes.with_enclosing(inner)}:
-                first, last = places.get(node, (begin, until))
-                places[node] = min(first, begin), max(last, until)
-    return {nodes.path[node]: place for node, place in places.items()}
+                first, last = intervals.get(node, (begin, until))
+                intervals[node] = min(first, begin), max(last, until)
+    return {nodes.path[node]: interval for node, interval in intervals.items()}
 
 
-def _first_to_last(count: int, group: NDArray[np.int32], start: Int64, end: Int64) -> dict[int, Place]:
+def _first_to_last(count: int, group: NDArray[np.int32], start: Int64, end: Int64) -> dict[int, Interval]:
     """Per group with entries, the first begin and the last end."""
     first, last = np.full(count, _INT64.max), np.full(count, _INT64.min)
     np.minimum.at(first, group, start)

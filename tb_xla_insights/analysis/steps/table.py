@@ -28,8 +28,8 @@ def steps_report(session: SessionTrace) -> list[Step]:
 
     `host_ps` adds up to the step's duration. `device_busy_ps` is how long the busiest core worked on the step's
     executions, whenever that was; if steps come from a device, how long it worked during the step. `device_work_ps` is
-    how long a core worked during the step, whatever on: the mean over the host's cores, None if none recorded work (see
-    `step_idle`). `executions` counts launches. `compiles` counts compilations that begin in the step.
+    how long a core worked during the step, on runs of any step: the mean over the host's cores, None if none recorded
+    work (see `step_idle`). `executions` counts launches. `compiles` counts compilations that begin in the step.
     """
     rows: list[Step] = []
     for trace in session.traces:

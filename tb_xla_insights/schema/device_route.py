@@ -1,0 +1,218 @@
+"""The answer of `data/device`. Times and amounts are sums over all chosen cores and steps; divided by `core_steps` they
+are means per core, and per step unless the whole session is shown."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tb_xla_insights.schema.common import BoundBy
+from tb_xla_insights.schema.device_work import OpKind, Peaks
+
+
+class ChosenWork(TypedDict):
+    """What is shown, as in links."""
+
+    dd: str
+    """A core `31.2` (index of the host, and of the core), a host `31`, or `all`."""
+    st: str
+    """A step's number, `mean` (of all whole steps) or `all` (the session)."""
+    category: str | None
+    """The category of the ops; `null` for any."""
+
+
+class WorkChoices(TypedDict):
+    """What is shown, and what else can be."""
+
+    schema: int
+    """Increases if a key changes its meaning or is removed."""
+    chosen: ChosenWork
+    """What is shown."""
+    stale: bool
+    """The link names something that the session does not have; defaults are shown."""
+    steps: list[str]
+    """The steps of the (first) host as in links; at most 2,000, around the one shown."""
+    whole_steps: int
+    """Number of its steps."""
+
+
+class ShownHosts(TypedDict):
+    """The hosts whose work is shown."""
+
+    shown: list[int]
+    """Their indices; with `dd` `all` not always all hosts."""
+    of: int
+    """Number of hosts of the session."""
+
+
+class WorkTotal(TypedDict):
+    """Sums over the shown ops; `self_ps` = `counted_ps` + `uncounted_ps` + `other_ps`."""
+
+    self_ps: int
+    """Own time."""
+    counted_ps: int
+    """Work with a FLOP count."""
+    uncounted_ps: int
+    """Work without a FLOP count."""
+    other_ps: int
+    """What is no work: collectives, transfers, waits."""
+    flops_share: float | None
+    """FLOP/s as a share of the peak; `null` where not known, as all shares."""
+    mfu: float | None
+    """FLOP/s that the model requires, as a share of the peak."""
+    bytes_share: float | None
+    """Bytes/s of the main memory as a share of the peak."""
+    bound_by: BoundBy
+    """What bounds most of the time; `mixed` where nothing bounds most."""
+    kinds: int
+    """Number of distinct ops."""
+    executions: int
+    """Number of executions; from the report of all hosts, those of an op of several annotations count for each."""
+
+
+class WorkTree(TypedDict):
+    """Annotations as columns, parents before children; at the end ops without an annotation. At most 300, those with
+    most time; the others count as own time of their nearest listed ancestor."""
+
+    path: list[int]
+    """Index into `paths`; -1: no annotation."""
+    self_ps: list[int]
+    """Own time of its ops and of those of all below it."""
+    own_ps: list[int]
+    """Without those below it; adds up to `total.self_ps`."""
+    flops_share: list[float | None]
+    """FLOP/s as a share of the peak, with those below it."""
+    bytes_share: list[float | None]
+    """Bytes/s as a share of the peak, with those below it."""
+    bound_by: list[BoundBy]
+    """What bounds most of the time, with those below it."""
+    own_flops_share: list[float | None]
+    """FLOP/s as a share of the peak, without those below it."""
+    own_bytes_share: list[float | None]
+    """Bytes/s as a share of the peak, without those below it."""
+    own_bound_by: list[BoundBy]
+    """What bounds most of the time, without those below it."""
+    first_ps: list[int | None]
+    """Start of the first op; `null` except for one step of devices in memory."""
+    last_ps: list[int | None]
+    """End of the last op; `null` where `first_ps` is."""
+
+
+class OpColumns(TypedDict):
+    """Ops as columns, most time first; the 400 first, or all on request."""
+
+    op: list[str]
+    """Name of the op."""
+    program: list[int]
+    """Index into `programs`."""
+    category: list[int]
+    """Index into `categories`."""
+    path: list[int]
+    """Its annotation, as an index into `paths`; -1: none."""
+    shape: list[str | None]
+    """Shape of its result."""
+    source: list[int]
+    """Its line of Python, as an index into `sources`; -1: not recorded."""
+    executions: list[int]
+    """Number of executions."""
+    self_ps: list[int]
+    """Own time."""
+    flops: list[int | None]
+    """FLOPs over all executions; `null` where not known, as all amounts."""
+    hbm_bytes: list[int | None]
+    """Bytes read from and written to the device's main memory."""
+    flops_share: list[float | None]
+    """FLOP/s as a share of the peak."""
+    bytes_share: list[float | None]
+    """Bytes/s as a share of the peak."""
+    bound_by: list[BoundBy]
+    """What bounds the op."""
+    kind: list[OpKind]
+    """`work`, or why its time is not work."""
+    run: list[tuple[int, int, int, int] | None]
+    """Its longest run: index into `rows`, start, lane and duration; `null` if its host is not in memory."""
+
+
+class ListedOps(TypedDict):
+    """The listed ops, and the texts that they refer to by index."""
+
+    ops: OpColumns
+    """The listed ops."""
+    programs: list[str]
+    """Names of their programs."""
+    sources: list[str]
+    """Their lines of Python."""
+    rows: list[str]
+    """Ids of the timeline's rows with their longest runs."""
+
+
+class RestOps(TypedDict):
+    """Ops of one annotation and bound that are not listed."""
+
+    path: int
+    """Index into `paths`; -1: no annotation."""
+    bound_by: BoundBy
+    """What bounds them."""
+    kinds: int
+    """Number of distinct ops."""
+    executions: int
+    """Number of executions."""
+    self_ps: int
+    """Own time."""
+
+
+class UncountedTime(TypedDict):
+    """Work without a FLOP count."""
+
+    op: str
+    """Name of the op."""
+    self_ps: int
+    """Own time."""
+
+
+class BelowRoof(TypedDict):
+    """The annotation whose own work has most time beyond what its FLOPs and bytes take at the peaks."""
+
+    path: int
+    """Index into `paths`; -1: no annotation."""
+    reached: float
+    """The share of `known_ps` that all such work would take at the peaks."""
+    known_ps: int
+    """Time of all ops whose FLOPs, bytes and peaks are known."""
+    below_ps: int
+    """The annotation's time beyond what its FLOPs and bytes take at the peaks."""
+    op: int
+    """Its largest op, as an index into `ops`; -1: not listed."""
+
+
+class ShownWork(ListedOps):
+    """The shown ops: sums, by annotation, and each."""
+
+    categories: list[str]
+    """Categories of ops of any category, most time first."""
+    category_ps: list[int]
+    """Own time of each."""
+    peaks: Peaks
+    """Peaks that shares refer to."""
+    total: WorkTotal
+    """Sums over the shown ops."""
+    paths: list[str]
+    """Paths of the annotations that others refer to by index."""
+    tree: WorkTree
+    """By annotation."""
+    rest: list[RestOps]
+    """Sums of the ops that are not listed."""
+    uncounted: list[UncountedTime]
+    """Work without a FLOP count; at most 20 ops, most time first."""
+    verdict: BelowRoof | None
+    """The work with most time above the roof's; `null` if no FLOPs, bytes or peaks are known."""
+
+
+class DeviceAnswer(WorkChoices, ShownWork):
+    """`data/device`: the work of chosen devices in chosen steps."""
+
+    cores: int
+    """Number of chosen cores."""
+    core_steps: int
+    """The divisor of sums for one core, and for one step unless the whole session is shown."""
+    hosts: ShownHosts
+    """The hosts whose work is shown."""
