@@ -21,7 +21,7 @@ FIRST = 5
 """The first step's number."""
 
 _TYPES = {"pred": 1, "s64": 5, "f16": 10, "f32": 11, "bf16": 16}
-_SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
+_SHAPE = re.compile(r"(\w+)\[([\d,-]*)\]")
 
 Framework = Literal["torch_xla", "dynamo", "jax"]
 

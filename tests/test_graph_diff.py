@@ -56,6 +56,8 @@ class TestChange:
             (["s64[4,16]"], ["s64[64]"], "shape"),
             (["f32[4,16]"], ["bf16[4,16]"], "dtype"),
             (["f32[4,16]"], ["bf16[8,16]"], "shape"),
+            # Damaged sizes: a pattern that could split their digits in two ways would not end.
+            (["f32[8,8,8]"], [f"f32[{(1 << 63) - 1},{(1 << 63) - 1},-1]"], "shape"),
             ([], ["f32[]"], "parameters"),
             (["f32[]"], [], "parameters"),
             (["s64[4]"], ["s64[4]"], "same_hlo"),

@@ -37,10 +37,8 @@ export function kindsCard({ executions, kinds, lead, per_step }) {
       testid: 'lazy-dynamo-table',
       items,
       columns: [
-        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ item) => item.name }),
-        definedColumn(TABLES.executions.count, {
-          cell: (/** @type {typeof items[number]} */ item) => runs(item.count),
-        }),
+        definedColumn(TABLES.executions.kind, { of: (/** @type {typeof items[number]} */ { name }) => name }),
+        definedColumn(TABLES.executions.count, { cell: (/** @type {typeof items[number]} */ row) => runs(row.count) }),
         ...COSTS.map((key) =>
           definedColumn(TABLES.executions[key], {
             of: (/** @type {typeof items[number]} */ item) => item[key] / per,
@@ -111,12 +109,12 @@ export function readingCard({ executions, fit, per_step }) {
   const cost = sumCosts(small);
   const rows = savings(joined, fit, per);
   const unit = columnUnit(rows, 'now_ps');
-  const means = (/** @type {CostName} */ key) => joined.map((row) => row[key] / Math.max(1, row.count));
+  const meanRange = (/** @type {CostName} */ key) =>
+    timeRange(joined.map((row) => row[key] / Math.max(1, row.count)));
   const [overheadText, work] = briefTimes(cost.overhead_ps / per, cost.device_ps / per);
   const text = [
     joined.length > 1
-      ? `The overhead of a run is ${timeRange(means('overhead_ps'))}, for device runs of ` +
-        `${timeRange(means('device_ps'))}.`
+      ? `The overhead of a run is ${meanRange('overhead_ps')}, for device runs of ${meanRange('device_ps')}.`
       : '',
     fit && fit.n > 2
       ? `A line fitted to ${fittedRuns(fit.n, total(executions, knownRuns), sumCosts(executions).count)} gives ` +
@@ -185,8 +183,8 @@ const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
  */
 function fittedRuns(fitted, known, all) {
   if (fitted === all) return plural(all, 'run');
-  const condition = fitted < known ? 'those that did not queue' : 'all with a known launch';
-  return `${count(fitted)} of ${plural(all, 'run')}, ${condition},`;
+  const which = fitted < known ? 'those that did not queue' : 'all with a known launch';
+  return `${count(fitted)} of ${plural(all, 'run')}, ${which},`;
 }
 
 /** @param {NonNullable<Executions['lead']>} lead */

@@ -118,7 +118,10 @@ export function partColumns(head, items, of, show = (text) => text) {
   };
 }
 
-/** A sum over all hosts, marked as a lower limit while hosts are still being read. @param {import('./dom.js').Child} text */
+/**
+ * A sum over all hosts, marked as a lower limit while hosts are still being read.
+ * @param {import('./dom.js').Child} text
+ */
 export const sumText = (text) => h('span', { class: 'sum' }, text);
 
 /**
@@ -273,8 +276,8 @@ export function sortableTable({
   function stopAt(row) {
     if (!select) return;
     for (const tableRow of [stop, row]) {
-      [tableRow, ...(tableRow?.querySelectorAll('button') ?? [])].forEach((element) => {
-        if (element) element.tabIndex = tableRow === row ? 0 : -1;
+      [tableRow, ...(tableRow?.querySelectorAll('button') ?? [])].forEach((focusable) => {
+        if (focusable) focusable.tabIndex = tableRow === row ? 0 : -1;
       });
     }
     stop = row;
@@ -311,8 +314,8 @@ export function sortableTable({
       ),
     );
     if (select) {
-      row.querySelectorAll('button').forEach((element) => {
-        element.tabIndex = -1;
+      row.querySelectorAll('button').forEach((control) => {
+        control.tabIndex = -1;
       });
     }
     return row;

@@ -95,21 +95,21 @@ export function penOn(canvas, width, height, palette) {
     return measured;
   }
 
-  /** The text, cut with `…` to fit; empty below three letters. @param {string} text @param {number} width px */
-  function fitText(text, width) {
-    if (textWidth(text) <= width) return text;
-    let low = 0;
-    let high = text.length;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (textWidth(text.slice(0, middle) + '…') <= width) low = middle;
-      else high = middle - 1;
+  /** The text, cut with `…` to fit; empty below three letters. @param {string} text @param {number} space px */
+  function fitText(text, space) {
+    if (textWidth(text) <= space) return text;
+    let kept = 0;
+    let most = text.length;
+    while (kept < most) {
+      const middle = (kept + most + 1) >> 1;
+      if (textWidth(text.slice(0, middle) + '…') <= space) kept = middle;
+      else most = middle - 1;
     }
-    return low >= 3 ? text.slice(0, low) + '…' : '';
+    return kept >= 3 ? text.slice(0, kept) + '…' : '';
   }
 
-  /** Whether all of a text fits into a slice. @param {string} text @param {number} width of the slice, px */
-  const fits = (text, width) => textWidth(text) <= width - INSET - TEXT_MARGIN;
+  /** Whether all of a text fits into a slice. @param {string} text @param {number} space width of the slice, px */
+  const fits = (text, space) => textWidth(text) <= space - INSET - TEXT_MARGIN;
 
   /** @param {number} x @param {number} y @param {number} w @param {number} h @param {() => void} draw */
   function clipped(x, y, w, h, draw) {

@@ -45,7 +45,7 @@ _MAX_CODE_COMPARISONS = 4
 _NAME_COUNTER = re.compile(r"\.\d+$|(?<=[A-Za-z])_\d+(?=__XlaMustCompile)")
 """A number that differs in each graph of a function: XLA appends it to the graph's name, TensorFlow to the
 function's."""
-_SHAPE = re.compile(r"(\w+)\[((?:\d{1,18},?)*)\]", re.ASCII)
+_SHAPE = re.compile(r"(\w+)\[((?:\d{1,18}(?:,\d{1,18})*)?)\]", re.ASCII)
 
 
 @dataclass(frozen=True)
