@@ -7,7 +7,7 @@ import { columnUnit, total } from '../lib/totals.js';
 import { cutMiddle, MISSING, share, timeCell } from '../lib/format.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { differenceText, ratioCell } from './lazy.js';
-import { chanceTitle, verdictCell } from './verdict.js';
+import { VERDICT_COLUMN } from './verdict.js';
 
 /** @typedef {import('../lib/routes').ComparedWork|import('../lib/routes').ComparedOp} WorkRow */
 /** @typedef {import('../lib/routes').ComparedOp} ComparedOp */
@@ -47,7 +47,7 @@ function columns(items) {
     ...(items.some((item) => PRESENCE[item.found])
       ? [definedColumn(found, { of: (/** @type {T} */ item) => PRESENCE[item.found] })]
       : []),
-    { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+    VERDICT_COLUMN,
   ];
 }
 

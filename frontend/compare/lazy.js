@@ -1,9 +1,10 @@
 /** Comparison of lazy and dynamo executions of two sessions, for Compare and Executions. */
 
 import { card, codeCell } from '../lib/cards.js';
-import { columnUnit } from '../lib/totals.js';
-import { cutMiddle, deviceTimeCell, difference, MISSING, ratio } from '../lib/format.js';
-import { countColumn, table, timeColumn } from '../lib/table.js';
+import { cutMiddle, deviceTimeCell, difference, MISSING, ratio, UNITS } from '../lib/format.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { table } from '../lib/table.js';
 
 /**
  * B − A of times as the columns beside it show them, so that the three add up.
@@ -27,18 +28,20 @@ const KINDS = /** @type {const} */ (['lazy', 'dynamo']);
 /** The times of a step, lazy and dynamo. @param {LazyDynamo} answer */
 export function lazySteps(answer) {
   const items = KINDS.map((kind) => ({ kind, ...answer.step[answer[kind]] }));
-  const unit = columnUnit(items, 'wall_ps');
+  const { kind: kindDefinition, tracing_ps, device_ps, wall_ps, executions } = TABLES.lazy_dynamo_steps;
   return table({
     label: 'Lazy against dynamo',
     testid: 'lazy-dynamo-table',
     fixed: true,
     items,
     columns: [
-      { head: 'Session', cell: ({ kind }) => kind },
-      timeColumn('IR tracing', unit, 'tracing_ps'),
-      timeColumn('Device', unit, 'device_ps'),
-      timeColumn('Wall', unit, 'wall_ps'),
-      countColumn('Runs', ({ executions }) => Math.round((executions ?? 0) * 100) / 100),
+      definedColumn(kindDefinition, { title: undefined }),
+      definedColumn(tracing_ps),
+      definedColumn(device_ps),
+      definedColumn(wall_ps),
+      definedColumn(executions, {
+        of: (/** @type {typeof items[number]} */ item) => Math.round((item.executions ?? 0) * 100) / 100,
+      }),
     ],
     foot: [
       'lazy / dynamo',
@@ -51,7 +54,7 @@ export function lazySteps(answer) {
 /** A step of each, its executions, and what lies between them. @param {LazyDynamo|null} answer */
 export function lazyCard(answer) {
   if (!answer) return null;
-  const unit = columnUnit(Object.values(answer.step), 'wall_ps');
+  const { program, host_ps, device_ps, overhead_ps } = TABLES.lazy_dynamo_executions;
   /** @template T @param {Record<'a'|'b', T[]>} of @param {string} what */
   const rows = (of, what) =>
     KINDS.flatMap((kind) => of[answer[kind]].map((row) => ({ ...row, of: `${kind}: ${what}` })));
@@ -67,10 +70,10 @@ export function lazyCard(answer) {
       group,
       items: rows(answer.executions, 'executions in the order of the device'),
       columns: [
-        { head: 'Program', cell: ({ program }) => codeCell(program, 26) },
-        timeColumn('Host', unit, 'host_ps'),
-        timeColumn('Device', unit, 'device_ps', { cell: ({ device_ps }) => deviceTimeCell(device_ps, unit) }),
-        timeColumn('Overhead', unit, 'overhead_ps'),
+        definedColumn(program, { title: undefined, cell: (row) => codeCell(row.program, 26) }),
+        definedColumn(host_ps),
+        definedColumn(device_ps, { cell: (row) => deviceTimeCell(row.device_ps, UNITS.ms) }),
+        definedColumn(overhead_ps),
       ],
     }),
     table({
@@ -81,11 +84,11 @@ export function lazyCard(answer) {
       items: rows(answer.between, 'between executions'),
       columns: [
         {
-          head: 'From → to',
+          head: 'Before → after',
           cell: ({ before, after }) => `${cutMiddle(before ?? '', 21)} → ${cutMiddle(after ?? '', 21)}`,
           title: ({ before, after }) => `${before ?? ''} → ${after ?? ''}`,
         },
-        timeColumn('Mean', unit, 'mean_ps'),
+        definedColumn(TABLES.between_executions.mean_ps),
       ],
     }),
   );

@@ -8,6 +8,11 @@ const WORDS = { better: '▲ better', worse: '▼ worse', same: '≈ same', chan
 /** @param {import('./types').Verdict|undefined} verdict */
 export const verdictCell = (verdict) => h('span', { class: `small ${verdict}` }, verdict && WORDS[verdict]);
 
-/** The p-value behind a verdict, as a title. @param {{p?: number|null}} row */
-export const chanceTitle = ({ p }) =>
-  p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`;
+/** The verdict of a row, with the p-value behind it as a title. */
+export const VERDICT_COLUMN = {
+  head: '',
+  name: 'Verdict',
+  cell: (/** @type {{verdict?: import('./types').Verdict}} */ { verdict }) => verdictCell(verdict),
+  title: (/** @type {{p?: number|null}} */ { p }) =>
+    p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`,
+};

@@ -17,14 +17,14 @@ import {
   unitFor,
 } from '../lib/format.js';
 import { maximum, total } from '../lib/totals.js';
-import { countColumn, table, textColumn } from '../lib/table.js';
-import { TABLES } from '../lib/table-definitions.js';
 import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { countColumn, table } from '../lib/table.js';
 import { deviceCards } from './device.js';
 import { differenceText, lazyCard, ratioCell } from './lazy.js';
 import { readPairs } from './pairs.js';
 import { stepStrip } from './step-strip.js';
-import { chanceTitle, verdictCell } from './verdict.js';
+import { VERDICT_COLUMN, verdictCell } from './verdict.js';
 
 /** @typedef {import('../lib/routes').CompareAnswer} CompareAnswer */
 /** @typedef {import('../lib/routes').TimePair} TimePair */
@@ -39,13 +39,13 @@ const SIDES = /** @type {const} */ (['a', 'b']);
  * @template {TimePair & {p?: number|null, verdict?: Verdict}} T
  * @param {string} title
  * @param {string} note
- * @param {string} head of the first column
+ * @param {typeof TABLES.class_differences} definition
  * @param {T[]} items
  * @param {(item: T) => any} cell of the first column
  * @param {{testid?: string, bars?: (item: T) => HTMLElement, foot?: string, isWide?: boolean}} [more] `isWide`: the
  *   card is wider than its columns need
  */
-function pairCard(title, note, head, items, cell, { testid, bars, foot, isWide = false } = {}) {
+function pairCard(title, note, definition, items, cell, { testid, bars, foot, isWide = false } = {}) {
   const longest = maximum(items.map(({ a_ps, b_ps }) => Math.max(a_ps ?? 0, b_ps ?? 0)), 0);
   const unit = unitFor(longest);
   const most = longest / unit.ps;
@@ -58,26 +58,17 @@ function pairCard(title, note, head, items, cell, { testid, bars, foot, isWide =
       testid,
       items,
       columns: [
-        { head, cell },
-        definedColumn(TABLES.class_differences.a_ps, { timeUnit: unit }),
-        definedColumn(TABLES.class_differences.b_ps, { timeUnit: unit }),
+        { head: definition.name.head, cell },
+        definedColumn(definition.a_ps, { timeUnit: unit }),
+        definedColumn(definition.b_ps, { timeUnit: unit }),
         ...(bars ? [{ head: `0 – ${digits(most, most < 10 ? 1 : 0)}\u202f${unit.name}, A above B`, cell: bars }] : []),
-        definedColumn(TABLES.class_differences.difference_ps, {
+        definedColumn(definition.difference_ps, {
           timeUnit: unit,
           value: (/** @type {T} */ item) => item.difference_ps ?? 0,
           cell: (/** @type {T} */ { a_ps, b_ps }) => differenceText(a_ps, b_ps, unit),
         }),
-        definedColumn(TABLES.class_differences.ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
-        ...(judged
-          ? [
-              {
-                head: '',
-                name: 'Verdict',
-                cell: (/** @type {T} */ { verdict }) => verdictCell(verdict),
-                title: chanceTitle,
-              },
-            ]
-          : []),
+        definedColumn(definition.ratio, { cell: (/** @type {T} */ item) => ratioCell(item.ratio) }),
+        ...(judged ? [VERDICT_COLUMN] : []),
       ],
       foot: foot
         ? [
@@ -161,7 +152,7 @@ export function compareView(app) {
           testid: 'pairs-table',
           items: rows,
           columns: [
-            textColumn('Model', 'model'),
+            definedColumn(TABLES.pairs.model),
             ...columns.flatMap((head, at) => [
               countColumn(head, (/** @type {typeof rows[number]} */ row) => row.speedups[at], {
                 cell: (row) => ratioCell(row.speedups[at], 3),
@@ -253,11 +244,14 @@ export function compareView(app) {
             (which, place) => app.open(which === 'A' ? place : { ...swapped(), ...place }),
           ),
         ),
-        pairCard('Host time per step, by class', 'mean', 'Class', comparison.classes, (row) => classCell(row.class), {
-          testid: 'compare-classes',
-          foot: 'Step, mean',
-          bars,
-        }),
+        pairCard(
+          'Host time per step, by class',
+          'mean',
+          TABLES.class_differences,
+          comparison.classes,
+          (row) => classCell(row.class),
+          { testid: 'compare-classes', foot: 'Step, mean', bars },
+        ),
       ),
       h(
         'div',
@@ -267,22 +261,21 @@ export function compareView(app) {
           { note: `${a.steps} and ${b.steps} steps`, class: 'tight' },
           {
             testid: 'compare-table',
+            fixed: true,
             items: comparison.measures,
             rowid: ({ name }) => `measure-${name}`,
             columns: [
-              { head: TABLES.measures.label.head, cell: ({ label }) => label },
-              ...SIDES.map((which) => ({
-                head: TABLES.measures[which].head,
-                number: true,
-                ps: (/** @type {Measure} */ item) => item[`${which}_ps`],
-                cell: (/** @type {Measure} */ item) => valueCell(item, which),
-              })),
-              {
-                head: TABLES.measures.ratio.head,
-                number: true,
-                cell: (item) => h('span', { class: item.verdict }, ratioCell(item.ratio)),
-              },
-              { head: '', name: 'Verdict', cell: ({ verdict }) => verdictCell(verdict), title: chanceTitle },
+              definedColumn(TABLES.measures.label, { title: undefined }),
+              ...SIDES.map((which) =>
+                definedColumn(TABLES.measures[which], {
+                  ps: (/** @type {Measure} */ item) => item[`${which}_ps`],
+                  cell: (item) => valueCell(item, which),
+                }),
+              ),
+              definedColumn(TABLES.measures.ratio, {
+                cell: (/** @type {Measure} */ item) => h('span', { class: item.verdict }, ratioCell(item.ratio)),
+              }),
+              VERDICT_COLUMN,
             ],
           },
         ),
@@ -295,7 +288,7 @@ export function compareView(app) {
         pairCard(
           'Phases',
           'host time per step',
-          'Annotation',
+          TABLES.phase_differences,
           comparison.annotations.filter(({ phase }) => phase).map(({ path, host }) => ({ path, ...host })),
           ({ path }) => path.split('/').at(-1),
           { isWide: true },
@@ -303,7 +296,7 @@ export function compareView(app) {
         pairCard(
           'Executions',
           'overhead of a run',
-          'Program',
+          TABLES.overhead_differences,
           comparison.programs.map((row) => ({ ...row, ...row.overhead })),
           ({ program, program_b, match }) => [code(program), match === 'base' ? ` in B ${program_b}` : ''],
           { isWide: true },
@@ -312,7 +305,7 @@ export function compareView(app) {
           pairCard(
             'Compilations',
             'number in A and B',
-            'Module',
+            TABLES.compile_differences,
             comparison.compiles,
             ({ module, count }) => [code(module), ` ${count.join(' and ')}`],
             { isWide: true },
@@ -324,7 +317,7 @@ export function compareView(app) {
         pairCard(
           'Idle time',
           'per step and core, by what the host did',
-          'Class',
+          TABLES.idle_differences,
           [...gaps.classes, { ...gaps.small, class: null }],
           (row) => (row.class ? classCell(row.class) : 'in gaps under 10\u202fµs'),
           { testid: 'compare-idle', foot: 'All' },

@@ -7,9 +7,6 @@
 /** @type {CostName[]} */
 export const COSTS = ['host_ps', 'device_ps', 'queue_ps', 'overhead_ps'];
 
-/** @type {Record<CostName, string>} */
-export const COST_HEADS = { host_ps: 'Host', device_ps: 'Device run', queue_ps: 'Queue', overhead_ps: 'Overhead' };
-
 /**
  * What a total is divided by.
  * @param {Scope} scope @param {{count: number}} row @param {number|null} [per] for a step and core

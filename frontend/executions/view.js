@@ -16,18 +16,13 @@ import {
   timeCell,
   timeText,
 } from '../lib/format.js';
-import {
-  linkedOrder,
-  sortableTable,
-  sumText,
-  timeColumn,
-} from '../lib/table.js';
+import { csvKeys, definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { definedColumn } from '../lib/defined-column.js';
+import { linkedOrder, sortableTable, sumText } from '../lib/table.js';
 import { exportButton } from '../lib/csv.js';
 import { lazySteps } from '../compare/lazy.js';
 import { betweenCard, causesCard, kindsCard, readingCard } from './cards.js';
-import { COST_HEADS, COSTS, divisor, sumCosts } from './costs.js';
+import { COSTS, divisor, sumCosts } from './costs.js';
 import { rowsOf } from '../overview/step-data.js';
 import { createRunStrip } from './run-strip.js';
 
@@ -136,7 +131,7 @@ export function executionsView(app) {
               },
               'execution-scope',
             ),
-            exportButton('executions', ['program', 'kind', 'join', 'launches', 'count', ...COSTS], () => executions),
+            exportButton('executions', csvKeys(TABLES.executions), () => executions),
           ],
           class: 'across',
         },
@@ -211,8 +206,10 @@ export function executionsView(app) {
     /** @param {CostName} key @returns {import('../lib/table.js').Column<ExecutionRow>[]} */
     const cost = (key) => {
       const text = (/** @type {number} */ ps) => (key === 'device_ps' ? deviceTimeCell : timeCell)(ps, unit);
-      const column = timeColumn(COST_HEADS[key], unit, (/** @type {ExecutionRow} */ row) => per(row, key), {
+      const column = definedColumn(TABLES.executions[key], {
         key,
+        timeUnit: unit,
+        of: (/** @type {ExecutionRow} */ row) => per(row, key),
         cell: (row) => {
           const content = text(per(row, key));
           if (key === 'host_ps' && of.get(row) === openSource) return link(content, () => goToRun(row));
@@ -249,7 +246,7 @@ export function executionsView(app) {
       group: groups.length > 1 ? (row) => textOf.get(row) ?? '' : undefined,
       columns: [
         definedColumn(TABLES.executions.program, {
-          title: (/** @type {ExecutionRow} */ { program, program_ids }) => [program, ...program_ids].join('\n'),
+          title: ({ program, program_ids }) => [program, ...program_ids].join('\n'),
           cell: (row) => [
             codeCell(row.program, 40),
             row.program_ids.length > 1
@@ -261,8 +258,8 @@ export function executionsView(app) {
         definedColumn(TABLES.executions.count),
         ...COSTS.flatMap(cost),
         definedColumn(TABLES.executions.overhead_share, {
-          of: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
           key: 'share',
+          of: (/** @type {ExecutionRow} */ row) => (row.host_ps ? row.overhead_ps / row.host_ps : null),
         }),
         {
           head: `Device, queue and overhead, 0 – ${digits(most / unit.ps, most / unit.ps < 10 ? 1 : 0)}` +
@@ -270,7 +267,7 @@ export function executionsView(app) {
           cell: (row) => costBar(row, (key) => per(row, key) / most),
         },
         definedColumn(TABLES.executions.join, {
-          title: (/** @type {ExecutionRow} */ { join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
+          title: ({ join }) => JOINS[/** @type {keyof typeof JOINS} */ (join)] ?? '',
           cell: ({ join }) => h('span', { class: 'sec' }, join),
         }),
       ],

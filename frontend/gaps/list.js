@@ -9,7 +9,7 @@ import { gapText } from '../lib/link.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { linkedOrder, shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
 import { causeOf, rowOf, stepOf } from './group.js';
-import { causeCell, causeLabel, HOST_CLASSES } from './patterns.js';
+import { causeCell, causeLabel } from './patterns.js';
 
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('./group.js').GapRow} GapRow */
@@ -134,7 +134,7 @@ export function gapsTable(groups, { link, devices, hosts, opened, select, show, 
         value: (/** @type {GapRow} */ { gap }) => causeLabel(causeOf(gap)),
         cell: ({ gap }) => causeCell(causeOf(gap)),
       }),
-      HOST_CLASSES,
+      definedColumn(TABLES.gaps.by_class_ps),
       textColumn('Before → after', ({ gap }) => endsText(gap), {
         key: 'ends',
         cell: ({ gap }) =>

@@ -3,22 +3,16 @@
 import { h } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
 import { LABELS, classCell, classChip } from '../lib/classes.js';
-import { cutName, hue, miniBar } from '../lib/cards.js';
-import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
-import { shareColumn, sortableTable, textColumn, timeColumn } from '../lib/table.js';
-import { TABLES } from '../lib/table-definitions.js';
+import { cutName, hue } from '../lib/cards.js';
 import { definedColumn } from '../lib/defined-column.js';
+import { count, headline, MISSING, plural, share, timeCell } from '../lib/format.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { shareColumn, sortableTable, timeColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').GapsAnswer} Gaps */
 /** @typedef {import('../lib/views').GapItem} GapItem */
 /** @typedef {import('../lib/routes').GapPattern} GapPattern */
 /** @typedef {import('./group.js').KnownPattern} KnownPattern */
-
-/** What the host did in gaps, a column of both tables. */
-export const HOST_CLASSES = {
-  head: TABLES.gap_patterns.by_class_ps.head,
-  cell: (/** @type {{by_class_ps: import('../lib/types').ByClass}} */ { by_class_ps }) => miniBar(by_class_ps),
-};
 
 /**
  * Patterns with gaps, the one with most time first.
@@ -34,8 +28,8 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
   const unit = columnUnit(items, 'total_ps');
   /** @param {'before'|'after'} key @param {string} [inside] the text for gaps inside a run */
   const program = (key, inside) =>
-    textColumn(`Program ${key}`, (/** @type {KnownPattern} */ pattern) => pattern[key], {
-      cell: (pattern) =>
+    definedColumn(TABLES.gap_patterns[key], {
+      cell: (/** @type {KnownPattern} */ pattern) =>
         inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
     });
   return sortableTable({
@@ -54,7 +48,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
       program('before'),
       program('after', 'in the middle of its run'),
       definedColumn(TABLES.gap_patterns.cause, {
-        value: (/** @type {KnownPattern} */ { cause, causes: [first] }) => causeLabel(first?.cause ?? cause),
+        value: ({ cause, causes: [first] }) => causeLabel(first?.cause ?? cause),
         title: causesText,
         cell: causesCell,
       }),
@@ -71,7 +65,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
         },
       },
       shareColumn('Of idle', (pattern) => pattern.total_ps / idle_ps),
-      HOST_CLASSES,
+      definedColumn(TABLES.gap_patterns.by_class_ps),
       { head: 'When, over the session', cell: (pattern) => ticks(pattern, gaps.get(pattern) ?? [], duration_ps) },
     ],
   });

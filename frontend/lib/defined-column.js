@@ -1,6 +1,6 @@
 /** Columns of tables by their definitions, which the terminal, the HTML report and CSV files share. */
 
-import { codeCell } from './cards.js';
+import { codeCell, miniBar } from './cards.js';
 import { classCell, LABELS } from './classes.js';
 import { bytes, UNITS } from './format.js';
 import { countColumn, shareColumn, textColumn, timeColumn } from './table.js';
@@ -44,6 +44,8 @@ export function definedColumn({ key, head, unit }, { of, timeUnit = UNITS.ms, ..
         title: undefined,
         ...options,
       });
+    case 'by class':
+      return { head, cell: (item) => miniBar(value(item)), ...options };
     default:
       return textColumn(head, value, options);
   }

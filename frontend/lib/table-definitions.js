@@ -185,9 +185,9 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     overhead_ps: { key: 'overhead_ps', head: 'Overhead', unit: 'ms' },
   },
   lazy_dynamo_steps: {
-    kind: { key: 'kind', head: '', unit: 'text', derived: true },
+    kind: { key: 'kind', head: 'Session', unit: 'text', derived: true },
     steps: { key: 'steps', head: 'Steps', unit: 'count' },
-    tracing_ps: { key: 'tracing_ps', head: 'Tracing', unit: 'ms' },
+    tracing_ps: { key: 'tracing_ps', head: 'IR tracing', unit: 'ms' },
     device_ps: { key: 'device_ps', head: 'Device', unit: 'ms' },
     wall_ps: { key: 'wall_ps', head: 'Wall', unit: 'ms' },
     executions: { key: 'executions', head: 'Executions', unit: 'number' },
@@ -217,6 +217,9 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     difference_ps: { key: 'difference_ps', head: 'B − A', unit: 'change' },
     ratio: { key: 'ratio', head: 'B / A', unit: 'number' },
     verdict: { key: 'verdict', head: '', unit: 'text' },
+  },
+  pairs: {
+    model: { key: 'model', head: 'Model', unit: 'text' },
   },
   phase_differences: {
     name: { key: 'name', head: 'Phase', unit: 'text', derived: true },

@@ -29,7 +29,7 @@ export const TERMS = {
   other: 'Runtime events of no other class.',
   unrecorded: 'Nothing was recorded on the threads that drive the device.',
   'Duty cycle': 'Busy time over the span from a core’s first to its last run.',
-  'of it stalled':
+  Stall:
     'Busy in ops that only wait for asynchronous ones, such as copy-done. Waiting for other hosts in a collective ' +
     'is none.',
   'Before or after all runs': 'Not busy, and before the core’s first or after its last run: in no gap.',
@@ -64,7 +64,7 @@ export const TERMS = {
 const BY_TEXT = new Map(Object.keys(TERMS).map((term) => [term.toLowerCase(), term]));
 
 /**
- * The term that a text is, whatever its unit (`of it stalled, ms`), its case or its sign of order; null where it is
+ * The term that a text is, whatever its unit (`Stall, ms`), its case or its sign of order; null where it is
  * none.
  * @param {string} text
  */

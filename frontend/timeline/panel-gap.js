@@ -5,6 +5,7 @@ import { CLASSES, LABELS, sortByTime, classChip } from '../lib/classes.js';
 import { kindTag, hue, link, severityTag } from '../lib/cards.js';
 import { count, cutMiddle, digits, plural, rangeText, timeText } from '../lib/format.js';
 import { stepOf } from '../gaps/group.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { sortableTable, partColumns, timeColumn } from '../lib/table.js';
 import { delayText } from './panel-collective.js';
 import { besideColumn, frameButton, partsTable, quietColumn, stackedBar } from './panel-parts.js';
@@ -93,7 +94,7 @@ export function gapContent(gap, act, on) {
           partsTable(by_class_ps, 'Gap', threadOf, {
             beside,
             brief,
-            head: hasOtherClasses(gap) ? 'Driving thread, by class' : 'Class',
+            head: hasOtherClasses(gap) ? 'Driving thread, by class' : undefined,
           }),
         ),
         h(
@@ -211,7 +212,7 @@ function concurrentText({ meanwhile: concurrent }, most) {
  */
 function chainTable(gap, on, end, beside, brief) {
   const { chain, kind, start_ps, duration_ps } = gap;
-  const { time, sum, unit } = partColumns('Time', chain, 'duration_ps');
+  const { time, sum, unit } = partColumns(TABLES.gap_chain.duration_ps.head, chain, 'duration_ps');
   const from = (/** @type {number} */ ps) => '+' + digits(ps / unit.ps, 3);
   // A repeated event shows the other host's time at its first occurrence.
   const besideCells =
@@ -263,9 +264,12 @@ function chainTable(gap, on, end, beside, brief) {
           concurrentText(piece, brief ? 1 : 2),
         ],
       },
-      ...(brief ? [] : [quietColumn('Class', (/** @type {Piece} */ piece) => LABELS[piece.class])]),
-      quietColumn('Thread', (/** @type {Piece} */ { thread }) => thread || '–'),
-      timeColumn('From', unit, (piece) => piece.start_ps - start_ps, {
+      ...(brief
+        ? []
+        : [quietColumn(TABLES.gap_chain.class.head, (/** @type {Piece} */ piece) => LABELS[piece.class])]),
+      quietColumn(TABLES.gap_chain.thread.head, (/** @type {Piece} */ { thread }) => thread || '–'),
+      // Since the gap's start, in the unit of the gap.
+      timeColumn(TABLES.gap_chain.start_ps.head, unit, (piece) => piece.start_ps - start_ps, {
         cell: (piece) => from(piece.start_ps - start_ps),
       }),
       time,

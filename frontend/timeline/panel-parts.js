@@ -103,6 +103,8 @@ export function stackedBar(parts, open) {
   );
 }
 
+const { class: { head: classHead }, ps: { head: timeHead } } = TABLES.window_classes;
+
 /**
  * @param {ByClass} parts @param {string} whole what the sum row is called
  * @param {(name: ClassName) => string} threadOf the thread that did most of it
@@ -111,17 +113,17 @@ export function stackedBar(parts, open) {
  * @param {boolean} [more.brief] without explanatory columns
  * @param {string} [more.head] of the column of classes
  */
-export function partsTable(parts, whole, threadOf, { beside = null, brief = false, head = 'Class' } = {}) {
+export function partsTable(parts, whole, threadOf, { beside = null, brief = false, head = classHead } = {}) {
   const items = partsOf(parts);
   for (const { name } of partsOf(beside?.by_class_ps ?? {})) {
     if (!parts[name]) items.push({ name, ps: 0 });
   }
-  const { time, share: part, sum, unit } = partColumns('Time', items, 'ps');
+  const { time, share: part, sum, unit } = partColumns(timeHead, items, 'ps');
   const besideCells = beside && besideColumn(beside, unit, items, ({ name }) => beside.by_class_ps[name]);
   return table({
     label: 'Time by class',
     items,
-    sort: '-Time',
+    sort: `-${timeHead}`,
     columns: [
       classColumn(head, ({ name }) => name),
       ...(brief ? [] : [quietColumn('Mostly on', (/** @type {typeof items[number]} */ { name }) => threadOf(name))]),
@@ -168,9 +170,10 @@ export function besideColumn({ name, duration_ps }, unit, items, of) {
  */
 export function devicesTable(label, items, hosts, head, part, outside = () => 0) {
   const unit = columnUnit(items, ({ busy_ps, idle_ps }) => busy_ps + idle_ps);
-  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key, text = TABLES.window_devices[key].head) =>
-    timeColumn(text, unit, (/** @type {T} */ device) => device[key], {
-      cell: (device) => deviceTimeCell(device[key], unit),
+  const time = (/** @type {'busy_ps'|'stall_ps'|'idle_ps'} */ key) =>
+    definedColumn(TABLES.window_devices[key], {
+      timeUnit: unit,
+      cell: (/** @type {T} */ device) => deviceTimeCell(device[key], unit),
     });
   const beside = items.some(outside) ? [timeColumn('Before or after all runs', unit, outside)] : [];
   return table({
@@ -179,7 +182,7 @@ export function devicesTable(label, items, hosts, head, part, outside = () => 0)
       definedColumn(TABLES.window_devices.name, { cell: (device) => deviceName(device, hosts) }),
       { head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
       shareColumn(head, part),
-      time('busy_ps'), time('stall_ps', 'of it stalled'), time('idle_ps'), ...beside,
+      time('busy_ps'), time('idle_ps'), ...beside, time('stall_ps'),
       definedColumn(TABLES.window_devices.modules), definedColumn(TABLES.window_devices.ops),
     ],
   });

@@ -62,9 +62,9 @@ OP_DIFFERENCES = Definition(
 LAZY_DYNAMO_STEPS = Definition(
     "Lazy against dynamo, per step",
     (
-        Column("kind", "", derived=True),
+        Column("kind", "Session", derived=True),
         Column("steps", "Steps", "count"),
-        Column("tracing_ps", "Tracing", "ms"),
+        Column("tracing_ps", "IR tracing", "ms"),
         Column("device_ps", "Device", "ms"),
         Column("wall_ps", "Wall", "ms"),
         Column("executions", "Executions", "number"),
@@ -96,12 +96,15 @@ BETWEEN_EXECUTIONS = Definition(
 )
 
 
+PAIRS = Definition("Speed-up over pairs, A / B", (Column("model", "Model"),))
+
+
 def pair_table(columns: Sequence[str]) -> Definition:
     """Speed-ups over pairs of sessions: for each column of the pairs file, the speed-up and its verdict."""
     return Definition(
-        "Speed-up over pairs, A / B",
+        PAIRS.title,
         (
-            Column("model", "Model"),
+            *PAIRS.columns,
             *(
                 column
                 for n, name in enumerate(columns)

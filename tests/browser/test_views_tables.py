@@ -78,7 +78,7 @@ def test_a_pattern_filters_the_list(xi: Xi, page: Page, case_study: str) -> None
     page.get_by_test_id("pattern-1").click()
     expect(page.get_by_test_id("pattern-1")).to_have_attribute("aria-selected", "true")
     assert 0 < rows.count() < everything
-    after = column(patterns, "Program after").nth(1).inner_text()
+    after = column(patterns, "After").nth(1).inner_text()
     assert all(
         text.endswith(after) for text in column(page.get_by_test_id("gap-list"), "Before").all_inner_texts()
     )
