@@ -284,7 +284,7 @@ export interface ChosenWork {
 export interface ClassDifference {
   /** What the host does. */
   class: ClassName;
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -436,7 +436,7 @@ export interface ComparedAnnotation {
 
 /** Compilations of one module. */
 export interface ComparedCompiles {
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -472,7 +472,7 @@ export interface ComparedGaps {
 
 /** Own time per step and core of one op, or of several ops that cannot be distinguished. */
 export interface ComparedOp {
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -548,7 +548,7 @@ export interface ComparedSession {
   kind: ExecutionKind;
   /** The same as text; the framework instead of `other`. */
   launched_by: string;
-  /** Samples per second; `null` where not known. */
+  /** Samples per second; `null` if unknown. */
   throughput: Throughput | null;
   /** Sums. */
   totals: Totals;
@@ -556,7 +556,7 @@ export interface ComparedSession {
 
 /** Own time per step and core of the ops in one annotation. */
 export interface ComparedWork {
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -1198,7 +1198,7 @@ export interface GapAnswer {
 export interface GapClass {
   /** What the host does. */
   class: ClassName;
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -1396,15 +1396,15 @@ export interface HostColumns {
   step_ps: (number | null)[];
   /** Number of shared collectives. */
   collectives: number[];
-  /** Number of these at which it arrived last; `null` where not known. */
+  /** Number of these at which it arrived last; `null` if unknown. */
   last: (number | null)[];
   /** The same as a share of the shared collectives. */
   last_share: (number | null)[];
   /** Number of steps in which most waiting is charged to it. */
   last_steps: number[];
-  /** How long the other hosts wait for it, in total; `null` where not known. */
+  /** How long the other hosts wait for it, in total; `null` if unknown. */
   waits_us: (number | null)[];
-  /** How long it waits for other hosts, in total; `null` where not known. */
+  /** How long it waits for other hosts, in total; `null` if unknown. */
   waited_us: (number | null)[];
   /** The median of its lateness in these steps; `null` without such steps. */
   late_us: (number | null)[];
@@ -1414,9 +1414,9 @@ export interface HostColumns {
   span_us: number[];
   /** Number of compilations. */
   compiles: number[];
-  /** How far its clock is ahead of the session's; `null` where not known. */
+  /** How far its clock is ahead of the session's; `null` if unknown. */
   offset_us: (number | null)[];
-  /** Uncertainty of that; `null` where not known. */
+  /** Uncertainty of that; `null` if unknown. */
   residual_us: (number | null)[];
   /** Whether that uncertainty exceeds the host's largest lateness. */
   too_wide: boolean[];
@@ -1538,7 +1538,7 @@ export interface HostsAnswer {
   verdict: HostsVerdict;
   /** The mean step. */
   figures: HostsFigures;
-  /** The median of the hosts that are not late; `null` where not known. */
+  /** The median of the hosts that are not late; `null` if unknown. */
   median_host: number | null;
   /** The steps. */
   steps: HostsSteps;
@@ -1648,7 +1648,7 @@ export interface InputPipeline {
 
 /** A time in both sessions, and the result of the significance test for the difference. */
 export interface JudgedTimePair {
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -2086,7 +2086,7 @@ export interface OpColumns {
   executions: number[];
   /** Own time. */
   self_ps: number[];
-  /** FLOPs over all executions; `null` where not known, as all amounts. */
+  /** FLOPs over all executions; `null` if unknown, as all amounts. */
   flops: (number | null)[];
   /** Bytes read from and written to the device's main memory. */
   hbm_bytes: (number | null)[];
@@ -2270,9 +2270,9 @@ export interface Pairs {
 export interface Parameter {
   /** Number of the parameter. */
   index: number;
-  /** Its shape there; `null` where there is none. */
+  /** Its shape in the nearest graph; `null` if there is none. */
   before: string | null;
-  /** Its shape here; `null` where there is none. */
+  /** Its shape in this graph; `null` if there is none. */
   after: string | null;
 }
 
@@ -2834,7 +2834,7 @@ export interface StepNumbers {
 
 /** A step of A and its partner in B. */
 export interface StepPair {
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -2984,7 +2984,7 @@ export interface Throughput {
 
 /** A time in both sessions. */
 export interface TimePair {
-  /** In A; `null` where there is none. */
+  /** In A; `null` if there is none. */
   a_ps: number | null;
   /** In B. */
   b_ps: number | null;
@@ -3068,7 +3068,7 @@ export interface Transfers {
   sized: number;
   /** Number of transfers in whole steps. */
   in_steps: number;
-  /** Bytes of these; `null` where none is known. */
+  /** Bytes of these; `null` if unknown. */
   bytes_in_steps: number | null;
   /** Mean number per step; `null` without steps. */
   per_step: number | null;
@@ -3304,7 +3304,7 @@ export interface WorkTotal {
   uncounted_ps: number;
   /** What is no work: collectives, transfers, waits. */
   other_ps: number;
-  /** FLOP/s as a share of the peak; `null` where not known, as all shares. */
+  /** FLOP/s as a share of the peak; `null` if unknown, as all shares. */
   flops_share: number | null;
   /** FLOP/s that the model requires, as a share of the peak. */
   mfu: number | null;

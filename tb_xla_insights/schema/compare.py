@@ -124,7 +124,7 @@ class ComparedSession(TypedDict):
     launched_by: str
     """The same as text; the framework instead of `other`."""
     throughput: Throughput | None
-    """Samples per second; `null` where not known."""
+    """Samples per second; `null` if unknown."""
     totals: Totals
     """Sums."""
 

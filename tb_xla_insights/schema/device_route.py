@@ -56,7 +56,7 @@ class WorkTotal(TypedDict):
     other_ps: int
     """What is no work: collectives, transfers, waits."""
     flops_share: float | None
-    """FLOP/s as a share of the peak; `null` where not known, as all shares."""
+    """FLOP/s as a share of the peak; `null` if unknown, as all shares."""
     mfu: float | None
     """FLOP/s that the model requires, as a share of the peak."""
     bytes_share: float | None
@@ -117,7 +117,7 @@ class OpColumns(TypedDict):
     self_ps: list[int]
     """Own time."""
     flops: list[int | None]
-    """FLOPs over all executions; `null` where not known, as all amounts."""
+    """FLOPs over all executions; `null` if unknown, as all amounts."""
     hbm_bytes: list[int | None]
     """Bytes read from and written to the device's main memory."""
     flops_share: list[float | None]

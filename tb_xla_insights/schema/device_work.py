@@ -13,7 +13,7 @@ OpKind = Literal["work", "wait", "start", "collective", "transfer", "callback", 
 
 class _Amounts(TypedDict):
     flops: int | None
-    """FLOPs over all executions; `null` where not known, as all amounts."""
+    """FLOPs over all executions; `null` if unknown, as all amounts."""
     model_flops: int | None
     """FLOPs that the model requires, without recomputations."""
     bytes: int | None

@@ -15,7 +15,7 @@ class TimePair(TypedDict):
     """A time in both sessions."""
 
     a_ps: int | None
-    """In A; `null` where there is none."""
+    """In A; `null` if there is none."""
     b_ps: int | None
     """In B."""
     difference_ps: int | None

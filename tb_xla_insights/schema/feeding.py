@@ -23,7 +23,7 @@ class Transfers(TypedDict):
     in_steps: int
     """Number of transfers in whole steps."""
     bytes_in_steps: int | None
-    """Bytes of these; `null` where none is known."""
+    """Bytes of these; `null` if unknown."""
     per_step: float | None
     """Mean number per step; `null` without steps."""
     bytes_per_step: int | None

@@ -91,15 +91,15 @@ class HostColumns(TypedDict):
     collectives: list[int]
     """Number of shared collectives."""
     last: list[int | None]
-    """Number of these at which it arrived last; `null` where not known."""
+    """Number of these at which it arrived last; `null` if unknown."""
     last_share: list[float | None]
     """The same as a share of the shared collectives."""
     last_steps: list[int]
     """Number of steps in which most waiting is charged to it."""
     waits_us: list[int | None]
-    """How long the other hosts wait for it, in total; `null` where not known."""
+    """How long the other hosts wait for it, in total; `null` if unknown."""
     waited_us: list[int | None]
-    """How long it waits for other hosts, in total; `null` where not known."""
+    """How long it waits for other hosts, in total; `null` if unknown."""
     late_us: list[int | None]
     """The median of its lateness in these steps; `null` without such steps."""
     duty_cycle: list[float | None]
@@ -109,9 +109,9 @@ class HostColumns(TypedDict):
     compiles: list[int]
     """Number of compilations."""
     offset_us: list[float | None]
-    """How far its clock is ahead of the session's; `null` where not known."""
+    """How far its clock is ahead of the session's; `null` if unknown."""
     residual_us: list[float | None]
-    """Uncertainty of that; `null` where not known."""
+    """Uncertainty of that; `null` if unknown."""
     too_wide: list[bool]
     """Whether that uncertainty exceeds the host's largest lateness."""
     differs: list[str | None]
@@ -179,7 +179,7 @@ class HostsAnswer(PartialAnswer):
     figures: HostsFigures
     """The mean step."""
     median_host: int | None
-    """The median of the hosts that are not late; `null` where not known."""
+    """The median of the hosts that are not late; `null` if unknown."""
     steps: HostsSteps
     """The steps."""
     hosts: HostColumns

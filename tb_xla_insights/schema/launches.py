@@ -153,9 +153,9 @@ class Parameter(TypedDict):
     index: int
     """Number of the parameter."""
     before: str | None
-    """Its shape there; `null` where there is none."""
+    """Its shape in the nearest graph; `null` if there is none."""
     after: str | None
-    """Its shape here; `null` where there is none."""
+    """Its shape in this graph; `null` if there is none."""
 
 
 class NearestGraph(TypedDict):

@@ -13,9 +13,9 @@ class Metric(TypedDict):
     """One metric of a PyTorch/XLA metrics report."""
 
     samples: int | None
-    """Number of samples; `null` where not known."""
+    """Number of samples; `null` if unknown."""
     total: float | None
-    """Sum of all samples; `null` where not known."""
+    """Sum of all samples; `null` if unknown."""
     unit: Literal["ps", "bytes"] | None
     """Unit of the values; `null` without one."""
     percentiles: NotRequired[dict[str, float]]

@@ -79,7 +79,7 @@ def test_a_cell_selects_its_host_and_step(xi: Xi, page: Page, demo: str) -> None
     card = page.get_by_test_id("host-difference")
     expect(card.get_by_role("heading")).to_contain_text("t1v-n-7f-w-2 against the median")
     hosts_document = document(xi, demo)
-    own = document(xi, demo, host="t1v-n-7f-w-2")["step_class_us"][3]
+    own = document(xi, demo, "host_steps", host="t1v-n-7f-w-2")["step_class_us"][3]
     median = hosts_document["step_class_us"][str(hosts_document["median_host"])][3]
     at = hosts_document["classes"].index("input")
     cells = page.get_by_test_id("host-difference-input").locator("[data-ps]")
