@@ -1,7 +1,8 @@
 /**
  * Device rows moved under the host's steps: the first device work of each step begins where the step begins, by the
  * same shift on all cores of a host. Work that would extend into the next step is cut there; work of no step is not
- * drawn. */
+ * drawn.
+ */
 
 import { timeText } from '../lib/format.js';
 import { maximum, minimum } from '../lib/totals.js';
