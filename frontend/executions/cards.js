@@ -88,7 +88,7 @@ export function betweenCard({ between }, open) {
       testid: 'between-table',
       items: between,
       columns: [
-        textColumn('From → to', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, {
+        textColumn('Before → after', ({ before, after }) => `${before ?? MISSING} → ${after ?? MISSING}`, {
           cell: ({ before, after }) =>
             link([before, after].map(shortProgram).join(' → '), () => open({ v: 'gaps', sel: '', f: '' })),
         }),
