@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser.driver import Xi
+from browser.tables import column, ps
 from playwright.sync_api import Page, Route, expect
 
 MS = 10**9
@@ -75,8 +76,8 @@ def test_a_selected_window_adds_up(xi: Xi, page: Page, case_study: str) -> None:
     parts = exact(page, "[data-testid=window-breakdown] tbody td[data-ps]")
     assert sum(parts) == length == exact(page, "[data-testid=window-breakdown] tfoot [data-ps]")[0]
     assert parts == sorted(parts, reverse=True)
-    busy = exact(page, "[data-testid=window-devices] tbody td:nth-child(4)")
-    idle = exact(page, "[data-testid=window-devices] tbody td:nth-child(6)")
+    devices = page.get_by_test_id("window-devices")
+    busy, idle = (ps(column(devices, head)) for head in ("Busy, ms", "Idle, ms"))
     assert [b + i for b, i in zip(busy, idle, strict=True)] == [length] * 8
     # What is printed adds up as well, to the last digit shown.
     cells = page.locator("[data-testid=window-breakdown] tbody td[data-ps]").all_text_contents()
