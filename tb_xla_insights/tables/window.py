@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tb_xla_insights.tables.definition import Column, Definition
+from tb_xla_insights.tables.devices import DEVICES
 
 WINDOW_CLASSES = Definition(
     "What the host did",
@@ -38,19 +39,8 @@ WINDOW_THREADS = Definition(
     ),
 )
 
-WINDOW_DEVICES = Definition(
-    "Devices",
-    (
-        Column("name", "Device"),
-        Column("host", "Host", priority=1),
-        Column("busy_ps", "Busy", "time"),
-        Column("idle_ps", "Idle", "time"),
-        Column("stall_ps", "Stall", "time", priority=4),
-        Column("modules", "Modules", "count", priority=3),
-        Column("ops", "Ops", "count", priority=2),
-    ),
-    note="each core",
-)
+WINDOW_DEVICES = DEVICES.without("duty_cycle", "span_ps")
+"""Devices in a window, whose length is the same for all."""
 
 WINDOW_ANNOTATIONS = Definition(
     "Device ops by annotation",
