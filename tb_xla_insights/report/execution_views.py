@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.launches.enqueues import JOINS
 from tb_xla_insights.analysis.launches.executions import find_costs, launching_report, runs_on
 from tb_xla_insights.analysis.launches.launches import KINDS, find_launches
 from tb_xla_insights.analysis.memo import RecentResults
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.report.cached import cached_view, whole_report
@@ -190,7 +190,7 @@ def _idle_between(session: SessionTrace, device_ids: _DeviceIds) -> list[Between
 
 def _runs_of_step(session: SessionTrace, step: int, device_ids: _DeviceIds) -> RunColumns | None:
     for trace, offset in traces_with_step_offsets(session):
-        if 0 <= step - offset < len(steps_of(trace)):
+        if 0 <= step - offset < len(find_steps(trace)):
             return _run_columns(trace, step - offset, device_ids)
     return None
 
