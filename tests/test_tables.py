@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +58,27 @@ def test_rows_of_windows_and_comparisons_have_the_keys(session: xi.Session) -> N
     for definition, table in rows:
         assert missing_keys(definition, table[0]) == set(), definition.title
     assert missing_keys(MEASURES.without("a", "b"), comparison["measures"][0]) == set()
+
+
+def test_the_page_takes_the_headings_of_shared_tables_from_their_definitions() -> None:
+    page = Path(__file__).parents[1] / "frontend"
+    generated = (page / "lib/table-definitions.js").read_text("utf-8")
+    heads = {
+        name: set(re.findall(r"head: '([^']+)'", columns))
+        for name, columns in re.findall(r"^  (\w+): \{\n(.*?)^  \},", generated, re.M | re.S)
+    }
+    own_heads = re.compile(r"(?:Column\(|Columns\(|head:)\s*['\"`]([^'\"`]+)")
+    repeated = [
+        f"{script.relative_to(page)}: {head}, of {name}"
+        for script in page.glob("*/*.js")
+        if script.name != "table-definitions.js"
+        for text in [script.read_text("utf-8")]
+        for name in sorted(set(re.findall(r"TABLES\.(\w+)", text)))
+        for head in own_heads.findall(text)
+        if head in heads[name]
+    ]
+    assert heads["gaps"]
+    assert repeated == []
 
 
 def test_files_begin_with_the_columns_of_the_definition(session: xi.Session) -> None:

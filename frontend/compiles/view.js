@@ -335,7 +335,6 @@ const COUNTED = {
 function metricsCard(metrics) {
   if (!metrics) return null;
   const { file, rows, uncached, cached, fallbacks } = metrics;
-  const unit = columnUnit(rows, 'time_ps');
   const operators = Object.entries(fallbacks).map(([name, calls]) => `${name} ${count(calls)}×`);
   return tableCard(
     'Metrics report and trace',
@@ -348,12 +347,17 @@ function metricsCard(metrics) {
           of: (/** @type {MetricsRow} */ { what }) => COUNTED[/** @type {keyof typeof COUNTED} */ (what)],
         }),
         definedColumn(TABLES.counts_against_trace.metrics),
-        timeColumn('Report', unit, 'time_ps', { key: 'time' }),
+        definedColumn(TABLES.counts_against_trace.time_ps),
         ...(rows.some(({ since }) => since != null)
-          ? [countColumn('During the capture', (/** @type {MetricsRow} */ { since }) => since)]
+          ? [definedColumn(TABLES.counts_against_trace.since)]
           : []),
         definedColumn(TABLES.counts_against_trace.trace),
-        { head: '', name: 'Agreement', cell: ({ agrees }) => (agrees ? '' : 'disagree') },
+        definedColumn(TABLES.counts_against_trace.agrees, {
+          name: 'Agreement',
+          value: undefined,
+          title: undefined,
+          cell: ({ agrees }) => (agrees ? '' : 'disagree'),
+        }),
       ],
     },
     h(

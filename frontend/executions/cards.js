@@ -4,7 +4,7 @@ import { h } from '../lib/dom.js';
 import { columnUnit, maximum, minimum, total } from '../lib/totals.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { card, classColumn, codeCell, link, shortProgram, tableCard } from '../lib/cards.js';
+import { card, classColumn, link, shortProgram, tableCard } from '../lib/cards.js';
 import {
   briefTime,
   briefTimes,
@@ -16,7 +16,7 @@ import {
   timeCell,
   timeText,
 } from '../lib/format.js';
-import { countColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { table, textColumn, timeColumn } from '../lib/table.js';
 import { COSTS, savings, smallOnes, sumCosts } from './costs.js';
 
 /** @typedef {import('../lib/routes').Executions} Executions */
@@ -63,10 +63,10 @@ export function causesCard({ executions }) {
           testid: 'causes-table',
           items,
           columns: [
-            textColumn('Program', 'program', { cell: ({ program }) => codeCell(program, 40) }),
-            countColumn('Launches', 'count'),
-            textColumn('Cause', 'cause'),
-            textColumn('Frame', 'frame', { cell: ({ frame }) => codeCell(frame, 40) }),
+            definedColumn(TABLES.executions.program),
+            definedColumn(TABLES.executions.launches, { of: (/** @type {typeof items[number]} */ row) => row.count }),
+            definedColumn(TABLES.compiles.cause),
+            definedColumn(TABLES.compiles.frame),
           ],
         },
       )

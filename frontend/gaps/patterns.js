@@ -1,4 +1,4 @@
-/** The table of recurring patterns, and labels of gap causes. */
+/** The table of recurring gaps, and labels of gap causes. */
 
 import { h } from '../lib/dom.js';
 import { columnUnit } from '../lib/totals.js';
@@ -33,7 +33,7 @@ export function patternsTable(recurring, gapsOf, { idle_ps, duration_ps }, { isC
         inside && pattern.inside_run ? h('span', { class: 'sec' }, inside) : cutName(pattern[key] ?? MISSING, 34),
     });
   return sortableTable({
-    label: 'Recurring patterns',
+    label: 'Recurring gaps',
     testid: 'gap-patterns',
     items,
     sort: '-total',

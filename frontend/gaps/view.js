@@ -1,4 +1,4 @@
-/** The Gaps view: recurring patterns, and a list of gaps filtered by pattern, cause and more. */
+/** The Gaps view: recurring gaps, and a list of gaps filtered by pattern, cause and more. */
 
 import { button, fill, h, labelledSelect } from '../lib/dom.js';
 import { total } from '../lib/totals.js';
@@ -139,7 +139,7 @@ export function gapsView(app) {
       element,
       filterBar(answer),
       card(
-        'Recurring patterns',
+        'Recurring gaps',
         {
           note: [
             'gaps with the same program before and after',

@@ -5,6 +5,7 @@ import { card } from '../lib/cards.js';
 import { chip, legend } from '../lib/classes.js';
 import { count, digits, plural, timeText, UNITS } from '../lib/format.js';
 import { groupBy, maximum, total } from '../lib/totals.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { countColumn, sortableTable, timeColumn } from '../lib/table.js';
 import { DEVICE, longestClass, stepName, stepUs } from './rows.js';
 import { createHeat } from './heat.js';
@@ -214,7 +215,7 @@ export function createHeatCard(on) {
                     : [rows[last].name, steps.clear[step] ? '' : h('span', { class: 'muted' }, ' by chance')],
               },
               timeColumn('Late', UNITS.ms, (/** @type {Item} */ { late }) => late),
-              timeColumn('Others wait', UNITS.ms, (/** @type {Item} */ { waits }) => waits),
+              timeColumn(TABLES.hosts.others_wait_ps.head, UNITS.ms, (/** @type {Item} */ { waits }) => waits),
             ]
           : []),
       ],

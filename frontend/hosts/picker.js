@@ -5,6 +5,7 @@ import { clamp } from '../lib/axis.js';
 import { get } from '../lib/api.js';
 import { count, digits, MISSING, plural, unitFor } from '../lib/format.js';
 import { findHosts, hostsText, linkedHosts } from '../lib/host-names.js';
+import { TABLES } from '../lib/table-definitions.js';
 import { total } from '../lib/totals.js';
 
 /** @typedef {import('../lib/routes').HostsAnswer} HostsAnswer */
@@ -143,8 +144,8 @@ export function openPicker({ session, hosts, linked, rows, below, apply, say, fa
       head,
       h('span', null),
       h('span', null, ranks?.state === 'compared' ? 'Host, by how long others wait' : 'Host'),
-      h('span', { class: 'num' }, ranks ? 'Last in' : ''),
-      h('span', { class: 'num' }, ranks ? `Others wait, ${unit.name}` : ''),
+      h('span', { class: 'num' }, ranks ? 'Times last' : ''),
+      h('span', { class: 'num' }, ranks ? `${TABLES.hosts.others_wait_ps.head}, ${unit.name}` : ''),
     );
     hits.textContent = `${count(matches.length)} of ${count(names.length)}`;
     drawRows(unit.ps);

@@ -7,7 +7,7 @@ import { count, difference, digits, MISSING, plural, share, unitFor } from '../l
 import { maximum, minimum, total } from '../lib/totals.js';
 import { roundParts, roundShares } from '../lib/rounded-parts.js';
 import { definedColumn } from '../lib/defined-column.js';
-import { countColumn, sortableTable, shareColumn } from '../lib/table.js';
+import { countColumn, sortableTable } from '../lib/table.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { DEVICE } from './rows.js';
 import { apartBar } from './difference.js';
@@ -70,8 +70,8 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
     }),
     definedColumn(TABLES.hosts.steps),
     definedColumn(TABLES.hosts.step_ps, { of: ({ step_us }) => (step_us === null ? null : step_us * US) }),
-    countColumn('Last in', 'last', { key: 'last' }),
-    shareColumn('Share', 'share', { key: 'share', cell: (row) => share(shareOf(row)) }),
+    countColumn('Times last', 'last', { key: 'last' }),
+    definedColumn(TABLES.hosts.last_share, { key: 'share', of: 'share', cell: (row) => share(shareOf(row)) }),
     definedColumn(TABLES.hosts.others_wait_ps, {
       key: 'waits',
       timeUnit: unit,
@@ -97,7 +97,7 @@ export function hostsTable(rows, all, { opened, toggle, filtered, chosen, select
       ? [
           {
             key: 'clock',
-            head: 'Clock offset, µs',
+            head: TABLES.hosts.clock_offset_ps.head,
             number: true,
             value: (/** @type {HostRow} */ { offset_us }) => offset_us ?? 0,
             cell: (/** @type {HostRow} */ { offset_us }) => (offset_us === null ? MISSING : difference(offset_us)),

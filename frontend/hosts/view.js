@@ -291,7 +291,7 @@ export function hostsView(app) {
           sort: '-last',
           columns: [
             { key: 'core', head: 'Core', value: ({ id }) => id, cell: ({ id }) => id.split('/').at(-1) ?? id },
-            countColumn('Last in', 'last', { key: 'last' }),
+            countColumn('Times last', 'last', { key: 'last' }),
             timeColumn('Late, median', UNITS.ms, ({ late_us }) => late_us * US),
             timeColumn('Compute per step', UNITS.ms, ({ device_us }) => device_us * US),
           ],

@@ -75,7 +75,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     what: { key: 'what', head: 'What', unit: 'text' },
     metrics: { key: 'metrics', head: 'Report', unit: 'count' },
     time_ps: { key: 'time_ps', head: 'Time', unit: 'ms', derived: true },
-    since: { key: 'since', head: 'Since before', unit: 'count' },
+    since: { key: 'since', head: 'During the capture', unit: 'count' },
     trace: { key: 'trace', head: 'Trace', unit: 'count' },
     agrees: { key: 'agrees', head: '', unit: 'text' },
   },
@@ -159,7 +159,7 @@ export const TABLES = /** @satisfies {Record<string, Record<string, ColumnDefini
     last_share: { key: 'last_share', head: 'Last in', unit: 'share' },
     others_wait_ps: { key: 'others_wait_ps', head: 'Others wait', unit: 'time' },
     differs: { key: 'differs', head: 'Differs most', unit: 'text' },
-    clock_offset_ps: { key: 'clock_offset_ps', head: 'Clock, µs', unit: 'number' },
+    clock_offset_ps: { key: 'clock_offset_ps', head: 'Clock offset, µs', unit: 'number' },
   },
   idle: {
     class: { key: 'class', head: 'What the host did', unit: 'class' },

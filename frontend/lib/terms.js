@@ -33,7 +33,6 @@ export const TERMS = {
     'Busy in ops that only wait for asynchronous ones, such as copy-done. Waiting for other hosts in a collective ' +
     'is none.',
   'Before or after all runs': 'Not busy, and before the core’s first or after its last run: in no gap.',
-  'Without parts': 'Time of its own: without the events inside of it.',
   'Own time': 'Time of the op or event without what is inside of it.',
   'op time': 'Own time of the ops that a step launched, summed; Overview’s device work is by the clock.',
   Compute: 'Op time without collectives, transfers and waits.',
@@ -50,7 +49,8 @@ export const TERMS = {
   info: 'Gains less than 10 %.',
   Mistakes: 'Places in the program that can be changed.',
   Limits: 'The program’s nature: what is slow without any mistake.',
-  'Last in': 'To how many collectives it came last.',
+  'Times last': 'At how many collectives it arrived last.',
+  'Last in': 'Of the collectives of several hosts that it takes part in, the share at which it arrived last.',
   'Others wait': 'How long the others waited for it in shared collectives.',
   direct: 'The op’s own metadata names its annotation.',
   recovered: 'The annotation was found from the op’s parts or neighbours.',

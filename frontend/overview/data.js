@@ -10,7 +10,7 @@ import { card, cores, link, tableCard } from '../lib/cards.js';
 import { bytes, count, cutMiddle, digits, MISSING, plural, share } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { partColumns, shareColumn, sumText, table, textColumn, timeColumn } from '../lib/table.js';
+import { partColumns, shareColumn, sumText, table, textColumn } from '../lib/table.js';
 
 /** @typedef {import('../lib/routes').Overview} Overview */
 /** @typedef {import('../lib/views').OpTime} OpTime */
@@ -94,7 +94,10 @@ function inputCard({ input }, devices) {
       fixed: true,
       columns: [
         textColumn('What', 'name'),
-        timeColumn('Time', columnUnit(items, 'ps'), 'ps'),
+        definedColumn(TABLES.transfers.duration_ps, {
+          of: (/** @type {typeof items[number]} */ { ps }) => ps,
+          timeUnit: columnUnit(items, 'ps'),
+        }),
         shareColumn('While a device works', ({ hidden }) => hidden),
       ],
     }),

@@ -5,7 +5,9 @@ import { groupBy, maximum, minimum, total } from '../lib/totals.js';
 import { card, cores, deviceName, lengthBar, link, noDeviceCard } from '../lib/cards.js';
 import { count, cutMiddle, digits, share } from '../lib/format.js';
 import { shortNames } from '../lib/host-names.js';
-import { partColumns, shareColumn, sumText, table } from '../lib/table.js';
+import { definedColumn } from '../lib/defined-column.js';
+import { TABLES } from '../lib/table-definitions.js';
+import { partColumns, sumText, table } from '../lib/table.js';
 import { readPref, writePref } from '../lib/preferences.js';
 
 /** @typedef {import('../lib/views').DutyDevice} DutyDevice */
@@ -146,13 +148,17 @@ const together = (rows) => share(total(rows, 'busy') / total(rows, 'whole'));
 
 /** @param {DutyRow[]} rows @param {number} deviceCount @param {Ready} session @param {App} app */
 function dutyTable(rows, deviceCount, session, app) {
-  const { time, sum } = partColumns('Idle', rows, ({ whole, busy }) => whole - busy);
+  const { time, sum } = partColumns(TABLES.devices.idle_ps.head, rows, ({ whole, busy }) => whole - busy);
   return table({
     label: 'Duty cycle', testid: 'duty-table', items: rows,
     columns: [
-      { head: 'Device', value: ({ device }) => device.name, cell: ({ device }) => deviceLink(device, session, app) },
+      definedColumn(TABLES.devices.name, {
+        of: (/** @type {DutyRow} */ { device }) => device.name,
+        title: undefined,
+        cell: ({ device }) => deviceLink(device, session, app),
+      }),
       { head: '', name: 'Bar', cell: bar },
-      shareColumn('Busy', 'part'), time,
+      definedColumn(TABLES.devices.duty_cycle, { of: 'part' }), time,
     ],
     foot: [cores(deviceCount, rows.length), '', together(rows), sumText(sum)],
   });
@@ -201,7 +207,7 @@ function distribution(rows, deviceCount, session, app) {
       fixed: true,
       columns: [
         { head: 'Cores', cell: ({ name, note }) => [...name, note && h('span', { class: 'muted' }, ` ${note}`)] },
-        shareColumn('Busy', 'part'),
+        definedColumn(TABLES.devices.duty_cycle, { of: 'part' }),
       ],
       foot: [cores(deviceCount, rows.length), together(rows)],
     }),

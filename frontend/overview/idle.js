@@ -9,6 +9,7 @@ import { columnUnit, total } from '../lib/totals.js';
 import { card, cores, emptyCard, link, windowPlace } from '../lib/cards.js';
 import { roundTimes } from '../lib/rounded-parts.js';
 import { share } from '../lib/format.js';
+import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
 import { partColumns, sumText, table } from '../lib/table.js';
 import { stackedBar } from '../timeline/panel-parts.js';
@@ -75,18 +76,17 @@ export function idleCard(allDevices, times, { step_idle: { steps: whole }, gap_c
         label: 'Idle time by cause',
         testid: 'idle-table',
         items,
-        sort: '-Idle',
+        sort: `-${idle_ps.head}`,
         columns: [
-          {
-            head: classDefinition.head,
-            value: ({ name }) => label(name),
+          definedColumn(classDefinition, {
+            value: (/** @type {IdlePart} */ { name }) => label(name),
             cell: ({ name }) => (name ? classCell(name) : h('span', { class: 'sec' }, label(name))),
-          },
+          }),
           mean.time,
           mean.share,
           summed.time,
         ],
-        foot: ['Idle', mean.sum, share(1), sumText(summed.sum)],
+        foot: [idle_ps.head, mean.sum, share(1), sumText(summed.sum)],
       }),
     ),
     edgesNote(times, items, app),

@@ -23,14 +23,14 @@ export function byDevice(items) {
   return gapsByDevice;
 }
 
-/** @param {Gap[]} gaps by time @returns {Columns} `kind` is the class index of the cause */
+/** @param {Gap[]} gaps by time @returns {Columns} `classIndex` is that of the cause */
 export function gapColumns(gaps) {
   const { length } = gaps;
   return {
     length,
     start: gaps.map(({ start_ps }) => start_ps),
     end: gaps.map((gap) => gap.start_ps + gap.duration_ps),
-    kind: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
+    classIndex: gaps.map(({ cause }) => CLASSES.indexOf(cause)),
     name: filled(length, -1),
     count: filled(length, 1),
     busy: filled(length, 0),

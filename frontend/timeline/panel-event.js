@@ -36,7 +36,7 @@ export function eventContent(detail, act, hosts) {
     ['Class', className && h('span', null, classCell(className))],
     ['Start', time(start_ps, placeText(start_ps, 6))],
     ['Duration', time(duration_ps)],
-    ['Without parts', time(self_ps)],
+    ['Own time', time(self_ps)],
     ['Thread', host ? `${thread} on ${host}` : thread],
   ];
   return {

@@ -180,7 +180,7 @@ export function devicesTable(label, items, hosts, head, part, outside = () => 0)
     label, items,
     columns: [
       definedColumn(TABLES.window_devices.name, { cell: (device) => deviceName(device, hosts) }),
-      { head: 'Busy', cell: (device) => lengthBar(part(device) ?? 0) },
+      { head: '', name: 'Bar', cell: (device) => lengthBar(part(device) ?? 0) },
       shareColumn(head, part),
       time('busy_ps'), time('idle_ps'), ...beside, time('stall_ps'),
       definedColumn(TABLES.window_devices.modules), definedColumn(TABLES.window_devices.ops),

@@ -7,7 +7,7 @@ import { classColumn, link } from '../lib/cards.js';
 import { count, cutMiddle, rangeText, share, timeText, unitFor } from '../lib/format.js';
 import { definedColumn } from '../lib/defined-column.js';
 import { TABLES } from '../lib/table-definitions.js';
-import { partColumns, shareColumn, table, textColumn, timeColumn } from '../lib/table.js';
+import { partColumns, shareColumn, table } from '../lib/table.js';
 import {
   devicesTable,
   eventColumn,
@@ -22,6 +22,8 @@ import {
 /** @typedef {Window['threads'][number]} Thread */
 /** @typedef {import('../lib/routes').ClassName} ClassName */
 /** @typedef {import('./panel-parts.js').PanelActions} PanelActions */
+
+const { self_ps: { head: OWN_TIME } } = TABLES.window_annotations;
 
 /**
  * @param {Window} answer
@@ -40,7 +42,7 @@ export function windowContent(answer, act, hosts, slowest) {
       path: path ?? 'no annotation',
     })),
   );
-  const { time, share: part, sum } = partColumns('Own time', ops, 'self_ps');
+  const { time, share: part, sum } = partColumns(OWN_TIME, ops, 'self_ps');
   const busy = (/** @type {{busy_ps: number}} */ { busy_ps }) => busy_ps / duration_ps;
   return {
     title: `Window of ${timeText(duration_ps)}`,
@@ -81,7 +83,7 @@ export function windowContent(answer, act, hosts, slowest) {
             table({
               label: 'Device ops in the window, by annotation',
               items: ops,
-              sort: '-Own time',
+              sort: `-${OWN_TIME}`,
               columns: [
                 definedColumn(TABLES.window_annotations.path, { cell: ({ path }) => cutMiddle(path, 36) }),
                 definedColumn(TABLES.window_ops.op, { cell: ({ op }) => cutMiddle(op, 36) }),
@@ -100,17 +102,17 @@ export function windowContent(answer, act, hosts, slowest) {
             label: 'Threads in the window',
             items: threads,
             columns: [
-              {
-                head: 'Thread',
-                value: ({ row }) => act.rowLabel(row),
+              definedColumn(TABLES.window_threads.name, {
+                of: (/** @type {Thread} */ { row }) => act.rowLabel(row),
                 cell: ({ row }) => link(act.rowLabel(row), () => act.revealRow(row), { title: act.rowLabel(row) }),
-              },
-              quietColumn('Role', ({ role }) => role.replace('_', ' ')),
+              }),
+              quietColumn(TABLES.window_threads.role.head, ({ role }) => role.replace('_', ' ')),
               classColumn('Mostly', mainClass),
               definedColumn(TABLES.window_threads.busy_ps, { timeUnit: whole }),
-              shareColumn('Share', busy),
+              shareColumn('Of the window', busy),
               definedColumn(TABLES.window_threads.events),
-              textColumn('Most own time in', (/** @type {Thread} */ { top: [first] }) => first?.name, {
+              definedColumn(TABLES.window_threads.top, {
+                of: (/** @type {Thread} */ { top: [first] }) => first?.name,
                 title: (/** @type {Thread} */ { top: names }) =>
                   names.map(({ name, self_ps }) => `${name} ${timeText(self_ps)}`).join('\n'),
                 cell: ({ top: [first] }) =>
@@ -125,7 +127,7 @@ export function windowContent(answer, act, hosts, slowest) {
           table({
             label: 'Events that take most time',
             items: top,
-            sort: '-Without parts',
+            sort: '-self',
             open: ({ longest }) => act.open(longest),
             select: ({ longest }) => act.select(longest),
             columns: [
@@ -135,8 +137,8 @@ export function windowContent(answer, act, hosts, slowest) {
                 act,
               ),
               definedColumn(TABLES.window_events.count),
-              timeColumn('Time', unit, 'total_ps'),
-              timeColumn('Without parts', unit, 'self_ps'),
+              definedColumn(TABLES.window_events.total_ps, { timeUnit: unit }),
+              definedColumn(TABLES.window_events.self_ps, { timeUnit: unit }),
             ],
           }),
         ),

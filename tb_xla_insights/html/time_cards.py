@@ -129,7 +129,7 @@ def patterns_card(document: Row) -> Markup | None:
     if not rows:
         return None
     patterns = defined_table(GAP_PATTERNS.without("by_class_ps"), rows)
-    return card("Recurring gaps", "the same program before and after; all cores", patterns, wide=True)
+    return card(GAP_PATTERNS.title, GAP_PATTERNS.note, patterns, wide=True)
 
 
 def gaps_card(document: Row) -> Markup | None:

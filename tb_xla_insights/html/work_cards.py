@@ -49,8 +49,8 @@ def annotations_card(document: Row) -> Markup | None:
         return None
     cells = {"path": _annotation, "lost": lambda row: row["lost"] or ""}
     annotations = defined_table(ANNOTATIONS, rows, cells)
-    note = "host: all threads; device: all cores"
-    return card("Annotations", note, annotations, _origins(document["propagation"]), wide=True)
+    origins = _origins(document["propagation"])
+    return card(ANNOTATIONS.title, ANNOTATIONS.note, annotations, origins, wide=True)
 
 
 def _origins(propagation: Row) -> Markup | None:

@@ -13,7 +13,7 @@ from tb_xla_insights.analysis.device.opcodes import COLLECTIVE_KINDS, instructio
 from tb_xla_insights.analysis.idle.busy import busy
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.ops import find_ops
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import covered_times
 from tb_xla_insights.errors import InputError
 from tb_xla_insights.files.source import open_source
@@ -75,7 +75,7 @@ def host_collectives(trace: Trace, max_rows: int = MAX_ROWS) -> HostCollectives:
             exposed_ps=rows["exposed_ps"],
             point_to_point_ps=rows["point_to_point_ps"],
             step_numbers=np.array(
-                [-1 if step.number is None else step.number for step in steps_of(trace)], np.int64
+                [-1 if step.number is None else step.number for step in find_steps(trace)], np.int64
             ),
             step_work_ps=_step_work(trace),
             recorded_count=len(rows["run"]),
@@ -289,7 +289,7 @@ def _join_halves(rows: dict[str, Int64], half: NDArray[np.int8]) -> dict[str, In
 def _step_work(trace: Trace) -> Int64:
     """Returns, per step and core, how long the core computed for the step's runs: its busy time without exposed
     collectives."""
-    launches, step_count = find_launches(trace), len(steps_of(trace))
+    launches, step_count = find_launches(trace), len(find_steps(trace))
     work_ps = np.zeros((step_count, len(trace.devices)), np.int64)
     for number, device in enumerate(trace.devices):
         runs, busy_intervals = launches.runs.of_device(number), busy(trace, device)

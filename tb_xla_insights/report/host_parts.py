@@ -14,7 +14,7 @@ from tb_xla_insights.analysis.launches.executions import runs_on
 from tb_xla_insights.analysis.launches.launches import find_launches
 from tb_xla_insights.analysis.propagation.host import host_annotations
 from tb_xla_insights.analysis.steps.partial_steps import count_partial_steps
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.catalog.classes import CLASSES
 from tb_xla_insights.device_work.step_op_times import op_times
 from tb_xla_insights.report.compile_text import UNKNOWN_GRAPH
@@ -48,7 +48,7 @@ def count_runs(trace: Trace, device_ids: frozenset[str] | None = None) -> Runs:
     chosen = runs_on(trace, device_ids)
     cores = sum(device_ids is None or device.id in device_ids for device in trace.devices)
     in_steps = chosen & (find_launches(trace).step_of_run >= 0)
-    return Runs(int(chosen.sum()), int(in_steps.sum()), len(steps_of(trace)) * cores)
+    return Runs(int(chosen.sum()), int(in_steps.sum()), len(find_steps(trace)) * cores)
 
 
 def idle_between_programs(
@@ -112,7 +112,7 @@ def empty_graph_row(name: str, module: str | None) -> dict[str, Any]:
 def annotation_times(trace: Trace) -> dict[str, tuple[int, int, Int64]]:
     """Time and number of events by path of annotations, in whole steps (in the capture if the host has no steps), and
     the time in each step."""
-    annotations, steps = host_annotations(trace), len(steps_of(trace))
+    annotations, steps = host_annotations(trace), len(find_steps(trace))
     times, counts = annotations.times(trace, in_steps=steps > 0)
     by_step = np.zeros((len(annotations.names), steps), np.int64)
     inside = annotations.step >= 0
@@ -134,7 +134,7 @@ def count_driving_thread_runs(trace: Trace) -> tuple[int, int]:
 
 _PART_FUNCTIONS: dict[str, Callable[[Trace], Any]] = {
     "partial_steps": count_partial_steps,
-    "steps": lambda trace: len(steps_of(trace)),
+    "steps": lambda trace: len(find_steps(trace)),
     "runs": count_runs,
     "idle_between": idle_between_programs,
     "graphs": graph_rows,

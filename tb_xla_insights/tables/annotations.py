@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_xla_insights.tables.definition import Column, Definition
 
 ANNOTATIONS = Definition(
-    "Annotations on the device",
+    "Annotations",
     (
         Column("path", "Annotation"),
         Column("count", "Count", "count", priority=4),
@@ -15,7 +15,7 @@ ANNOTATIONS = Definition(
         Column("executions", "Launches", "count", priority=1),
         Column("lost", "Lost", priority=3),
     ),
-    note="device time: all cores",
+    note="host: all threads; device: all cores",
 )
 
 PHASES = Definition(

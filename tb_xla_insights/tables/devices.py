@@ -30,7 +30,7 @@ HOSTS = Definition(
         Column("last_share", "Last in", "share"),
         Column("others_wait_ps", "Others wait", "time", own_unit=True),
         Column("differs", "Differs most"),
-        Column("clock_offset_ps", "Clock, µs", "number"),
+        Column("clock_offset_ps", "Clock offset, µs", "number"),
     ),
 )
 
@@ -74,7 +74,7 @@ IDLE = Definition(
 )
 
 GAP_PATTERNS = Definition(
-    "Gaps between programs",
+    "Recurring gaps",
     (
         Column("before", "Before", "code"),
         Column("after", "After", "code"),
@@ -84,7 +84,7 @@ GAP_PATTERNS = Definition(
         Column("total_ps", "Total", "time"),
         Column("mean_ps", "Mean", "time", priority=1, own_unit=True),
     ),
-    note="all cores",
+    note="the same program before and after; all cores",
 )
 
 GAPS = Definition(

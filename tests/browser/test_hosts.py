@@ -191,7 +191,7 @@ def test_the_table_adds_up_and_folds_hosts_that_were_never_last(xi: Xi, page: Pa
     foot = [plain(text) for text in table.locator("tfoot tr:last-child td").all_inner_texts()]
     assert foot[0] == "16 hosts"
     assert foot[3:5] == [str(hosts_document["collectives"]), "100.0 %"]
-    shares = [float(plain(text).split()[0]) for text in column(table, "Share").all_inner_texts()]
+    shares = [float(plain(text).split()[0]) for text in column(table, "Last in").all_inner_texts()]
     assert sum(shares) == pytest.approx(100)
     waits = [float(plain(text).replace(" ", "")) for text in column(table, "Others wait").all_inner_texts()]
     assert f"{sum(waits):.3f}" == foot[5].replace(" ", "")

@@ -323,7 +323,7 @@ def test_programs_show_their_cause_and_frame(xi: Xi, page: Page, dynamic_shapes:
     xi.open(dynamic_shapes, v="executions")
     causes = page.get_by_test_id("causes-table")
     expect(column(causes, "Cause").first).to_contain_text("torch_xla.sync")
-    expect(column(causes, "Frame").first).to_contain_text("train.py")
+    expect(column(causes, "Where").first).to_contain_text("train.py")
     launches = column(page.get_by_test_id("overhead-table"), "Launches").all_inner_texts()
     assert column(causes, "Launches").all_inner_texts() == launches
 

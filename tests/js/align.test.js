@@ -31,7 +31,7 @@ const columns = (...spans) => ({
   start: spans.map(([start]) => start),
   end: spans.map(([, end]) => end),
   name: spans.map((_, i) => i),
-  kind: spans.map(() => 0),
+  classIndex: spans.map(() => 0),
   count: spans.map(() => 1),
   busy: spans.map(() => 0),
   event: spans.map((_, i) => 10 + i),

@@ -16,7 +16,7 @@ test('gaps stand by device in order of time, whatever order they came in', () =>
 test('as slices they carry the class of their cause and are never merged', () => {
   const columns = gapColumns(byDevice(ITEMS).get('vm/TPU:0'));
   assert.deepEqual(
-    [[...columns.start], [...columns.end], [...columns.kind], [...columns.count]],
+    [[...columns.start], [...columns.end], [...columns.classIndex], [...columns.count]],
     [
       [100, 500],
       [110, 550],

@@ -22,7 +22,7 @@ test('a slice is told by name, class, length, place and row; what it is, once', 
   const found = {
     lane,
     name: 'StepMarker',
-    kind: 1,
+    classIndex: 1,
     count: 1,
     busy_ps: 0,
     real_ps: 739_896_000_000,

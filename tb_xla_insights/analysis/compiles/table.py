@@ -11,7 +11,7 @@ from tb_xla_insights.analysis.compiles.graph_diff import GraphDiff, Nearest, fin
 from tb_xla_insights.analysis.compiles.graph_words import difference_text
 from tb_xla_insights.analysis.host.enclosing_annotations import enclosing_path
 from tb_xla_insights.analysis.launches.launches import find_launches
-from tb_xla_insights.analysis.steps.step_times import steps_of, traces_with_step_offsets
+from tb_xla_insights.analysis.steps.step_times import find_steps, traces_with_step_offsets
 from tb_xla_insights.trace.model import SessionTrace, Trace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def compiles_report(session: SessionTrace, causes: dict[str, dict[str, Any]] | N
     """
     rows: list[Compile] = []
     for host, (trace, offset) in enumerate(traces_with_step_offsets(session)):
-        compilations, launches, steps = find_compilations(trace), find_launches(trace), steps_of(trace)
+        compilations, launches, steps = find_compilations(trace), find_launches(trace), find_steps(trace)
         diffs, names = find_graph_diffs(trace), _names_by_id(trace)
         for number, event in enumerate(compilations.row.tolist()):
             step, program = int(compilations.step[number]), int(compilations.program[number])

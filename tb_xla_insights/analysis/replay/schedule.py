@@ -22,7 +22,7 @@ from tb_xla_insights.analysis.idle.idle_time import CLOCK_SLACK_PS
 from tb_xla_insights.analysis.launches.launches import Launches, find_launches
 from tb_xla_insights.analysis.memo import memoised
 from tb_xla_insights.analysis.steps.sources import recorded_steps
-from tb_xla_insights.analysis.steps.step_times import steps_of
+from tb_xla_insights.analysis.steps.step_times import find_steps
 from tb_xla_insights.analysis.time.class_times import class_times
 from tb_xla_insights.analysis.time.segments import NO_SEGMENTS, Segments
 from tb_xla_insights.catalog.classes import DISPATCH, FROM_DEVICE, WAIT
@@ -90,7 +90,7 @@ class Schedule:
 def find_schedule(trace: Trace) -> Schedule | None:
     """The schedule of one host; None without steps, if too few runs have known launches, or if no run in the steps was
     launched in them."""
-    steps, launches = recorded_steps(trace)[: len(steps_of(trace))], find_launches(trace)
+    steps, launches = recorded_steps(trace)[: len(find_steps(trace))], find_launches(trace)
     runs = launches.runs
     if not steps or not len(launches):
         return None
