@@ -113,7 +113,7 @@ export const causeCell = (cause) =>
 /** The cause with most time, and the cause of most gaps if it differs. @param {KnownPattern} pattern */
 function causesCell({ cause, causes, count: gapCount }) {
   const [first] = causes;
-  const often = causes.find(({ count: some }) => 2 * some > gapCount);
+  const often = causes.find(({ count: gapsOfCause }) => 2 * gapsOfCause > gapCount);
   return h(
     'span',
     null,
@@ -126,8 +126,8 @@ function causesCell({ cause, causes, count: gapCount }) {
 const causesText = ({ causes, count: all, total_ps }) =>
   causes
     .map(
-      ({ cause, count: some, ps }) =>
-        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`,
+      ({ cause, count: gapsOfCause, ps }) =>
+        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(gapsOfCause)} of ${plural(all, 'gap')}`,
     )
     .join('\n');
 
