@@ -75,7 +75,11 @@ export function createHeader(on, notes, capture) {
       comparison.classList.toggle('none', names.length < 2);
       setOptions(
         /** @type {HTMLSelectElement} */ (comparison.lastElementChild),
-        [['', 'none'], ...names.filter((name) => name !== ready.session.name)],
+        [
+          ['', 'none'],
+          ...names.filter((name) => name !== ready.session.name),
+          ...(otherName && !names.includes(otherName) ? [otherName] : []),
+        ],
         otherName,
       );
       synthetic.classList.toggle('none', !ready.environment.synthetic);

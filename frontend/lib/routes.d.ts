@@ -546,7 +546,7 @@ export interface ComparedSession {
   source: StepSource | null;
   /** What launched the device's work: `dynamo` if dynamo launched any of it. */
   kind: ExecutionKind;
-  /** The same as text; the framework instead of `other`. */
+  /** The framework and `kind` as text, such as `PyTorch/XLA (lazy)`; the framework alone for `other`. */
   launched_by: string;
   /** Samples per second; `null` if unknown. */
   throughput: Throughput | null;

@@ -10,7 +10,7 @@ import { layoutRows } from './layout.js';
 import { arrowsOf, paint, RULER } from './paint.js';
 import { penOn } from './draw.js';
 import { laneId, laneText, phaseTones } from './slice-style.js';
-import { laneFor, visibleSlices } from './scene.js';
+import { labelledLane, laneFor, laneTop, visibleSlices } from './scene.js';
 import { waitArrows, waitTexts } from './waits.js';
 
 /** @typedef {import('./scene.js').Scene} Scene */
@@ -166,16 +166,16 @@ export function createLanes(model, on) {
     // What tests read instead of pixels.
     Object.assign(/** @type {any} */ (window).xi, {
       drawn: {
-        rows: frame.lanes.map(({ id, row, kind, depth, label, right, y, h: tall, fold }) => ({
-          id,
-          row: row.id,
-          kind: kind === 'slices' ? row.kind : kind,
-          depth,
-          label,
-          right,
-          y: frame.top + y - frame.scroll,
-          h: tall,
-          open: fold?.open ?? null,
+        rows: frame.lanes.map((lane) => ({
+          id: lane.id,
+          row: lane.row.id,
+          kind: lane.kind === 'slices' ? lane.row.kind : lane.kind,
+          depth: lane.depth,
+          label: labelledLane(frame, lane).label,
+          right: lane.right,
+          y: laneTop(frame, lane),
+          h: lane.h,
+          open: lane.fold?.open ?? null,
         })),
         get slices() {
           return visibleSlices(frame);

@@ -7,7 +7,7 @@ import { coverage, eachSlice } from './columns.js';
 import { barOrigin, drawFolded, drawMore } from './paint-folded.js';
 import { drawWait } from './paint-waits.js';
 import { lookOf, textsOf } from './slice-style.js';
-import { columnsOf, laneFor, laneTop, visibleLanes } from './scene.js';
+import { columnsOf, labelledLane, laneFor, laneTop, visibleLanes } from './scene.js';
 import { rulerTicks } from './scale.js';
 
 /** @typedef {import('./scale.js').Span} Span */
@@ -284,12 +284,11 @@ export function paint(
     write(palette.ink3, fitText('ms from session start', edge - 12), 12, 10);
     clipped(0, RULER + 1, left, height, () => {
       for (const lane of lanes) {
-        const { fold, indent, right: note = '', sub, bold, h } = lane;
-        const y = laneTop(scene, lane) + h / 2;
+        const { indent, right: note = '', sub, bold, label: whole, short } = labelledLane(scene, lane);
+        const y = laneTop(scene, lane) + lane.h / 2;
         const x = indent ? 34 : 22;
-        if (fold) write(palette.ink3, fold.open ? '▾' : '▸', x - 14, y);
-        const label =
-          lane.short && textWidth(lane.label) * 1.08 > edge - x - textWidth(note) - 8 ? lane.short : lane.label;
+        if (lane.fold) write(palette.ink3, lane.fold.open ? '▾' : '▸', x - 14, y);
+        const label = short && textWidth(whole) * 1.08 > edge - x - textWidth(note) - 8 ? short : whole;
         const space = edge - x - textWidth(label) - 12;
         const aside = textWidth(note) > space ? note.replace('shifted ', '') : note;
         const end = edge - textWidth(aside);

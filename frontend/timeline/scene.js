@@ -36,6 +36,17 @@ export const visibleLanes = (scene) =>
   scene.lanes.filter((lane) => laneTop(scene, lane) >= scene.top && laneTop(scene, lane) + lane.h <= scene.height);
 
 /**
+ * The lane whose label is drawn beside a lane: that lane, but for the topmost one on screen the first lane of its row,
+ * because only that one has the row's label, and it may be scrolled out of sight.
+ * @param {Scene} scene
+ * @param {Lane} lane
+ */
+export function labelledLane(scene, lane) {
+  if (lane.label || scene.lanes.find((candidate) => laneTop(scene, candidate) >= scene.top) !== lane) return lane;
+  return scene.lanes.find(({ row }) => row.id === lane.row.id) ?? lane;
+}
+
+/**
  * The lane at a height of the canvas, if it is in sight there.
  * @param {Scene} scene
  * @param {number} y
