@@ -233,7 +233,7 @@ def fixed_cost(session: SessionTrace, devices: Collection[str] | None = None) ->
     fixed, slope = robust_line(x, y)
     if slope < 0:  # longer runs do not make launching cheaper: the slope is noise
         fixed, slope = float(np.median(y)), 0.0
-    return {"fixed_ps": max(0, round(fixed)), "per_device": slope, "n": len(x)}
+    return {"fixed_ps": max(0, round(fixed)), "slope": slope, "runs": len(x)}
 
 
 def _lead(session: SessionTrace, devices: Collection[str] | None) -> Lead | None:
