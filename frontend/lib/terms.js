@@ -9,8 +9,8 @@ export const TERMS = {
   queued: 'The next run was launched before the gap began: the device waited for something else.',
   unknown: 'The next run was launched within 10 µs of the gap’s begin, or its call is not known.',
   Cause:
-    'Of a gap, what the host did most until the next run was launched; a queued gap waits. Of a compilation, what ' +
-    'asked for it.',
+    'Of a gap, what the host did most until the next run was launched, and the mistake behind it; of a queued gap, ' +
+    'that the device waits. Of a compilation, what asked for it.',
   Mostly: 'The class with most time.',
   'What the host did': 'What the host did in the gap, by class: all of it, whatever the cause.',
   'Whole host idle': 'The part of the gap in which every core of the host was idle.',

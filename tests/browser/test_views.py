@@ -175,7 +175,7 @@ def test_from_a_findings_gap_the_next_one_is_a_click_away(xi: Xi, page: Page, ca
     finding = page.get_by_test_id("finding-tracing_bound")
     finding.get_by_test_id("finding-show").click()
     line = page.get_by_test_id("gap-finding")
-    expect(line).to_contain_text("1 of 9 gaps")
+    expect(line).to_contain_text("1 of 9 gaps of the finding")
     line.get_by_role("button", name="Next gap that the finding explains").click()
     expect(line).to_contain_text("2 of 9 gaps")
     line.get_by_test_id("gap-finding-all").click()
