@@ -183,12 +183,12 @@ const knownRuns = ({ count: runs, joins }) => runs - (joins.none ?? 0);
 
 /**
  * Which runs the fit is about: `12 runs`, `88 of 96 runs, those that did not queue,`.
- * @param {number} fitted @param {number} known runs with a known launch @param {number} all
+ * @param {number} fitted @param {number} launched runs with a known launch @param {number} all
  */
-function fittedRuns(fitted, known, all) {
+function fittedRuns(fitted, launched, all) {
   if (fitted === all) return plural(all, 'run');
-  const which = fitted < known ? 'those that did not queue' : 'all with a known launch';
-  return `${count(fitted)} of ${plural(all, 'run')}, ${which},`;
+  const fittedText = fitted < launched ? 'those that did not queue' : 'all with a known launch';
+  return `${count(fitted)} of ${plural(all, 'run')}, ${fittedText},`;
 }
 
 /** @param {NonNullable<Executions['lead']>} lead */

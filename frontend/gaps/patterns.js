@@ -101,7 +101,7 @@ export function stepsText({ findings, step_idle: inSteps, total_ps }, first) {
  */
 function causesCell({ cause, causes, reason, count: gapCount }, findings) {
   const [first] = causes;
-  const often = causes.find(({ count: some }) => 2 * some > gapCount);
+  const often = causes.find(({ count: gapsOfCause }) => 2 * gapsOfCause > gapCount);
   return h(
     'span',
     null,
@@ -114,8 +114,8 @@ function causesCell({ cause, causes, reason, count: gapCount }, findings) {
 const causesText = ({ causes, count: all, total_ps }) =>
   causes
     .map(
-      ({ cause, count: some, ps }) =>
-        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(some)} of ${plural(all, 'gap')}`,
+      ({ cause, count: gapsOfCause, ps }) =>
+        `${causeLabel(cause)}: ${share(ps / total_ps)} of the time, ${count(gapsOfCause)} of ${plural(all, 'gap')}`,
     )
     .join('\n');
 

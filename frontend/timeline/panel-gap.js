@@ -330,7 +330,7 @@ function wordsOf(gap, name, delays) {
     ].join(', '),
     [sentence + delays, more].join(' ').trim(),
     '',
-    ...sortByTime(by_class_ps).map(([own, ps]) => `${timeText(ps)}\t${LABELS[own]}`),
+    ...sortByTime(by_class_ps).map(([className, ps]) => `${timeText(ps)}\t${LABELS[className]}`),
     '',
     ...chain.map(
       (piece, index) =>

@@ -32,7 +32,7 @@ _GROUP_KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "col
 _POINT_TO_POINT_KINDS = ("send", "recv", "collective-permute")
 
 _HALF_SUFFIX = re.compile(r"-(start|done)(?=[. ]|$)")
-_DONE_OPERAND = re.compile(r"-done\([^%]*%([\w.-]+)")
+_OPERAND = re.compile(r"%([\w.-]+)")
 
 _WHOLE, _START, _DONE = range(3)
 """The part of a collective that an op executes: all of it, or one half of an asynchronous one."""
@@ -181,7 +181,7 @@ def _find_instructions(
         suffix = _HALF_SUFFIX.search(name) or _HALF_SUFFIX.search(ops.origin[key].opcode)
         half_of_key[key] = _WHOLE if suffix is None else _START if suffix[1] == "start" else _DONE
         if half_of_key[key] == _DONE:
-            operand = _DONE_OPERAND.search(text)
+            operand = _OPERAND.search(text.partition("-done(")[2])
             name = operand[1] if operand else name.replace("-done", "-start")
         program = modules.get(ops.program[key]) or modules.get(_signed_id(ops.program[key])) or ""
         index = indices.setdefault((program, name), len(instructions))

@@ -191,7 +191,9 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
     hosts = [host_file["name"] for host_file in report["session"]["hosts"]]
     sentence = gap_sentence(row, report["environment"]["framework"], host if len(hosts) > 1 else None)
     sentence += _other_cores_text(row, cores, _cores_of_hosts(session)[host])
-    other = hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
+    other_host = (
+        hosts[beside] if beside is not None and beside < len(hosts) and hosts[beside] != host else None
+    )
     return {
         **row,
         "chain": chain,
@@ -209,7 +211,7 @@ def gap(session: SessionTrace, device: str, start_ps: int, beside: int | None = 
         ],
         "sentence": why_gap(row, explained, report) + sentence,
         "more": more_to_gain(row, explained, report),
-        "beside": _gap_of_host(session, row, other, list(all_gaps.values())) if other else None,
+        "beside": _gap_of_host(session, row, other_host, list(all_gaps.values())) if other_host else None,
         "cores": cores,
         "mean_ps": sum(durations) / cores,
         "pattern": pattern,

@@ -76,14 +76,16 @@ def _kin(session: SessionTrace, rows: list[Compile], row: Compile) -> list[str]:
     module = row["module"]
     if not module:
         return []
-    compiled = {other["program_id"]: other["graph"] for other in rows if other["module"] == module}
+    compiled = {
+        candidate["program_id"]: candidate["graph"] for candidate in rows if candidate["module"] == module
+    }
     ran = {
         id_
         for trace in session.traces
         for name, id_ in find_launches(trace).programs
         if name == module and id_
     }
-    kin = {other["graph"] for other in rows if other["module"] == module and other["graph"]}
+    kin = {candidate["graph"] for candidate in rows if candidate["module"] == module and candidate["graph"]}
     kin |= {f"{module}({id_})" for id_ in ran if id_ not in compiled}
     return sorted(kin - {row["graph"]})
 

@@ -75,14 +75,14 @@ def sync_every_step(facts: Facts) -> Finding | None:
         report[key] for report, key in reports
     )
     mean = facts.mean_per_core(taken, recurs)
-    each, idle = brief_times(each_ps, mean.ps)
+    duration, idle = brief_times(each_ps, mean.ps)
     fix = _fix(trace, fixes_reads, waits["every_step"]) if other_reads or waits["every_step"] else None
     delay_ps = _return_delay_ps(trace, fix) if fix else 0
     return Finding(
         "sync_every_step",
         _title(step_share, reads["every_step"], waits["every_step"]),
         _brief(step_share, reads["every_step"], delay_ps),
-        f"{counts} keep the host for {each} each; "
+        f"{counts} keep the host for {duration} each; "
         + _idle_text(
             lower_first(facts.core_subject),
             f"{idle}{mean.unit}" if mean.ps else "",

@@ -50,7 +50,7 @@ def propagation_view(
     host, step_index = _find_step(session, step, device, step_number, usual)
     trace = session.traces[host] if session.traces else None
     device_index = None if trace is None else _find_device(session, trace, step_index, device)
-    recorded = any(len(each.ops) for each in session.devices)
+    recorded = any(len(device.ops) for device in session.devices)
     flag_off = FLAG_OFF in lost.values()
     selection = [] if trace is None or device_index is None else _select_ops(trace, step_index, device_index)
     tree, unannotated, means = tree_rows(session, trace, step_index, device_index, selection, lost)
