@@ -97,7 +97,7 @@ def test_partial_reports_have_no_findings_about_all_hosts_and_no_gains() -> None
     text = report["verdict"]["text"].replace("\u202f", " ")
     assert (
         text
-        == "So far the 4 devices of 2 hosts are 90.0 % busy; seen: early_sync there, recompilation there and 1 more."
+        == "So far the 4 devices of 2 hosts are 90.0 % busy; found: early_sync there, recompilation there and 1 more."
     )
 
 

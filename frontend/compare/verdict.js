@@ -14,5 +14,5 @@ export const VERDICT_COLUMN = {
   name: 'Verdict',
   cell: (/** @type {{verdict?: import('./types').Verdict}} */ { verdict }) => verdictCell(verdict),
   title: (/** @type {{p?: number|null}} */ { p }) =>
-    p == null ? '' : `Chance alone makes such a difference in ${share(p)} of the cases.`,
+    p == null ? '' : `Chance alone causes such a difference in ${share(p)} of the cases.`,
 };

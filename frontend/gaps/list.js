@@ -126,7 +126,7 @@ export function gapsTable(groups, { link, devices, hosts, opened, select, show, 
         ? [
             shareColumn(TABLES.gaps.together_ps.head, togetherPart, {
               key: 'together',
-              title: () => 'Of the gap’s time; for the rest other cores of the host work',
+              title: () => 'Share of the gap; in the rest of it, other cores of the host work',
             }),
           ]
         : []),

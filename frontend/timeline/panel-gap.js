@@ -153,9 +153,9 @@ function findingLine(gap, on) {
       h(
         'span',
         { class: 'row' },
-        step('‹', before, 'Gap before among those that the finding explains'),
+        step('‹', before, 'Previous gap that the finding explains'),
         link(`${count(at + 1)} of ${count(many)} gaps`, () => on.openView({ v: 'gaps', sel: '', f: `finding:${id}` }), {
-          title: 'All gaps that it explains',
+          title: 'All gaps that the finding explains',
           'data-testid': 'gap-finding-all',
         }),
         step('›', after, 'Next gap that the finding explains'),
@@ -245,7 +245,7 @@ function chainTable(gap, on, end, beside, brief) {
       {
         head:
           kind === 'queued'
-            ? 'Meanwhile on the host: not why the device waits'
+            ? 'Meanwhile on the host, which is not why the device waits'
             : hasOtherClasses(gap)
               ? 'Why it ended, in order, across threads'
               : brief

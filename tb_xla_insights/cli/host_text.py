@@ -60,12 +60,10 @@ def _lead(lead: Document | None) -> list[str]:
     span = f"from {low} to {high} over {units.count(lead['runs'])} runs"
     if lead["median_ps"] >= 0:
         return [
-            f"The host runs ahead: a run is enqueued {median} before the device is free for it, in the median ({span})."
+            f"The host runs ahead: a run is enqueued {median} before the device is free for it (median; {span})."
         ]
     wait = median.removeprefix(units.MINUS)
-    return [
-        f"The host does not run ahead: a free device waits {wait} for a run, in the median (lead {span})."
-    ]
+    return [f"The host does not run ahead: a free device waits {wait} for a run (median; lead {span})."]
 
 
 def _fixed(fixed: Document | None) -> list[str]:

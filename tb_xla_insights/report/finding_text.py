@@ -12,9 +12,9 @@ from tb_xla_insights.units import change_text, reduction_text, share, time_reduc
 Row = Mapping[str, Any]
 
 _TITLES = {None: "", "mistake": "Mistakes", "limit": "Limits"}
-_MISTAKES_NOTE = "what your code can leave out; what recurs first"
-_LIMITS_NOTE = "what remains then, in shares of that step"
-_LIMITS_FIRST_NOTE = "more to gain than from the mistakes; in shares of the step without these"
+_MISTAKES_NOTE = "what your code can avoid; recurring mistakes first"
+_LIMITS_NOTE = "what remains without the mistakes; gains as shares of the remaining step"
+_LIMITS_FIRST_NOTE = "gain more than the mistakes; gains as shares of the step without these"
 
 _DEVICE_FINDINGS = frozenset(("device_stalls", "exposed_collectives"))
 """Findings about the device's time; all others are about the host's."""
