@@ -189,8 +189,10 @@ def test_input_that_is_hidden() -> None:
 
 def test_input_that_devices_wait_for() -> None:
     assert section(text_of("torch_xla_slow_input"), "Input")[1:3] == [
-        "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is spent waiting for "
-        "data.",
+        (
+            "Devices wait for data: 201.958 ms of idle time on all cores (73.7 % of their spans) is spent waiting for "
+            "data."
+        ),
         "Loading 6 batches, or waiting for a loader, takes the driving thread 246.976 ms, 41.163 ms each.",
     ]
 
