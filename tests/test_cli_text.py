@@ -241,7 +241,7 @@ def test_the_fixed_cost_of_executions_and_the_lead_of_the_host() -> None:
     )
     assert "a free device waits 6.259 ms for a run (median; lead from −7.610 ms to" in text
     assert (
-        "An execution costs a fixed 0.136 ms beyond its device time, and 2.8 % of its device time "
+        "Beyond its device time, an execution costs a fixed 0.136 ms and 2.8 % of its device time "
         "(fitted to 12 runs)." in text
     )
     out = console()

@@ -233,7 +233,7 @@ def test_the_text_begins_with_the_verdict(capsys: pytest.CaptureFixture[str]) ->
         "−318.4 ms once, mean step 290.8 → 259.0 ms (recompilation, ",
         "no time to gain (annotations_not_propagated, costs no idle time)",
         "Limits: what remains without the mistakes",
-        "none now: the host is slower (exposed_collectives, ",
+        "no gain now: the host is slower (exposed_collectives, ",
         "\nDevices (each core)\n",
         "What the host did",
         "Steps (10, mean 290.831 ms, median 243.248 ms)",

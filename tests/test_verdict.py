@@ -104,7 +104,7 @@ def test_mistakes_have_their_total_cost_and_the_limit_follows() -> None:
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
     assert _severity_and_text(of(first, second, limit, **together))[1] == (
         "The device is 50.0 % busy. 2 mistakes cost up to 3.0 of 20.0 ms a step, "
-        "first a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
+        "first: a compile in step 3; beyond them the host builds the graph (17.0 → 9.0 ms at best)."
     )
     # What happens once has its whole cost, over the two steps of the capture; the rest has a share of the usual step.
     once = [second | {"recurs": "once"}, second | {"recurs": "once", "brief": "a cut in step 5"}]
@@ -199,7 +199,7 @@ def test_the_cost_of_mistakes_is_never_given_as_zero() -> None:
     ("alone", "text"),
     [
         (17, ". A mistake costs up to 3.0 of 20.0 ms a step: a; "),
-        (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first a; "),
+        (18, ". Mistakes cost up to 3.0 of 20.0 ms a step, first: a; "),
     ],
 )
 def test_the_gain_of_smaller_mistakes_is_not_ascribed_to_the_relevant_one(alone: int, text: str) -> None:
@@ -224,7 +224,7 @@ def test_the_first_mistake_is_named_and_the_limit_if_it_fits(letters: int, cause
     limit = finding("limit", "the host builds the graph", 0.4, cost=60)
     together = {"step_ps": 20 * MS, "step_if_fixed_ps": 17 * MS, "step_without_limit_ps": 9 * MS}
     text = _severity_and_text(of(*findings, limit, **together))[1]
-    sentence = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first "
+    sentence = "The device is 50.0 % busy. 3 mistakes cost up to 3.0 of 20.0 ms a step, first: "
     assert text == f"{sentence}{causes.format(*names)}."
 
 
@@ -410,7 +410,7 @@ def test_a_straggler_that_is_not_the_worst_mistake_comes_in_order() -> None:
     for straggler, whom in ((LATE, "w-5"), (several, "others")):
         assert _severity_and_text(of(data, straggler, **together))[1] == (
             f"The device is 50.0 % busy, which includes waiting for {whom}. 2 mistakes cost up to 40.0 of 50.0 ms a "
-            "step, first the device waits for data."
+            "step, first: the device waits for data."
         )
 
 

@@ -73,10 +73,10 @@ def _fixed(fixed: Document | None) -> list[str]:
     if not fixed["fixed_ps"]:
         return [f"The fixed cost of an execution is indistinguishable from zero ({runs})."]
     more = (
-        f", and {units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
+        f" and {units.share(fixed['per_device'])} of its device time" if fixed["per_device"] >= 0.001 else ""
     )
     cost = units.time_text(fixed["fixed_ps"])
-    return [f"An execution costs a fixed {cost} beyond its device time{more} ({runs})."]
+    return [f"Beyond its device time, an execution costs a fixed {cost}{more} ({runs})."]
 
 
 def print_compiles(out: Console, rows: Sequence[Document]) -> None:

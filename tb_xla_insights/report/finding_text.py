@@ -160,7 +160,7 @@ def _why_no_gain(finding: Row, report: Row) -> str:
     end = max(step["start_ps"] + step["duration_ps"] for step in steps)
     middles = [(window["start_ps"] + window["end_ps"]) // 2 for window in finding["windows"]]
     if middles and not any(start <= middle < end for middle in middles):
-        return "none: outside of the steps"
+        return "no gain: outside of the steps"
     gaining = {row["id"] for row in report["findings"] if (row["gain"] or 0.0) >= INFO_SHARE}
     host_is_slower = finding["id"] in _DEVICE_FINDINGS and gaining - _DEVICE_FINDINGS
-    return f"none now: {'the host' if host_is_slower else 'something else'} is slower"
+    return f"no gain now: {'the host' if host_is_slower else 'something else'} is slower"
